@@ -7,9 +7,9 @@ import polars as pl
 from hypothesis import strategies as st
 from tests.oracles.disassociation import Written
 
-from cloister.flow.tables_with_codes import protect_table_with_codes
 from cloister.hierarchy import intervals, suppress
 from cloister.io import Source
+from cloister.pipeline.tables_with_codes import protect_table_with_codes
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 

@@ -4,8 +4,7 @@ import hashlib
 import json
 from contextlib import suppress
 
-from cloister.jobs.folder import files_of_parts
-from cloister.jobs.manifest import job_contents
+from cloister.jobs.manifest import files_of_parts, job_contents
 from cloister.release_folder import json_bytes, read_figures, report_contents
 from cloister.report import render_job, render_report
 

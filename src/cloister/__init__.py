@@ -7,6 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cloister.api.assess import assess
+    from cloister.api.attack import attack
+    from cloister.api.claims import deidentify_claims
+    from cloister.api.codes import disassociate, generalize_codes
+    from cloister.api.explore import compare, explore
+    from cloister.api.run_job import run_job
+    from cloister.api.tables import anonymize
+    from cloister.api.trajectories import anonymize_trajectories
     from cloister.attacks.figures import Attack
     from cloister.claims.data import Claims
     from cloister.claims.plan import ClaimsPlan
@@ -47,21 +55,13 @@ if TYPE_CHECKING:
         SampleUniqueness,
         TCloseness,
     )
-    from cloister.recheck import verify_folder
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
     from cloister.table_with_codes.release import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
-    from cloister.verbs.assess import assess
-    from cloister.verbs.attack import attack
-    from cloister.verbs.claims import deidentify_claims
-    from cloister.verbs.codes import disassociate, generalize_codes
-    from cloister.verbs.explore import compare, explore
-    from cloister.verbs.run_job import run_job
-    from cloister.verbs.tables import anonymize
-    from cloister.verbs.trajectories import anonymize_trajectories
+    from cloister.verification import verify_folder
     from cloister.version import __version__ as __version__
 
 __all__ = [
@@ -92,21 +92,21 @@ _HOME = {
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
     "EntropyLDiversity KAnonymity KMap LDiversity PopulationUniqueness RecursiveLDiversity SampleUniqueness TCloseness",
-    "recheck": "verify_folder",
+    "verification": "verify_folder",
     "release": "Release",
     "results": "Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
     "table_with_codes.release": "TableWithCodesRelease",
     "trajectories.release": "TrajectoriesRelease",
     "trajectories.sequences": "Trajectories",
-    "verbs.assess": "assess",
-    "verbs.attack": "attack",
-    "verbs.claims": "deidentify_claims",
-    "verbs.codes": "disassociate generalize_codes",
-    "verbs.explore": "compare explore",
-    "verbs.run_job": "run_job",
-    "verbs.tables": "anonymize",
-    "verbs.trajectories": "anonymize_trajectories",
+    "api.assess": "assess",
+    "api.attack": "attack",
+    "api.claims": "deidentify_claims",
+    "api.codes": "disassociate generalize_codes",
+    "api.explore": "compare explore",
+    "api.run_job": "run_job",
+    "api.tables": "anonymize",
+    "api.trajectories": "anonymize_trajectories",
     "version": "__version__",
 }
 """Modules, and the public names that each of them has."""

@@ -120,6 +120,7 @@ def as_key(name: str, value: str | None) -> str:
 
 def as_option(name: str, value: str | None) -> str:
     """Word a setting as the command line has it."""
+    name = {"quasi_identifiers": "qi"}.get(name, name)  # the one field whose option is called otherwise
     option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
     return option if value is None else f"{option} {value}"
 

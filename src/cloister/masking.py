@@ -4,7 +4,7 @@ To mask a small count (primary suppression) is not enough where others are publi
 published of its parts gives it back. Then the total is withheld, too (complementary suppression).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 WITHHELD = "withheld"
@@ -33,18 +33,6 @@ def is_masked_count(value: Any, k: int) -> bool:
     return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 
 
-def mask_records(released: int, left_out: int, k: int) -> dict[str, int | str]:
-    """Return how many records there were and are; neither the first nor what was left out where these are below k."""
-    if 0 < left_out < k:
-        return records_below(released, k)
-    return {"in": released + left_out, "released": released, "suppressed": left_out}
-
-
-def records_below(released: int, bound: int) -> dict[str, int | str]:
-    """Return the same where no more is said than that fewer than so many records were left out."""
-    return {"in": f"<{released + bound}", "released": released, "suppressed": f"<{bound}"}
-
-
 def total_needs_suppression(
     total: int, counts: Mapping[str, int], k: int, patients: Mapping[str, int], patients_in_all: int | None = None
 ) -> bool:
@@ -65,13 +53,10 @@ def total_needs_suppression(
         return True
     if patients_in_all is not None and 0 < patients_in_all < k:
         return True
-    return bool(shown) and _comes_near(total, shown, k)
-
-
-def _comes_near(total: int, counts: Sequence[int], k: int) -> bool:
-    """Whether some of the counts sum up to something that differs from the total by 1 to k - 1."""
+    if not shown:
+        return False
     sums = 1  # bit n: some of the counts sum up to n
-    for count in counts:
+    for count in shown:
         sums |= sums << count
     around = (sums << k) >> (total + 1)  # bit k - 1: the total itself; k - 1 bits below and above it
     return bool(around & ((1 << (2 * k - 1)) - 1) & ~(1 << (k - 1)))

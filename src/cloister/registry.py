@@ -6,33 +6,33 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from cloister.jobs.sections import SHAPES as DECLARED
-from cloister.jobs.sections import Declared
+from cloister.jobs.job import SHAPES as DECLARED
+from cloister.jobs.job import Declared
 
 if TYPE_CHECKING:
     from cloister.shape import AnyShape
 
 
 def _table() -> "AnyShape":
-    from cloister.flow.table_shape import TableShape
+    from cloister.pipeline.table_shape import TableShape
 
     return TableShape()
 
 
 def _codes() -> "AnyShape":
-    from cloister.flow.codes_shape import CodesShape
+    from cloister.pipeline.codes_shape import CodesShape
 
     return CodesShape()
 
 
 def _trajectories() -> "AnyShape":
-    from cloister.flow.trajectories_shape import TrajectoriesShape
+    from cloister.pipeline.trajectories_shape import TrajectoriesShape
 
     return TrajectoriesShape()
 
 
 def _claims() -> "AnyShape":
-    from cloister.flow.claims_shape import ClaimsShape
+    from cloister.pipeline.claims_shape import ClaimsShape
 
     return ClaimsShape()
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from cloister.errors import GuaranteeViolation, InputError, InternalError
+from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
 from cloister.release_folder import (
     CODEBOOK,
@@ -186,14 +186,11 @@ class Release(ABC):
         if secret is not None and self.custody.crosswalk is not None:
             write_csv(self.custody.crosswalk, secret)
         if inside is not None:
-            self._fill_internal(inside, manifest, exact_figures_of(shown, figures), self.custody.figures | found)
+            figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
+            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
+            write_private(inside / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
+            write_private(inside / REPORT, render_report(manifest, figures, exact).encode())
         return manifest
-
-    def _fill_internal(self, folder: Path, manifest: Manifest, figures: Figures, exact: dict[str, Any]) -> None:
-        """Write exact figures, and the report with them."""
-        write_private(folder / INTERNAL, json_bytes(exact | {"manifest": manifest}))
-        write_private(folder / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
-        write_private(folder / REPORT, render_report(manifest, figures, exact).encode())
 
     def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
         """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
@@ -260,23 +257,20 @@ def _optional(path: str | Path | None) -> Path | None:
 
 
 def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
-    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost.
-
-    Raises
-    ------
-    InputError
-        One of them is.
-    """
+    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost."""
     whole = Path(os.path.realpath(target))
-    for name, path in (("--custodian-dir", custodian_dir), ("--crosswalk", crosswalk), ("--unmatched-values", values)):
+    secrets = {"custodian_dir": custodian_dir, "crosswalk": crosswalk, "unmatched_values": values}
+    for name, path in secrets.items():
         if path is None:
             continue
         place = Path(os.path.realpath(path))
         if place == whole or whole in place.parents or place in whole.parents:
-            raise InputError(f"{name} holds secrets and must lie outside the release folder {target.name}.")
+            raise InputError(f"{setting(name)} holds secrets and must lie outside the release folder {target.name}.")
         around = release_around(place)
         if around is not None:
-            raise InputError(f"{name} holds secrets, but {around.name} around it is a release. Choose a place outside.")
+            raise InputError(
+                f"{setting(name)} holds secrets, but {around.name} around it is a release. Choose a place outside."
+            )
     if crosswalk is not None and os.path.lexists(crosswalk):
         raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +28,8 @@ DATA = ("data.csv", "data.parquet")
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
-DISASSOCIATION = "disassociation"
-"""The method for code sets whose releases hold clusters."""
+GENERALIZED = ("cba", "ugaclip", "apriori")
+"""The methods for code sets whose releases hold generalized codes."""
 
 WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
@@ -73,15 +74,11 @@ def holds_files_alone(folder: Path) -> bool:
 
 def release_around(path: Path) -> Path | None:
     """Return the folder around a path that has a manifest of ours, whatever else is in it; None if none has."""
-    return next((folder for folder in Path(os.path.realpath(path)).parents if _has_manifest(folder)), None)
-
-
-def _has_manifest(folder: Path) -> bool:
-    try:
-        any_manifest(folder)
-    except (CloisterError, OSError):
-        return False
-    return True
+    for folder in Path(os.path.realpath(path)).parents:
+        with suppress(CloisterError, OSError):
+            any_manifest(folder)
+            return folder
+    return None
 
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
@@ -98,13 +95,7 @@ def data_file(manifest: Manifest) -> str | None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold.
-
-    Raises
-    ------
-    InputError
-        The folder is not a release, or one of another version.
-    """
+    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold."""
     manifest = any_manifest(folder)
     if manifest.get("cloister") != __version__:
         raise InputError(
@@ -116,13 +107,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def any_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release.
-
-    Raises
-    ------
-    InputError
-        The folder is not a release, or its manifest has another schema.
-    """
+    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
     path = folder / MANIFEST
     if path.is_symlink() or not os.path.isfile(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
@@ -137,18 +122,17 @@ def any_manifest(folder: Path) -> Manifest:
 
 
 def _loaded(path: Path) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Refuse a key that stands twice, of which others would read another value."""
+        if len(dict(pairs)) != len(pairs):
+            raise ValueError
+        return dict(pairs)
+
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=_once)
+        return json.loads(path.read_bytes(), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, of which others would read another value where a key stands twice."""
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("a key that stands twice")
-    return dict(pairs)
 
 
 def delimiter_told(manifest: Manifest) -> str | None:
@@ -159,13 +143,7 @@ def delimiter_told(manifest: Manifest) -> str | None:
 
 
 def same(told: Any, expected: Any) -> bool:
-    """Whether two things are the same in JSON, where 1, 1.0 and true differ.
-
-    Raises
-    ------
-    TypeError, ValueError
-        One of them cannot be written.
-    """
+    """Whether two things are the same in JSON, where 1, 1.0 and true differ."""
     return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
@@ -176,11 +154,6 @@ def stated(read: Callable[[], T], promiser: str) -> T:
     ----------
     read : the reading
     promiser : what the manifest is of, as a message calls it
-
-    Raises
-    ------
-    InputError
-        The manifest lacks it, or has something else in its place.
     """
     try:
         return read()
@@ -189,9 +162,19 @@ def stated(read: Callable[[], T], promiser: str) -> T:
     raise InputError(f"The manifest {MANIFEST} lacks what {promiser} must promise.", file=MANIFEST)
 
 
+def form_of(manifest: Manifest) -> str:
+    """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
+    shape, method = manifest.get("shape"), manifest.get("method")
+    if shape == "table":
+        return "table_with_codes" if WITH_CODES in manifest else "table"
+    if shape == "codes":
+        return "generalization" if method in GENERALIZED else "disassociation"
+    return str(shape)
+
+
 def check_files(folder: Path, manifest: Manifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
-    failures = [] if _lists_what_it_must(manifest) else [_must_list(manifest)]
+    failures = _listing_failures(manifest)
     for name, digest in manifest["files"].items():
         path = folder / name
         if Path(name).name != name or path.is_symlink() or not os.path.isfile(path):
@@ -206,6 +189,23 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
     return failures + manifest_failures(folder, manifest) + _check_report(folder, manifest)
 
 
+def _listing_failures(manifest: Manifest) -> list[str]:
+    """Whether a manifest lists the files that a release of its form has."""
+    listed, form = manifest["files"].keys(), form_of(manifest)
+    if form == "claims":
+        fits = any(listed == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
+        must = f"one file of patients, one of claims and {CODEBOOK}, no more"
+    elif TABLE in manifest:
+        fits, must = listed == {CODEBOOK}, f"{CODEBOOK} alone: its records are in a database"
+    else:
+        more = [CLUSTERS] if form in ("disassociation", "table_with_codes") else []
+        more += [ATTRIBUTES] if WITH_ATTRIBUTES in manifest else []
+        is_csv = form == "disassociation"
+        fits = listed == {*more, DATA[0] if is_csv else data_file(manifest), CODEBOOK}
+        must = f"{', '.join([*more, DATA[0] if is_csv else 'one data file'])} and {CODEBOOK}, no more"
+    return [] if fits else [f"{MANIFEST} must list {must}"]
+
+
 def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
     """Whether the manifest of a folder is not written as this content is: its white space could carry a message."""
     try:
@@ -216,13 +216,7 @@ def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
 
 
 def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
-    """Whether a table of a release is not in the one file that there is of it.
-
-    Raises
-    ------
-    InputError
-        Another version of Polars wrote it, of which the bytes cannot be written again here.
-    """
+    """Whether a table of a release is not in the one file that there is of it."""
     if path.suffix not in (".csv", ".parquet"):
         return []  # clusters, which their verifier writes again
     delimiter = _delimiter_of(path, manifest)
@@ -250,46 +244,12 @@ def _delimiter_of(path: Path, manifest: Manifest) -> str | None:
 
 
 def formulas_in(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
-    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read.
-    """
+    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name."""
     found = {}
     for name in (name for name in manifest["files"] if name.endswith(".csv")):
         frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
         found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
     return {name: columns for name, columns in found.items() if columns}
-
-
-def _lists_what_it_must(manifest: Manifest) -> bool:
-    if manifest.get("shape") == "claims":
-        return any(manifest["files"].keys() == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
-    if TABLE in manifest:
-        return bool(manifest["files"].keys() == {CODEBOOK})
-    data = {DATA[0]} if _has_clusters_alone(manifest) else {data_file(manifest)}
-    return bool(manifest["files"].keys() == {*_besides(manifest), *data, CODEBOOK})
-
-
-def _besides(manifest: Manifest) -> list[str]:
-    """Files that a release of this kind has besides its data file and the codebook."""
-    has_clusters = _has_clusters_alone(manifest) or WITH_CODES in manifest
-    return [*([CLUSTERS] if has_clusters else []), *([ATTRIBUTES] if WITH_ATTRIBUTES in manifest else [])]
-
-
-def _has_clusters_alone(manifest: Manifest) -> bool:
-    return manifest.get("shape") == "codes" and manifest.get("method") == DISASSOCIATION
-
-
-def _must_list(manifest: Manifest) -> str:
-    if manifest.get("shape") == "claims":
-        return f"{MANIFEST} must list one file of patients, one of claims and {CODEBOOK}, no more"
-    if TABLE in manifest:
-        return f"{MANIFEST} must list {CODEBOOK} alone: its records are in a database"
-    data = DATA[0] if _has_clusters_alone(manifest) else "one data file"
-    return f"{MANIFEST} must list {', '.join([*_besides(manifest), data])} and {CODEBOOK}, no more"
 
 
 def json_bytes(content: Mapping[str, Any]) -> bytes:
@@ -303,13 +263,7 @@ def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str,
 
 
 def read_figures(folder: Path) -> Any:
-    """Return the figures beside the manifest that the report of a folder shows.
-
-    Raises
-    ------
-    InputError, KeyError, TypeError
-        There are none.
-    """
+    """Return the figures beside the manifest that the report of a folder shows."""
     return _loaded(folder / FIGURES)["figures"]
 
 

@@ -4,14 +4,14 @@ From `Help` comes its option on the command line, from `Key` its key in a job. L
 What every ``protect`` can be told, whatever the shape, is declared here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
 Value = TypeVar("Value")
 
@@ -22,7 +22,6 @@ class Words:
 
     Attributes
     ----------
-    texts : as typed
     later : by column, what takes the place of what was typed
     """
 
@@ -46,9 +45,7 @@ class Help:
 
     Attributes
     ----------
-    text : its help
     metavar : what stands for its value; the type if None
-    option : how it is called, if not as the field
     typed : what a word is read as, if not as the type of the field
     shown : the default in words, where the field says None
     """
@@ -66,10 +63,7 @@ class Key:
 
     Attributes
     ----------
-    allowed : in words
-    name : of the key, if not that of the field
     kind : type in TOML, if not that of the field
-    one_of : the words that it may be
     holds : whether a value is in range
     read : from TOML to the value of the field
     """
@@ -167,8 +161,14 @@ def check_words(options: object, *names: str) -> None:
     """Refuse words that these settings do not have."""
     for one in settings_of(type(options)):
         word = getattr(options, one.name)
-        if one.name in names and one.key is not None and word is not None and word not in one.key.one_of:
-            raise InputError(f"{one.option} can be {', '.join(one.key.one_of)} in this version, not {word!r}.")
+        if one.name in names and one.key is not None and word is not None:
+            check_word(one.name, word, one.key.one_of)
+
+
+def check_word(name: str, word: str, known: Iterable[str]) -> None:
+    """Refuse a word that a setting does not have."""
+    if word not in (words := tuple(known)):
+        raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
 
 
 def check_threads(threads: int | None) -> None:
@@ -206,6 +206,16 @@ Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if no
 Visit = Annotated[
     str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), Key(COLUMN)
 ]
+Delimiter = Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")]
+Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
+QueryText = Annotated[
+    str | None,
+    Help(
+        "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
+        "the one in a file that ends in .sql, gives. User and password come from the environment.",
+        "SQL",
+    ),
+]
 AsJson = Annotated[bool, Help("Print one JSON object on standard output.", option="--json")]
 Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
 Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
@@ -225,10 +235,10 @@ class RunOptions:
         Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
     ] = None
     attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
-    delimiter: Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")] = None
+    delimiter: Delimiter = None
     encoding: Encoding = None
     seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None
-    threads: Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")] = None
+    threads: Threads = None
     as_json: AsJson = False
     quiet: Quiet = False
     verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
@@ -241,14 +251,7 @@ class ReleaseOptions(RunOptions):
     data: "Path | Query"
     k: int
     id: Annotated[str | None, Help("Column that identifies patients.", "COLUMN")] = None
-    query: Annotated[
-        str | None,
-        Help(
-            "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
-            "the one in a file that ends in .sql, gives. User and password come from the environment.",
-            "SQL",
-        ),
-    ] = None
+    query: QueryText = None
     seed: int = 0
     engine: str = "auto"
     placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", "engine": "as_json"}

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cloister.hierarchy import Hierarchy
-from cloister.jobs.job import Job
-from cloister.jobs.sections import Part
+from cloister.jobs.job import Job, Part
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.settings import RunOptions, Told
@@ -65,8 +64,6 @@ class Run:
 
     Attributes
     ----------
-    watch : holds the time spent so far
-    voice : tells somebody what is done
     engines : engines that count tables where they are, kept open until everything was written
     """
 
@@ -74,10 +71,10 @@ class Run:
     voice: Voice = SILENCE
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
-    def compiling(self, is_needed: bool, what: str, seconds: int) -> None:
+    def compiling(self, is_needed: bool, what: str) -> None:
         """Say that something is compiled first, where it is."""
         if is_needed:
-            self.voice.note(f"Compiling {what} for this machine, once (about {seconds} s).")
+            self.voice.note(f"Compiling {what} for this machine, once.")
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,7 @@ class Original:
 
     Attributes
     ----------
-    data : as read
-    hierarchies : by column
     privacy : of generalized code sets, the privacy policy
-    missing : texts that stand for a missing value
     """
 
     data: Any = field(repr=False)
@@ -103,8 +97,6 @@ class Prepared(ABC):
 
     Attributes
     ----------
-    run : with the watch of this run
-    original : what is protected
     recorded : columns that are released as recorded, one row a patient
     """
 
@@ -149,12 +141,7 @@ class Shape(Protocol[Options_contra, Read]):
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
     def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
-        """Return the settings of a part of a job: what is told of all parts and of this one, and what its sources say.
-
-        Parameters
-        ----------
-        path : of the job file
-        """
+        """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:
         """Return the value that a word of a grid stands for under a key."""

@@ -43,6 +43,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -60,6 +61,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -76,6 +78,7 @@ ALLOWED = {
     },
     "trajectories": {
         "trajectories",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -92,6 +95,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "checker",
         "manifest",
         "masking",
         "settings",
@@ -114,6 +118,7 @@ ALLOWED = {
     "release_folder": {"version", "errors", "results", "io", "report"},
     "table_with_codes": {
         "table_with_codes",
+        "checker",
         "manifest",
         "errors",
         "results",
@@ -130,7 +135,7 @@ ALLOWED = {
     "manifest": {"manifest", "errors", "results"},
     "typed_toml": {"errors"},
     "settings": {"settings", "io", "errors"},
-    "registry": {"jobs", "shape", "flow"},
+    "registry": {"jobs", "shape", "pipeline"},
     "shape": {"hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
@@ -154,28 +159,27 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
-    "originals": {"errors", "results", "io", "hierarchy", "release_folder", *SHAPES},
+    "manifests": {"errors", "results", "release_folder", *SHAPES},
+    "checker": {"errors", "results", "io", "hierarchy", "manifest", "release_folder", "report_figures"},
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
-        *("originals", "shape", "sources"),
+        *("checker", "shape", "sources"),
         *SHAPES,
     },
-    "recheck": {
+    "verification": {
+        "checker",
         "errors",
         "results",
-        "io",
         "hierarchy",
         "privacy",
         "release_folder",
-        "manifest",
-        "originals",
         "released_in_database",
         "jobs",
         *SHAPES,
     },
-    "flow": {
+    "pipeline": {
         *(
-            "flow",
+            "pipeline",
             "engines",
             "errors",
             "results",
@@ -187,7 +191,7 @@ ALLOWED = {
             "stopwatch",
             "search",
         ),
-        *("attacks", "exploration", "hierarchy", "jobs", "originals", "privacy", "recheck", "registry", "settings"),
+        *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
         *("shape", "sources", "version"),
         *SHAPES,
     },
@@ -201,19 +205,30 @@ SEEN_BY_CLI = {
     "version",
     "errors",
     "results",
-    "flow",
-    "verbs",
+    "pipeline",
+    "api",
     "release",
     "io",
     "hierarchy",
     "privacy",
     "utility",
 }
-SEEN_BY_CLI |= {*SHAPES, "release_folder", "risk", "stopwatch", "search", "testing", "recheck", "jobs"}
 SEEN_BY_CLI |= {
+    *SHAPES,
+    "release_folder",
+    "risk",
+    "stopwatch",
+    "search",
+    "testing",
+    "verification",
+    "manifests",
+    "jobs",
+}
+SEEN_BY_CLI |= {
+    "manifests",
     "shape",
     "registry",
-    "originals",
+    "checker",
     "attacks",
     "exploration",
     "typed_toml",
@@ -242,7 +257,7 @@ def test_a_room_imports_only_from_rooms_below_it(path):
 
 @for_all(files_of("cli"))
 def test_the_command_line_parses_calls_and_prints(path):
-    """The command line uses no kernels: it calls the flow and the verbs, and prints what they found in words."""
+    """The command line uses no kernels: it calls the pipeline and the API, and prints what they found in words."""
     assert rooms_imported(path) - SEEN_BY_CLI == set()
     searches = {name for name in rooms_imported(path) if name == "search"}
     assert not searches or place(path) == "cli/progress.py"
@@ -280,10 +295,10 @@ def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
     assert {name for name in inside if name.split(".")[2] != own and name.split(".")[3] != "data"} == set()
 
 
-@for_all([path for path in FILES if room(path) not in ("cli", "flow", "verbs", "registry", "__init__")])
+@for_all([path for path in FILES if room(path) not in ("cli", "pipeline", "api", "registry", "__init__")])
 def test_flow_and_verbs_stand_on_top(path):
-    """Nothing below the flow imports the flow or the verbs; only the registry knows where a shape is to be loaded."""
-    assert rooms_imported(path) & {"flow", "verbs"} == set()
+    """Nothing below the pipeline imports it or the API; only the registry knows where a shape is to be loaded."""
+    assert rooms_imported(path) & {"pipeline", "api"} == set()
 
 
 def test_the_verifier_loads_nothing_of_what_it_checks():
@@ -293,7 +308,7 @@ def test_the_verifier_loads_nothing_of_what_it_checks():
     assert "cloister.io" in loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()
     assert loaded & {"cloister.tabular.protect", "cloister.tabular.encode"} == set()
-    assert {name for name in loaded if name.startswith("cloister.flow")} == set()
+    assert {name for name in loaded if name.startswith("cloister.pipeline")} == set()
 
 
 def test_the_verifier_of_code_sets_loads_nothing_of_what_it_checks():
@@ -349,8 +364,8 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
         "cloister.codesets.generalization.verify",
         "cloister.table_with_codes.verify",
         "cloister.trajectories.verify",
-        "cloister.recheck",
-        "cloister.verbs.attack",
+        "cloister.verification",
+        "cloister.api.attack",
     ],
 )
 def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
@@ -386,14 +401,14 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
 )
 def test_a_course_loads_nothing_of_other_shapes(course, never):
     """In a fresh interpreter the course of a shape loads no module of another, nor the courses beside it."""
-    program = f"import sys, cloister.flow.{course}\nprint(*(m for m in sys.modules if m.startswith('cloister.')))"
+    program = f"import sys, cloister.pipeline.{course}\nprint(*(m for m in sys.modules if m.startswith('cloister.')))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
 
-    assert f"cloister.flow.{course}" in loaded
+    assert f"cloister.pipeline.{course}" in loaded
     assert {name for name in loaded if name.startswith(never)} == set()
-    assert {name for name in loaded if name.startswith("cloister.flow.")} - {f"cloister.flow.{course}"} == {
-        "cloister.flow.stages"
+    assert {name for name in loaded if name.startswith("cloister.pipeline.")} - {f"cloister.pipeline.{course}"} == {
+        "cloister.pipeline.stages"
     }
 
 
@@ -403,8 +418,10 @@ def test_the_front_door_loads_nothing():
     assert {node.module for node in outside_checking} == {"importlib", "typing"}
 
 
-BY_NAME = {"io/adbc.py"}
-"""Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``."""
+BY_NAME = {"io/adbc.py", "cli/commands.py"}
+"""Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
+the work of a command is a function of a module in ``cli/``, loaded when it is called.
+"""
 
 
 @for_all([path for path in FILES if place(path) != "__init__.py"])

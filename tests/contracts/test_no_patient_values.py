@@ -238,15 +238,15 @@ def test_refused_hierarchies(look, place, content, more):
 
 
 STAGES = [
-    "cloister.flow.table_shape.read_table",
-    "cloister.flow.table_shape.protect_table",
-    "cloister.flow.tables.encode",
-    "cloister.flow.tables.protect",
-    "cloister.flow.tables.verify",
-    "cloister.flow.tables.facts_of",
-    "cloister.flow.tables.public_utility",
-    "cloister.flow.tables.described",
-    "cloister.flow.tables.codebook",
+    "cloister.pipeline.table_shape.read_table",
+    "cloister.pipeline.table_shape.protect_table",
+    "cloister.pipeline.tables.encode",
+    "cloister.pipeline.tables.protect",
+    "cloister.pipeline.tables.verify",
+    "cloister.tabular.describe.facts_of",
+    "cloister.tabular.describe.public_utility",
+    "cloister.pipeline.tables.described",
+    "cloister.pipeline.tables.codebook",
     "cloister.tabular.encode.distinct_rows",
     "cloister.tabular.recoding.choice.search",
     "cloister.tabular.recoding.choice.at_level",
@@ -255,7 +255,7 @@ STAGES = [
     "cloister.release.render_report",
     "cloister.release.write_private",
     "cloister.io.folder.make_private",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -284,8 +284,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
     for more in (("--verbose",), ("--json", "--verbose")):
         code = look(*BASE, *ROLES, *QI, "--overwrite", *more)
-        assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-        assert (place / "release").exists() == stage.endswith("protect_job.console")
+        assert code in (2, 3, 130) or stage.endswith("protect.console")
+        assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

@@ -147,7 +147,7 @@ def test_accidents_in_every_stage(tmp_path, monkeypatch, capsys, caplog, stage, 
 
     monkeypatch.chdir(tmp_path)
     marked(tmp_path)
-    monkeypatch.setattr(f"cloister.flow.claims.{stage}", broken)
+    monkeypatch.setattr(f"cloister.pipeline.claims.{stage}", broken)
 
     assert look(tmp_path, capsys, caplog, *PROTECT, "--verbose") == (130 if isinstance(error, KeyboardInterrupt) else 3)
     assert {path.name for path in tmp_path.iterdir()} == GIVEN - {"map.csv"}

@@ -179,18 +179,18 @@ def test_refused_codes(look, place, more):
 
 
 STAGES = [
-    "cloister.flow.codes_shape.read_given",
-    "cloister.flow.codes_shape.parse_policy",
-    "cloister.flow.codes_shape.protect_codes",
+    "cloister.pipeline.codes_shape.read_given",
+    "cloister.pipeline.codes_shape.parse_policy",
+    "cloister.pipeline.codes_shape.protect_codes",
     "cloister.codesets.request.read_code_lists",
     "cloister.codesets.request.encode",
-    "cloister.flow.codes.disassociate",
-    "cloister.flow.codes.verify",
-    "cloister.flow.codes.exact_figures",
-    "cloister.flow.codes.describe_disassociation",
-    "cloister.flow.codes.reconstruct",
-    "cloister.flow.codes.data_frame",
-    "cloister.flow.codes.codebook",
+    "cloister.pipeline.codes.disassociate",
+    "cloister.pipeline.codes.verify",
+    "cloister.pipeline.codes.exact_figures",
+    "cloister.pipeline.codes.describe_disassociation",
+    "cloister.pipeline.codes.reconstruct",
+    "cloister.pipeline.codes.data_frame",
+    "cloister.pipeline.codes.codebook",
     "cloister.codesets.disassociation.protect.partition_horizontally",
     "cloister.codesets.disassociation.protect.partition_vertically",
     "cloister.codesets.disassociation.protect.refine",
@@ -199,7 +199,7 @@ STAGES = [
     "cloister.codesets.disassociation.release.write_csv",
     "cloister.release.render_report",
     "cloister.release.write_private",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -225,8 +225,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--policy", "level:1", "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-    assert (place / "release").exists() == stage.endswith("protect_job.console")
+    assert code in (2, 3, 130) or stage.endswith("protect.console")
+    assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

@@ -105,21 +105,21 @@ def test_refused_codes(look, place, code):
 
 
 STAGES = [
-    "cloister.flow.codes_shape.read_given",
-    "cloister.flow.generalization_shape.parse_policy",
-    "cloister.flow.generalization_shape.protect_by_generalization",
-    "cloister.flow.generalized_codes.generalize",
-    "cloister.flow.generalized_codes.verify",
-    "cloister.flow.generalized_codes.exact_figures",
-    "cloister.flow.generalized_codes.facts_of",
-    "cloister.flow.generalized_codes.data_frame",
-    "cloister.flow.generalized_codes.codebook",
+    "cloister.pipeline.codes_shape.read_given",
+    "cloister.pipeline.codes_shape.parse_policy",
+    "cloister.pipeline.generalization_shape.protect_by_generalization",
+    "cloister.pipeline.generalized_codes.generalize",
+    "cloister.pipeline.generalized_codes.verify",
+    "cloister.pipeline.generalized_codes.exact_figures",
+    "cloister.pipeline.generalized_codes.facts_of",
+    "cloister.pipeline.generalized_codes.data_frame",
+    "cloister.pipeline.generalized_codes.codebook",
     "cloister.codesets.generalization.protect.constraints_on",
     "cloister.codesets.generalization.protect.cluster",
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.render_report",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -142,11 +142,11 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
             raise error from cause
 
     if stage.endswith("cluster"):  # kernels are loaded with it, too
-        monkeypatch.setattr("cloister.flow.generalized_codes.load_kernels", lambda: None)
+        monkeypatch.setattr("cloister.pipeline.generalized_codes.load_kernels", lambda: None)
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("protect_job.console")
-    assert (place / "release").exists() == stage.endswith("protect_job.console")
+    assert code in (2, 3, 130) or stage.endswith("protect.console")
+    assert (place / "release").exists() == stage.endswith("protect.console")
 
 
 def tampered(folder):

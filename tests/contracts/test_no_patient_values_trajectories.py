@@ -140,22 +140,22 @@ def test_refused_side_lines(look, place, line):
 
 
 STAGES = [
-    "cloister.flow.trajectories_shape.read_given",
-    "cloister.flow.trajectories_shape.usual_codes",
-    "cloister.flow.trajectories_shape.protect_trajectories",
-    "cloister.flow.trajectories.fitted",
-    "cloister.flow.trajectories.anonymize",
-    "cloister.flow.trajectories.order_of",
-    "cloister.flow.trajectories.written",
-    "cloister.flow.trajectories.verify",
-    "cloister.flow.trajectories.exact_figures",
-    "cloister.flow.trajectories.facts_of",
-    "cloister.flow.trajectories.codebook",
+    "cloister.pipeline.trajectories_shape.read_given",
+    "cloister.pipeline.trajectories_shape.usual_codes",
+    "cloister.pipeline.trajectories_shape.protect_trajectories",
+    "cloister.pipeline.trajectories.fitted",
+    "cloister.pipeline.trajectories.anonymize",
+    "cloister.pipeline.trajectories.order_of",
+    "cloister.pipeline.trajectories.written",
+    "cloister.pipeline.trajectories.verify",
+    "cloister.pipeline.trajectories.exact_figures",
+    "cloister.pipeline.trajectories.facts_of",
+    "cloister.pipeline.trajectories.codebook",
     "cloister.release.write_csv",
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
     "cloister.release.render_report",
-    "cloister.cli.protect_job.console",
+    "cloister.cli.protect.console",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),
@@ -185,7 +185,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
 
     assert look(*BASE, *IDS, "--attributes", "samples.csv", "--verbose") in (2, 3, 130)
-    late = stage.endswith("protect_job.console")
+    late = stage.endswith("protect.console")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 

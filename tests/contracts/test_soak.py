@@ -27,7 +27,7 @@ def test_it_finds_what_is_broken(tmp_path, monkeypatch):
     """Were the verifier to accept everything, the soak would say so."""
     monkeypatch.setattr(forgeries, "is_evidence", lambda _what: False)
     monkeypatch.setattr("tests.soak.forgeries.may_be_recorded", lambda _what: False)
-    monkeypatch.setattr("cloister.cli.verify_job.run_verify", lambda _options: None)
+    monkeypatch.setattr("cloister.cli.verify.run_verify", lambda _options: None)
 
     with pytest.raises(Found, match="accepts a release"):
         forgeries.forgeries(random.Random(3), tmp_path)

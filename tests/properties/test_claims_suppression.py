@@ -76,7 +76,7 @@ def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
     close = means(looked, settings.patient_draws, SCREEN)
     assert np.allclose(close, [people.flag_rates, people.mean_risks, people.tolerant_risks])
     assert close[0].sum() * settings.patient_draws == pytest.approx(sum(len(own.patients) for own in people.flagged))
-    assert people.is_short == any(close.sum(axis=1) < np.array(wanted.of_figures))
+    assert people.is_short == any(close.sum(axis=1) < np.array(wanted))
 
 
 @pytest.fixture(scope="module")

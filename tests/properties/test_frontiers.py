@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.frontiers import distances, on_frontier
 
-from cloister.exploration.frontier import Point, frontier, recommend
+from cloister.exploration.outcome import Point, frontier, recommend
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 0.9, 1.0])
 MANY = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)

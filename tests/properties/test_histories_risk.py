@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.oracles import risk as oracle
 
 import cloister as cl
+from cloister.api.assess import assess_trajectories
 from cloister.risk.assessment import PATIENT, Attackers, cells_of, known_of
-from cloister.verbs.assess import assess_trajectories
 
 VALUES = st.sampled_from(["a", "b", "c", None])
 EVENTS = st.lists(st.tuples(VALUES, VALUES), max_size=5)

@@ -34,12 +34,12 @@ def test_joined_parts_keep_the_promise(lots, k, m, random):
     rows = [np.arange(begin, end) for begin, end in pairwise(ends)]
     request = DisassociationRequest(k, m, max_cluster_size=k + 1)
     protected = [disassociate(chosen(codes, own), request) for own in rows]
-    joined = join_parts([part.released for part in protected])
+    joined, numbers_of = join_parts([part.released for part in protected])
     order = random.sample(range(len(protected)), len(protected))
-    other = join_parts([protected[place].released for place in order])
-    cluster_of = [numbers[part.cluster_of] for numbers, part in zip(joined.cluster_numbers, protected)]
+    other, _ = join_parts([protected[place].released for place in order])
+    cluster_of = [numbers[part.cluster_of] for numbers, part in zip(numbers_of, protected)]
     secret = DisassociationSecret(codes, np.concatenate(cluster_of).astype(np.int32), 1)
 
-    assert verify(joined.released, secret).failures == ()
-    assert oracle.unprotected([frozenset(record) for record in records], oracle.written(joined.released), k, m) == {}
-    assert same_release(joined.released, other.released)
+    assert verify(joined, secret).failures == ()
+    assert oracle.unprotected([frozenset(record) for record in records], oracle.written(joined), k, m) == {}
+    assert same_release(joined, other)

@@ -15,8 +15,8 @@ from tests.ruled_tables import SENSITIVE, table_rules
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
-from cloister.flow.tables import protect_table
 from cloister.io import Source
+from cloister.pipeline.tables import protect_table
 from cloister.utility import LOSSES
 
 METHODS = {

@@ -202,8 +202,8 @@ def test_clusters_of_small_blocks_are_safe_as_well(ruled, most_rows):
     everyone = np.zeros(recoded.n_rows, dtype=np.int64)
 
     if rules[0][0].is_closed:
-        assert recoded.judge.holds(released.rows, released.classes, released.n_classes).all()
-    if recoded.judge.holds(np.arange(recoded.n_rows), everyone, 1)[0]:
+        assert recoded.checker.holds(released.rows, released.classes, released.n_classes).all()
+    if recoded.checker.holds(np.arange(recoded.n_rows), everyone, 1)[0]:
         assert recoded.suppressed(partition) == 0
 
 
@@ -232,7 +232,7 @@ def test_classes_that_look_alike_are_judged_together():
     case = Case(("c0",), [("a",)] * 2 + [("b",)] * 2 + [("c",)] * 2, [hierarchy], 3, Decimal(1), "iyengar", (1.0,))
     recoded = recoding(case)
     partition = Partition(np.arange(3), np.array([[1], [1], [1]]))
-    alone = recoded.judge.holds(np.arange(3), np.arange(3), 3)
+    alone = recoded.checker.holds(np.arange(3), np.arange(3), 3)
     kept = settled(recoded, partition)
 
     assert alone.tolist() == [False, False, False]
@@ -266,20 +266,21 @@ def test_some_rows_are_judged_as_the_whole_would_be(ruled, data):
     whole = np.full(recoded.n_rows, n_classes, dtype=np.int64)
     whole[rows] = labels
     n_all = n_classes + (rows.size < recoded.n_rows)
-    everywhere = recoded.judge.holds(np.arange(recoded.n_rows), whole, n_all)[:n_classes]
+    everywhere = recoded.checker.holds(np.arange(recoded.n_rows), whole, n_all)[:n_classes]
     own = task._replace(rows=Rows(task.rows.codes[:, rows], task.rows.records[rows]))
-    alone = recoded.judge.restricted(own, rows).holds(np.arange(rows.size), labels, n_classes)
+    alone = recoded.checker.restricted(own, rows).holds(np.arange(rows.size), labels, n_classes)
     places = recoded.problem.row_of_record
+    values = [None if value is None else int(value) for value in ruled.values]
     records = [
         (int(labels[rows.tolist().index(row)]), value)
-        for row, value in zip(places.tolist(), ruled.values)
+        for row, value in zip(places.tolist(), values)
         if row in rows.tolist()
     ]
     expected = [True] * n_classes
     for _, definition in ruled.class_rules:
-        safe = definition(records, list(ruled.values), [])
+        safe = definition(records, values, [])
         expected = [before and safe[one] for one, before in enumerate(expected)]
 
-    assert expected == recoded.judge.holds(rows, labels, n_classes).tolist()
+    assert expected == recoded.checker.holds(rows, labels, n_classes).tolist()
     assert expected == everywhere.tolist()
     assert expected == alone.tolist()

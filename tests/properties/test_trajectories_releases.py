@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
-from cloister.flow.trajectories import protect_trajectories
+from cloister.pipeline.trajectories import protect_trajectories
 from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest, WrittenTrajectories
 from cloister.trajectories.domain import Unknown
 from cloister.trajectories.request import AttributesTable, GivenTrajectories, ReleaseSettings

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.promise import Classes, Original, Population, Promise, Reference, bound_ladders
+from cloister.tabular.verification.promise import Classes, Original, Promise, Reference, bound_hierarchies
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 
@@ -98,12 +98,12 @@ def original_of(records):
     """The records as an original: one quasi-identifier that can only be suppressed, and a diagnosis."""
     schema = {"qi": pl.String, "dx": pl.String}
     frame = pl.DataFrame(records, schema=schema, orient="row")
-    groups = {("dx", TREE.spec): bound_ladders(frame, {"dx": TREE})["dx"]}
-    return Original(frame, bound_ladders(frame, {"qi": suppress()}), groups)
+    groups = {("dx", TREE.spec): bound_hierarchies(frame, {"dx": TREE})["dx"]}
+    return Original(frame, bound_hierarchies(frame, {"qi": suppress()}), groups)
 
 
 CENSUS = pl.DataFrame({"qi": PEOPLE}, schema={"qi": pl.String})
-POPULATIONS = {"census": Population(CENSUS, bound_ladders(CENSUS, {"qi": suppress()}))}
+POPULATIONS = {"census": Original(CENSUS, bound_hierarchies(CENSUS, {"qi": suppress()}))}
 
 
 def in_order(frame):

@@ -4,6 +4,7 @@ What is known of a patient grows: its items (quasi-identifiers, codes, pairs) st
 whoever knows n of them knows the first n.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,27 +14,18 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-UNKNOWN, ELSEWHERE, THERE = -1, 0, 1
-"""Whether the target's own record is among the matches."""
-
-ALL = None
-"""In place of a number of items: all that there are."""
+UNKNOWN, ELSEWHERE, THERE = -1, 0, 1  # Whether the target's own record is among the matches
+GONE, NOT_KNOWN = -1, -2  # In place of a released record: the patient has none; it is not known
+ALL = None  # In place of a number of items: all that there are
 
 
 @dataclass(frozen=True)
 class Match:
-    """What looking for one target shows.
+    """What looking for one target shows."""
 
-    Attributes
-    ----------
-    matches : records that fit
-    least : records of the smallest group that the matches come in; all of them, where nothing tells them apart
-    own : whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
-    """
-
-    matches: int
-    least: int
-    own: int
+    matches: int  # records that fit
+    least: int  # records of the smallest group that the matches come in; all of them, where nothing tells them apart
+    own: int  # whether the target's own record is among them: `THERE`, `ELSEWHERE` or `UNKNOWN`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,43 +50,52 @@ class RecordSet(Protocol):
         """Return what somebody sees who knows these items of a target."""
 
 
+class RecordGroups(ABC):
+    """Records in groups that nothing known can tell apart."""
+
+    sizes: Integers  # (n_groups,) records of each
+    own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+
+    @abstractmethod
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups that fit what is known of a target."""
+
+    def match(self, target: int, known: Sequence[int]) -> Match:
+        """Return what somebody sees who knows these items of a target."""
+        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
+
+
+def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
+    """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
+    is_there = own >= 0 and bool(np.any(groups == own))
+    where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
+    matches = int(sizes[groups].sum())
+    return Match(matches, matches, where)
+
+
 Coverage = Callable[[int, Sequence[int]], bool]
 """Whether a guarantee is about somebody who knows these items of a target."""
 
 
 @dataclass(frozen=True)
 class KnowledgeStep:
-    """One step of what is known.
-
-    Attributes
-    ----------
-    words : what is known
-    items : how many items; `ALL` for as many as there are
-    limit : where the guarantee is about the average patient, its bound
-    """
+    """One step of what is known."""
 
     words: str
-    items: int | None
-    limit: float | None = None
+    items: int | None  # how many items; `ALL` for as many as there are
+    limit: float | None = None  # where the guarantee is about the average patient, its bound
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adversary:
-    """Somebody whose knowledge grows, and the records that are looked through.
-
-    Attributes
-    ----------
-    steps : of knowledge
-    n_items : (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
-    released, original : records
-    covers : whether the guarantee is about somebody who knows these items
-    """
+    """Somebody whose knowledge grows, and the records that are looked through."""
 
     steps: tuple[KnowledgeStep, ...]
+    # (n_patients,) items of each patient of the original; below 0 where the patient is not looked for
     n_items: Integers
     released: RecordSet
     original: RecordSet
-    covers: Coverage
+    covers: Coverage  # whether the guarantee is about somebody who knows these items
 
     def known(self, target: int, step: KnowledgeStep, seed: int) -> list[int] | None:
         """Return the items known of a target; None where it has not as many."""

@@ -23,9 +23,10 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.results import Manifest
 
-from .adversary import ELSEWHERE, THERE, UNKNOWN, Adversary, Integers, Match
+from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
-from .simulation import GONE, NOT_KNOWN, OpenedRelease, patient_ids
+from .labelled import postings
+from .simulation import OpenedRelease, patient_ids
 
 MANY = np.iinfo(np.int64).max
 
@@ -35,20 +36,12 @@ Place = tuple[Integers, Integers, Integers]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Index:
-    """Where the codes of chunks stand.
+    """Where the codes of chunks stand."""
 
-    Attributes
-    ----------
-    chunks : record chunks or shared chunks
-    by_code : for each code, the chunks whose domain has it
-    subrecords : for each code, the subrecords that hold it
-    chunk_of : the chunk of each subrecord
-    """
-
-    chunks: Chunks
-    by_code: Sequence[Integers]
-    subrecords: Sequence[Integers]
-    chunk_of: Integers
+    chunks: Chunks  # record chunks or shared chunks
+    by_code: Sequence[Integers]  # for each code, the chunks whose domain has it
+    subrecords: Sequence[Integers]  # for each code, the subrecords that hold it
+    chunk_of: Integers  # the chunk of each subrecord
 
     @classmethod
     def of(cls, chunks: Chunks, n_codes: int) -> "_Index":
@@ -56,7 +49,7 @@ class _Index:
         subrecord = np.repeat(np.arange(chunks.item_offsets.size - 1), np.diff(chunks.item_offsets))
         chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
         return cls(
-            chunks, _by_code(chunks.domain, chunk, n_codes), _by_code(chunks.items, subrecord, n_codes), chunk_of
+            chunks, postings(chunks.domain, chunk, n_codes), postings(chunks.items, subrecord, n_codes), chunk_of
         )
 
     def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers]:
@@ -66,12 +59,6 @@ class _Index:
         place = np.searchsorted(involved, self.chunk_of[subrecords])
         whole = held == needed[place] if involved.size else np.zeros(0, dtype=np.bool_)
         return involved, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
-
-
-def _by_code(codes: NDArray[np.int32], owners: Integers, n_codes: int) -> list[Integers]:
-    order = np.argsort(codes, kind="stable")
-    bounds = np.searchsorted(codes[order], np.arange(n_codes + 1))
-    return [owners[order[bounds[code] : bounds[code + 1]]] for code in range(n_codes)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,20 +80,12 @@ class _Tally:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InChunks:
-    """Clusters of chunks, among whose subrecords that of a patient is looked for.
-
-    Attributes
-    ----------
-    released : the clusters
-    codes : what is known of patients
-    number : for each code of the original its number in the release, -1 where it has none
-    own : (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
-    """
+    """Clusters of chunks, among whose subrecords that of a patient is looked for."""
 
     released: Disassociation
-    codes: CodeSets
-    number: Integers
-    own: Integers
+    codes: CodeSets  # what is known of patients
+    number: Integers  # for each code of the original its number in the release, -1 where it has none
+    own: Integers  # (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
     _record: _Index = field(init=False)
     _shared: _Index = field(init=False)
     _item: list[Integers] = field(init=False)
@@ -118,7 +97,7 @@ class InChunks:
         for name, value in (
             ("_record", _Index.of(released.record_chunks, n_codes)),
             ("_shared", _Index.of(released.shared_chunks, n_codes)),
-            ("_item", _by_code(released.item_chunks, cluster, n_codes)),
+            ("_item", postings(released.item_chunks, cluster, n_codes)),
             ("_layout", lay_out(released)),
         ):
             object.__setattr__(self, name, value)
@@ -207,6 +186,10 @@ def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Op
     """Open a release of disassociated code sets."""
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
     own = _cluster_of(original, released)
+    reconstructed: tuple[FurtherCode, ...] = ()
+    if not codes.repeats:  # of repeated codes the reconstruction that is released has no numbers
+        unknown = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
+        reconstructed = (FurtherCode(found_by_terms(read_cells(folder, manifest), codes, unknown)),)
     adversary = Adversary(
         steps=code_steps(released.m),
         n_items=np.diff(codes.offsets),
@@ -222,17 +205,9 @@ def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Op
         n_released=released.n_records,
         is_known_who=original.crosswalk is not None,
         adversaries=(adversary,),
-        sensitive=_reconstructed(folder, manifest, codes),
+        sensitive=reconstructed,
         ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
     )
-
-
-def _reconstructed(folder: Path, manifest: Manifest, codes: CodeSets) -> tuple[FurtherCode, ...]:
-    """The reconstruction that is released beside the clusters; of repeated codes it has no numbers, so none."""
-    if codes.repeats:
-        return ()
-    unknown = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
-    return (FurtherCode(found_by_terms(read_cells(folder, manifest), codes, unknown)),)
 
 
 def _cluster_of(original: CodesOriginal, released: Disassociation) -> Integers:

@@ -27,9 +27,9 @@ from cloister.io import as_text
 from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, KnowledgeStep, Match
-from .labelled import match_of, numbered
-from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
+from .labelled import numbered
+from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)
 """Steps of knowledge: columns of patients, then one value of each column of claims, as many as the plan says, all."""
@@ -47,13 +47,9 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Held:
-    """One column of claims: who has which value how often.
+    """One column of claims: who has which value how often."""
 
-    Attributes
-    ----------
-    patients, times : for each value, the patients who have it, ascending, and how often
-    """
-
+    # patients, times: for each value, the patients who have it, ascending, and how often
     patients: Sequence[Integers]
     times: Sequence[Integers]
 
@@ -74,20 +70,13 @@ class Held:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
-    """The claims of the original, in the order in which their values become known.
+    """The claims of the original, in the order in which their values become known."""
 
-    Attributes
-    ----------
-    order, starts : the claims by their patients, and where those of each begin
-    is_there : by column, (n_claims,) whether a value was recorded
-    power : (n_patients, n_columns) values that the adversary of the plan knows
-    seed : of the order
-    """
-
+    # order, starts: the claims by their patients, and where those of each begin
     order: Integers
     starts: Integers
-    is_there: Sequence[Flags]
-    power: Integers
+    is_there: Sequence[Flags]  # by column, (n_claims,) whether a value was recorded
+    power: Integers  # (n_patients, n_columns) values that the adversary of the plan knows
     seed: int
 
     def claims(self, target: int, column: int, step: int) -> Integers:
@@ -99,31 +88,22 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histories:
-    """Patients with claims, among whom one is looked for.
+class Histories(RecordGroups):
+    """Patients with claims, among whom one is looked for."""
 
-    Attributes
-    ----------
-    cell_of : (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
-    cells : for each combination, the patients here who have it, ascending
-    columns : who has which value, by column of claims
-    values : by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`:
-        nothing is told of it
-    drawn : which claims are known
-    sizes : of the groups of patients here: ones
-    own : (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
-    """
-
+    # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
     cell_of: Integers
-    cells: Sequence[Integers]
-    columns: Sequence[Held]
+    cells: Sequence[Integers]  # for each combination, the patients here who have it, ascending
+    columns: Sequence[Held]  # who has which value, by column of claims
+    # by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`: nothing
+    # is told of it
     values: Sequence[Integers]
-    drawn: Drawn
-    sizes: Integers
-    own: Integers
+    drawn: Drawn  # which claims are known
+    sizes: Integers  # of the groups of patients here: ones
+    own: Integers  # (n_patients,) the patient's own place here, `GONE` or `NOT_KNOWN`
 
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who has made so many steps of knowledge."""
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the patients who fit a target after so many steps of knowledge."""
         cell = int(self.cell_of[target])
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
         for column, held in enumerate(self.columns):
@@ -131,16 +111,14 @@ class Histories:
             for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
                 has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
                 alive = alive[np.isin(alive, has, assume_unique=True)]
-        return match_of(alive, self.sizes, int(self.own[target]))
+        return alive
 
 
 def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
     """Open a release of claims.
 
-    Parameters
-    ----------
-    original : as read, with the plan
-    seed : of the order in which values become known
+    ``original``: as read, with the plan
+    ``seed``: of the order in which values become known
     """
     stated, source = ClaimsManifest.of(manifest), original.claims
     promise = ClaimsPromise.of(stated)
@@ -150,9 +128,8 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
     all_ids = patient_ids(source.patients[name], source.n_patients)
     ids = all_ids.gather(prepared.patients[PATIENT])
-    rows = np.full(truth.patients.height, NOT_KNOWN, dtype=np.int64)
-    if original.crosswalk is not None:
-        rows = released_of(original.crosswalk, ids, patients[promise.form.names(PATIENTS)[0]])
+    released_ids = patients[promise.form.names(PATIENTS)[0]]
+    rows = released_of(original.crosswalk, ids, released_ids, truth.patients.height)
     adversary = _adversary(promise, truth, patients, claims, rows, seed)
     return OpenedRelease(
         shape="claims",
@@ -170,7 +147,7 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
 def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) -> dict[str, pl.Series]:
     """What is released as recorded of each patient: columns of patients, and of all of the patient's claims."""
     (patient_id,), (claim_id,) = (form.names(table)[:1] for table in (PATIENTS, CLAIMS))
-    found = {name: patients.select(pl.concat_list(name)).to_series() for name in form.names(PATIENTS, KEPT)}
+    found = as_lists(patients.select(form.names(PATIENTS, KEPT)))
     for name in form.names(CLAIMS, KEPT):
         lists = claims.group_by(claim_id).agg(pl.col(name).alias("texts"))
         found[name] = patients.join(lists, left_on=patient_id, right_on=claim_id, how="left", maintain_order="left")[
@@ -180,7 +157,6 @@ def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) ->
 
 
 def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:
-    """One released file, as text."""
     name = next((name for name in manifest["files"] if name.startswith(f"{table}.")), None)
     if name is None:
         raise InputError(f"The release names no file of {table}.", file="release.json")
@@ -212,11 +188,7 @@ def _adversary(
     cells = [_labels(truth.patients, form, PATIENTS, name, truth.hierarchies[PATIENTS]) for name in names]
     shown = claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
     released = _histories(
-        _texts(cells, names),
-        patients.select(names),
-        (labels, [claims[column] for column in quasi], shown),
-        drawn,
-        rows,
+        _texts(cells, names), patients.select(names), (labels, [claims[column] for column in quasi], shown), drawn, rows
     )
     raw = _texts([as_text(truth.patients[name]) for name in names], names)
     everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
@@ -237,7 +209,6 @@ def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:
 def _labels(
     frame: pl.DataFrame, form: ClaimsForm, table: str, column: str, hierarchies: dict[str, Hierarchy]
 ) -> pl.Series:
-    """A column at the level of the release."""
     level = form.of(table)[column].level
     text = as_text(frame[column])
     return text if level is None else relabelled(text, hierarchies[column], level)
@@ -252,10 +223,8 @@ def _histories(
 ) -> Histories:
     """Number combinations of columns and values of both, and say who has which.
 
-    Parameters
-    ----------
-    theirs, here : the columns of patients, of the original and of the patients looked through
-    columns : of claims, of the original and here, and whose each claim here is
+    ``theirs, here``: the columns of patients, of the original and of the patients looked through
+    ``columns``: of claims, of the original and here, and whose each claim here is
     """
     known, shown, owners = columns
     cell_of, cells = _cells(theirs, here)
@@ -271,7 +240,6 @@ def _histories(
 
 
 def _cells(theirs: pl.DataFrame, here: pl.DataFrame) -> tuple[Integers, list[Integers]]:
-    """The combination that each patient of the original has, and who has it here."""
     place: dict[tuple[object, ...], list[int]] = {}
     for number, row in enumerate(here.rows() if here.width else [()] * here.height):
         place.setdefault(row, []).append(number)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,32 +21,23 @@ from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import Adversary, Integers, KnowledgeStep, Match, order_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
 from .figures import Inference
-from .labelled import match_of
-from .simulation import NOT_KNOWN, OpenedRelease, Traces, patient_ids, released_of
+from .labelled import postings
+from .simulation import OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TermRecords:
-    """Records that hold sets of terms.
+class TermRecords(RecordGroups):
+    """Records that hold sets of terms."""
 
-    Attributes
-    ----------
-    postings : for each term, the records that hold it, ascending
-    term_of : term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
-    codes : what is known of patients
-    sizes : (n_records,) ones
-    own : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
-    """
-
-    postings: Sequence[Integers]
-    term_of: Integers
-    codes: CodeSets
-    sizes: Integers
-    own: Integers
+    postings: Sequence[Integers]  # for each term, the records that hold it, ascending
+    term_of: Integers  # term that each code is in, or `NO_TERM`: then nothing is told of it, and any record may hide it
+    codes: CodeSets  # what is known of patients
+    sizes: Integers  # (n_records,) ones
+    own: Integers  # (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
         """Return the records that hold a term for each known code of a target."""
@@ -57,10 +47,6 @@ class TermRecords:
             return np.arange(self.sizes.size)
         wanted = sorted((self.postings[term] for term in terms), key=len)
         return reduce(_both, wanted[1:], wanted[0])
-
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some codes of a target."""
-        return match_of(self.groups(target, known), self.sizes, int(self.own[target]))
 
 
 def _both(few: Integers, many: Integers) -> Integers:
@@ -84,15 +70,7 @@ def as_recorded(codes: CodeSets) -> TermRecords:
     )
 
 
-def postings(items: Any, owners: Integers, n_items: int) -> list[Integers]:
-    """Return the owners of each item, ascending; owners ascend already."""
-    order = np.argsort(items, kind="stable")
-    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
-    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
-
-
-A_FURTHER_CODE = "a further code"
-"""What is guessed, in place of the name of a column."""
+A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +103,6 @@ class FurtherCode:
 
     @property
     def _sizes(self) -> Integers:
-        """Codes of each term."""
         term_of = self.among.term_of
         return np.bincount(term_of[term_of != NO_TERM], minlength=len(self.among.postings))
 
@@ -152,8 +129,7 @@ class FurtherCode:
         return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
 
 
-USUAL_NUMBERS = (1, 2, 3, 5)
-"""Codes that adversaries know, besides as many as are promised to be safe, and all."""
+USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 def open_codes(
@@ -161,18 +137,14 @@ def open_codes(
 ) -> OpenedRelease:
     """Open a release of generalized code sets.
 
-    Parameters
-    ----------
-    expectation : its privacy policy, where the release names one that is not in it; without, nothing is known to be
-        covered by the guarantee there
+    ``expectation``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
+    covered by the guarantee there
     """
     asked, codes = GeneralizationManifest.of(manifest).settings, original.given.codes
     cells = read_cells(folder, manifest)
     is_numbered = ID in manifest["columns"]
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
-    rows = np.full(codes.n_records, NOT_KNOWN, dtype=np.int64)
-    if original.crosswalk is not None:
-        rows = released_of(original.crosswalk, record_ids(original), numbers)
+    rows = released_of(original.crosswalk, record_ids(original), numbers, codes.n_records)
     released = found_by_terms(cells, codes, rows)
     adversary = Adversary(
         steps=code_steps(asked.m),
@@ -196,7 +168,7 @@ def open_codes(
             released,
             adversary,
             np.arange(len(cells)),
-            {CODES: _plain(cells)},
+            {CODES: cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")},
             rows if is_numbered else np.full(codes.n_records, NOT_KNOWN),
         ),
     )
@@ -213,10 +185,8 @@ def record_ids(original: CodesOriginal) -> pl.Series:
 def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     """Return the numbers of codes that adversaries know.
 
-    Parameters
-    ----------
-    m : how many are promised to be safe to know
-    before : what else is known
+    ``m``: how many are promised to be safe to know
+    ``before``: what else is known
     """
     numbers = sorted({*USUAL_NUMBERS, *([] if m is None else [m])})
     some = [KnowledgeStep(f"{before}{n} code{'s' if n > 1 else ''}", n) for n in numbers]
@@ -248,7 +218,7 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
     term_of = np.full(codes.n_codes, NO_TERM, dtype=np.int64)
     place = {code: number for number, code in enumerate(codes.vocabulary)}
     for number, term in enumerate(terms):
-        for code in _codes_of(term):
+        for code in term[1:-1].split(BETWEEN) if term.startswith(OPEN) and term.endswith(CLOSE) else [term]:
             if code in place:
                 term_of[place[code]] = number
     return TermRecords(
@@ -258,15 +228,6 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
         np.ones(len(cells), dtype=np.int64),
         rows,
     )
-
-
-def _codes_of(term: str) -> list[str]:
-    return term[1:-1].split(BETWEEN) if term.startswith(OPEN) and term.endswith(CLOSE) else [term]
-
-
-def _plain(cells: pl.Series) -> pl.Series:
-    """The codes that the terms of each record stand for."""
-    return cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")
 
 
 def _coverage(

@@ -9,55 +9,39 @@ import numpy as np
 
 from .adversary import ELSEWHERE, UNKNOWN, Matches
 
-STANDARD_ERRORS = 4.0
-"""By which a share may be above its bound by chance, where the bound is on an average."""
+STANDARD_ERRORS = 4.0  # By which a share may be above its bound by chance, where the bound is on an average
 
 
 @dataclass(frozen=True)
 class Found:
-    """What an adversary found who looked for targets among records.
+    """What an adversary found who looked for targets among records."""
 
-    Attributes
-    ----------
-    targets : patients looked for
-    none, fewer, enough : targets that match no record, at least one but fewer than k, and k or more
-    alone : targets that match exactly one
-    least : fewest records that a target matches, of those that match any; 0 if none does
-    rate : mean chance to point at the right record where one of the matches is taken at random; 0 without a match
-    confidence : mean of 1 / matches over the targets that match: how sure the adversary is
-    false_matches : share of the targets that match although none of the matches is theirs; None where that is not known
-    """
-
-    targets: int
+    targets: int  # patients looked for
+    # none, fewer, enough: targets that match no record, at least one but fewer than k, and k or more
     none: int
     fewer: int
     enough: int
-    alone: int
-    least: int
+    alone: int  # targets that match exactly one
+    least: int  # fewest records that a target matches, of those that match any; 0 if none does
+    # mean chance to point at the right record where one of the matches is taken at random; 0 without a match
     rate: float
-    confidence: float
+    confidence: float  # mean of 1 / matches over the targets that match: how sure the adversary is
+    # share of the targets that match although none of the matches is theirs; None where that is not known
     false_matches: float | None
 
 
 @dataclass(frozen=True)
 class Level:
-    """One adversary: what somebody knows, and what it leads to in the release and in the original.
+    """One adversary: what somebody knows, and what it leads to in the release and in the original."""
 
-    Attributes
-    ----------
-    known : what is known, in words
-    released, original : what is found among the released records, and in the data as they were
-    covered : targets that the guarantee covers at this knowledge
-    broken : of these, targets that match at least one record but fewer than k
-    limit : where the guarantee is about the average patient, the highest rate and share of targets with fewer than k
-        matches that it allows; else None
-    """
-
-    known: str
+    known: str  # what is known, in words
+    # released, original: what is found among the released records, and in the data as they were
     released: Found
     original: Found
-    covered: int
-    broken: int
+    covered: int  # targets that the guarantee covers at this knowledge
+    broken: int  # of these, targets that match at least one record but fewer than k
+    # where the guarantee is about the average patient, the highest rate and share of targets with fewer than k matches
+    # that it allows; else None
     limit: float | None = None
 
     @property
@@ -68,22 +52,13 @@ class Level:
 
 @dataclass(frozen=True)
 class Inference:
-    """What is learned by whoever knows all else that an adversary may know.
+    """What is learned by whoever knows all else that an adversary may know."""
 
-    Attributes
-    ----------
-    column : the name of a sensitive column, or what else is guessed
-    targets : patients with a value who match a record
-    accuracy : share of them for whom the most frequent value among the matches is right
-    baseline : share for whom the most frequent value of the release is
-    certain : share for whom all matches have one value, and it is right
-    """
-
-    column: str
-    targets: int
-    accuracy: float
-    baseline: float
-    certain: float
+    column: str  # the name of a sensitive column, or what else is guessed
+    targets: int  # patients with a value who match a record
+    accuracy: float  # share of them for whom the most frequent value among the matches is right
+    baseline: float  # share for whom the most frequent value of the release is
+    certain: float  # share for whom all matches have one value, and it is right
 
     @property
     def gain(self) -> float:
@@ -95,20 +70,14 @@ class Inference:
 class ThreeCriteria:
     """A number for each criterion of the Article 29 Working Party.
 
-    Attributes
-    ----------
-    singling_out : highest share of targets that some adversary finds alone
-    linkability : highest rate at which some adversary links a target with the right record
-    inference : highest gain in guessing; None where nothing sensitive is released that could be guessed
-
     References
     ----------
     Article 29 Data Protection Working Party (2014), Opinion 05/2014 on Anonymisation Techniques, section 2.2.2.
     """
 
-    singling_out: float
-    linkability: float
-    inference: float | None
+    singling_out: float  # highest share of targets that some adversary finds alone
+    linkability: float  # highest rate at which some adversary links a target with the right record
+    inference: float | None  # highest gain in guessing; None where nothing sensitive is released that could be guessed
 
 
 @dataclass(frozen=True)
@@ -223,9 +192,7 @@ def level_of(
 ) -> Level:
     """Return what an adversary found, and whether the guarantee kept.
 
-    Parameters
-    ----------
-    covered : for each target, whether the guarantee is about somebody who knows this
+    ``covered``: for each target, whether the guarantee is about somebody who knows this
     """
     found = found_among(released, k)
     is_covered = np.array(covered, dtype=np.bool_)

@@ -5,27 +5,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from .adversary import ELSEWHERE, THERE, UNKNOWN, Integers, Match
-from .simulation import NOT_KNOWN
+from cloister.hierarchy import BoundHierarchy
 
-Floats = np.typing.NDArray[np.float64]
-NEAR = 1e-9
-"""By how much two distances may differ and still be the same."""
+from .adversary import Integers, RecordGroups
+
+Floats = NDArray[np.float64]
+NEAR = 1e-9  # By how much two distances may differ and still be the same
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest:
-    """A column of averages: who knows a number takes the records whose average is nearest.
+    """A column of averages: who knows a number takes the records whose average is nearest."""
 
-    Attributes
-    ----------
-    averages : (n_groups,) not a number where none is told
-    numbers : (n_values,) the values that patients have; not a number where missing
-    """
-
-    averages: Floats
-    numbers: Floats
+    averages: Floats  # (n_groups,) not a number where none is told
+    numbers: Floats  # (n_values,) the values that patients have; not a number where missing
 
     def among(self, groups: Integers, value: int) -> Integers:
         """Return those of some groups whose average is nearest to a value; without an average any value may be."""
@@ -39,31 +34,23 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labelled:
-    """Records in groups that are alike in all columns.
+class Labelled(RecordGroups):
+    """Records in groups that are alike in all columns."""
 
-    Attributes
-    ----------
-    labels : by column, (n_groups,) number of the label
-    sizes : (n_groups,) records of each
-    values : by column, (n_patients,) number of the value that is known of each patient
-    fits : by column and value, the labels that may stand for it
-    own : (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
-    nearest : columns of averages, by their place; their labels are not looked at
-    """
-
-    labels: tuple[Integers, ...]
-    sizes: Integers
-    values: tuple[Integers, ...]
-    fits: tuple[Sequence[tuple[int, ...]], ...]
-    own: Integers
+    labels: tuple[Integers, ...]  # by column, (n_groups,) number of the label
+    sizes: Integers  # (n_groups,) records of each
+    values: tuple[Integers, ...]  # by column, (n_patients,) number of the value that is known of each patient
+    fits: tuple[Sequence[tuple[int, ...]], ...]  # by column and value, the labels that may stand for it
+    own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+    # columns of averages, by their place; their labels are not looked at
     nearest: Mapping[int, Nearest] = field(default_factory=dict)
 
+    _having: list[list[Integers]] = field(init=False)  # by column and label, the groups that have it
+
     def __post_init__(self) -> None:
-        orders = tuple(np.argsort(labels, kind="stable") for labels in self.labels)
-        starts = tuple(np.searchsorted(np.sort(labels), np.arange(labels.max(initial=0) + 2)) for labels in self.labels)
-        object.__setattr__(self, "_orders", orders)
-        object.__setattr__(self, "_starts", starts)
+        every = np.arange(self.sizes.size)
+        found = [postings(labels, every, int(labels.max(initial=0)) + 1) for labels in self.labels]
+        object.__setattr__(self, "_having", found)
 
     def groups(self, target: int, known: Sequence[int]) -> Integers:
         """Return the groups whose labels may stand for the known values of a target."""
@@ -71,37 +58,16 @@ class Labelled:
         exact = [(column, wanted) for column, wanted in exact if column not in self.nearest]
         alive = np.arange(self.sizes.size)
         if exact:
-            exact.sort(key=lambda each: self._count(*each))
-            alive = self._with(*exact[0])
+            exact.sort(key=lambda each: sum(self._having[each[0]][label].size for label in each[1]))
+            column, wanted = exact[0]
+            parts = [self._having[column][label] for label in wanted]
+            alive = np.sort(np.concatenate(parts)) if parts else alive[:0]
         for column, wanted in exact[1:]:
             alive = alive[np.isin(self.labels[column][alive], wanted)]
         for column in known:
             if column in self.nearest:
                 alive = self.nearest[column].among(alive, int(self.values[column][target]))
         return alive
-
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some columns of a target."""
-        found = self.groups(target, known)
-        return match_of(found, self.sizes, int(self.own[target]))
-
-    def _count(self, column: int, wanted: Sequence[int]) -> int:
-        starts: Integers = self._starts[column]  # type: ignore[attr-defined]
-        return sum(int(starts[label + 1] - starts[label]) for label in wanted)
-
-    def _with(self, column: int, wanted: Sequence[int]) -> Integers:
-        """The groups that have one of these labels."""
-        order, starts = self._orders[column], self._starts[column]  # type: ignore[attr-defined]
-        parts = [order[starts[label] : starts[label + 1]] for label in wanted]
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
-
-
-def match_of(groups: Integers, sizes: Integers, own: int) -> Match:
-    """Return what is seen where these groups fit and the target's own record is in the group ``own``."""
-    is_there = own >= 0 and bool(np.any(groups == own))
-    where = UNKNOWN if own == NOT_KNOWN else THERE if is_there else ELSEWHERE
-    matches = int(sizes[groups].sum())
-    return Match(matches, matches, where)
 
 
 def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:
@@ -127,3 +93,24 @@ def grouped(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers
         key = np.unique(key, return_inverse=True)[1]
     _, first, group, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     return tuple(column[first] for column in columns), sizes.astype(np.int64), group.astype(np.int64)
+
+
+def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list[Integers]:
+    """Return the owners of each item, ascending; owners ascend already."""
+    order = np.argsort(items, kind="stable")
+    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
+    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
+
+
+def labels_of(
+    values: Sequence[str | None], ladder: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
+) -> list[tuple[int, ...]]:
+    """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
+    place = {value: at for at, value in enumerate(ladder.values)}
+    number = {text: at for at, text in enumerate(shown)}
+    found = []
+    for value in values:
+        at = place.get(value)
+        texts = set() if at is None else {ladder.labels[level][at] for level in levels}
+        found.append(tuple(sorted(number[text] for text in texts if text in number)))
+    return found

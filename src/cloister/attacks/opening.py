@@ -2,70 +2,41 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from cloister.claims.data import Claims
-from cloister.claims.recheck import ClaimsOriginal
-from cloister.codesets.data import CodeSets
-from cloister.codesets.generalization.data import GeneralizationMethod
-from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes, VisitsFile
+from cloister.checker import ReadingWords, Request
+from cloister.claims import recheck as claims
+from cloister.codesets import original as codes
+from cloister.codesets.disassociation.manifest import DisassociationManifest
+from cloister.codesets.generalization.manifest import GeneralizationManifest
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, without_formulas
-from cloister.originals import ReadingWords, code_columns, original_claims, original_codes, original_trajectories
 from cloister.release import Release
-from cloister.release_folder import WITH_CODES, delimiter_told, read_manifest
+from cloister.release_folder import form_of, read_manifest
 from cloister.results import Manifest
 from cloister.shape import Original
 from cloister.sources import read_table
 from cloister.table_with_codes.manifest import TableWithCodesManifest
 from cloister.tabular.manifest import TableManifest
-from cloister.trajectories.recheck import TrajectoriesOriginal
-from cloister.trajectories.request import GivenTrajectories
-from cloister.trajectories.sequences import Trajectories
+from cloister.trajectories import recheck as trajectories
+from cloister.trajectories.manifest import TrajectoriesManifest
 
 from .chunks import open_chunks
 from .claims import open_claims
 from .codes import open_codes
-from .parts import Link, PartsAttack, link_parts, links_between
+from .parts import Link, PartsAttack, links_between
 from .simulation import BUDGET, OpenedRelease, simulate
 from .table import open_table
 from .table_with_codes import open_table_with_codes
 from .trajectories import open_trajectories
 
 FOLDER = "release"
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is given of an original beside the data.
-
-    Attributes
-    ----------
-    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
-    crosswalk : a table, or the file of one
-    plan, attributes, privacy, visit : as of `attack`
-    words : how files are read
-    """
-
-    hierarchies: Mapping[str, Hierarchy] | None = None
-    crosswalk: Any = None
-    plan: str | Path | None = None
-    attributes: str | Path | None = None
-    privacy: Any = None
-    visit: str | None = None
-    words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
-
-    def secret(self) -> pl.DataFrame | None:
-        """Return the crosswalk."""
-        if isinstance(self.crosswalk, str | Path):
-            return read_table(self.crosswalk).frame
-        return None if self.crosswalk is None else from_native(self.crosswalk).frame
 
 
 def check_targets(targets: int, seed: int) -> None:
@@ -75,7 +46,7 @@ def check_targets(targets: int, seed: int) -> None:
             raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
 
 
-def open_release(release: Release | str | Path, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
+def open_release(release: Release | str | Path, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a release and its original for an attack."""
     if not isinstance(release, Release):
         place = Path(release)
@@ -89,131 +60,110 @@ def open_release(release: Release | str | Path, original: Any, known: Known, see
         return open_folder(folder, release.write(folder), original, known, seed)
 
 
-def open_folder(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int = 0) -> OpenedRelease:
+def open_folder(folder: Path, manifest: Manifest, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
-    Parameters
-    ----------
-    manifest : of the release; it need not be in the folder yet
+    ``manifest``: of the release; it need not be in the folder yet
     """
-    shape = manifest.get("shape")
-    opened = OPENED.get(shape) if isinstance(shape, str) else None
+    opened = OPENED.get(form_of(manifest))
     if opened is None:
         raise InputError(
-            f"{folder.name} is not a release of a shape that this version can attack: {', '.join(OPENED)}."
+            f"{folder.name} is not a release of a shape that this version can attack: table, codes, trajectories, "
+            "claims."
         )
-    return opened(folder, manifest, original, known, seed)
+    return opened(folder, manifest, replace(known, original=original), seed)
 
 
-def _table(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
-    frame = _frame(original, manifest, known.words)
-    if WITH_CODES in manifest:
-        missing = known.words.missing
-        both = TableWithCodesManifest.of(manifest)
-        return open_table_with_codes(folder, both, frame, known.hierarchies, known.secret(), missing)
-    return open_table(folder, TableManifest.of(manifest), frame, known.hierarchies, known.secret())
+def _table(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
+    typed = TableManifest.of(manifest)
+    return open_table(folder, typed, _frame(known, typed), known.hierarchies, known.secret())
 
 
-def _frame(original: Any, manifest: Manifest, words: ReadingWords) -> pl.DataFrame:
+def _table_with_codes(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
+    typed = TableWithCodesManifest.of(manifest)
+    frame = _frame(known, typed)
+    return open_table_with_codes(folder, typed, frame, known.hierarchies, known.secret(), known.words.missing)
+
+
+def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
+    original, words = known.original, known.words
     if isinstance(original, str | Path):
         frame = read_table(
             original,
             missing=words.missing,
             encoding=words.encoding,
             delimiter=words.delimiter,
-            usual_delimiter=delimiter_told(manifest),
+            usual_delimiter=manifest.settings.delimiter,
         ).frame
     else:
         frame = from_native(original).frame
-    return without_formulas(frame) if manifest["settings"].get("escape_formulas") else frame
+    return without_formulas(frame) if manifest.settings.escape_formulas else frame
 
 
-def _codes(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
-    if isinstance(original, CodeSets):
-        original = GivenCodes(original)
-    if not isinstance(original, GivenCodes):
-        read = original_codes(manifest, original, None, known.words)
-        assert read is not None
-        original = read.given
-    given = CodesOriginal(original, known.secret())
-    if manifest.get("method") not in tuple(GeneralizationMethod):
-        return open_chunks(folder, manifest, given)
-    words = known.words
-    visits = VisitsFile(
-        known.visit,
-        **code_columns(manifest),
-        encoding=words.encoding,
-        delimiter=words.delimiter,
-        missing=tuple(words.missing),
-    )
-    return open_codes(folder, manifest, given, CodesExpectation(privacy=known.privacy, visits=visits))
+def _chunks(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
+    given = codes.read_original(known, DisassociationManifest.of(manifest).settings)
+    assert given is not None
+    return open_chunks(folder, manifest, given)
 
 
-def _trajectories(folder: Path, manifest: Manifest, original: Any, known: Known, _seed: int) -> OpenedRelease:
-    hierarchies = known.hierarchies or {}
-    if isinstance(original, Trajectories):
-        original = GivenTrajectories(original)
-    if isinstance(original, GivenTrajectories):
-        given = TrajectoriesOriginal(original, known.secret(), hierarchies.get("code"), hierarchies.get("age"))
-        return open_trajectories(folder, manifest, given)
-    read = original_trajectories(manifest, original, None, known.attributes, hierarchies, known.words)
-    assert read is not None
-    given = TrajectoriesOriginal(read.given, known.secret(), read.code_hierarchy, read.age_hierarchy)
+def _generalized(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
+    settings = GeneralizationManifest.of(manifest).settings
+    given = codes.read_original(known, settings)
+    assert given is not None
+    return open_codes(folder, manifest, given, codes.expectation_of(known, settings))
+
+
+def _trajectories(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
+    given = trajectories.read_original(known, TrajectoriesManifest.of(manifest))
+    assert given is not None
     return open_trajectories(folder, manifest, given)
 
 
-def _claims(folder: Path, manifest: Manifest, original: Any, known: Known, seed: int) -> OpenedRelease:
-    if isinstance(original, Claims):
-        return open_claims(folder, manifest, ClaimsOriginal(original, known.secret()), seed)
-    read = original_claims(original, known.plan, None, known.words)
-    assert read is not None
-    return open_claims(folder, manifest, ClaimsOriginal(read.claims, known.secret()), seed)
+def _claims(folder: Path, manifest: Manifest, known: Request, seed: int) -> OpenedRelease:
+    given = claims.read_original(known)
+    assert given is not None
+    return open_claims(folder, manifest, given, seed)
 
 
-Opened = Callable[[Path, Manifest, Any, Known, int], OpenedRelease]
-OPENED: dict[str, Opened] = {
+OPENED: dict[str, Callable[[Path, Manifest, Request, int], OpenedRelease]] = {
     "table": _table,
-    "codes": _codes,
+    "table_with_codes": _table_with_codes,
+    "disassociation": _chunks,
+    "generalization": _generalized,
     "trajectories": _trajectories,
     "claims": _claims,
 }
-"""How a release of each shape and its original are opened, from folder, manifest, original, what is known, and seed."""
+"""How a release of each form and its original are opened, from folder, manifest, what is known, and seed."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One release of several that are handed over together, and what it was made from.
-
-    Attributes
-    ----------
-    name : of the part
-    release : a release, or its folder
-    original : as of `attack`
-    known : what else is given of the original
-    """
+    """One release of several that are handed over together, and what it was made from."""
 
     name: str
     release: Release | str | Path
     original: Any
-    known: Known = Known()
+    known: Request = Request()  # noqa: RUF009  (frozen)
 
 
 def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
     """Attack several releases as somebody who knows the same patient in all of them.
 
-    Parameters
-    ----------
-    parts : the releases; originals name their patients by the same ids
-    targets, seed : as of `attack`
+    ``parts``: the releases; originals name their patients by the same ids
+    ``targets, seed``: as of `attack`
 
     Returns
     -------
     PartsAttack
-        What was found in each part, and what leads from one to another."""
+        What was found in each part, and what leads from one to another.
+    """
     check_targets(targets, seed)
     opened = _opened(parts, seed)
-    found = [simulate(each, budget=targets, seed=seed) for _, each in opened]
-    return link_parts(opened, found, budget=targets, seed=seed)
+    links = links_between(opened, budget=targets, seed=seed)
+    found = tuple((name, simulate(each, budget=targets, seed=seed)) for name, each in opened)
+    linked = {(link.first, link.second) for link in links}
+    left = tuple(pair for pair in combinations((part.name for part in parts), 2) if pair not in linked)
+    return PartsAttack(found, links, left)
 
 
 def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:
@@ -227,5 +177,10 @@ def _opened(parts: Sequence[Part], seed: int) -> list[tuple[str, OpenedRelease]]
 
 def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
     """Return a part of a job with what it was made from."""
-    known = Known(original.hierarchies, crosswalk, privacy=original.privacy, words=ReadingWords(original.missing))
+    known = Request(
+        hierarchies=original.hierarchies or {},
+        crosswalk=crosswalk,
+        privacy=original.privacy,
+        words=ReadingWords(original.missing),
+    )
     return Part(name, folder, original.data, known)

@@ -32,31 +32,24 @@ Combination = tuple[frozenset[str], ...]
 
 @dataclass(frozen=True)
 class Link:
-    """What leads from the records of one part to those of another.
+    """What leads from the records of one part to those of another."""
 
-    Attributes
-    ----------
-    first, second : names of the parts
-    columns : pairs of columns that are released as recorded in both and hold values in common
-    targets : patients looked for in both; none where one part is of claims, whose guarantee is about the mean
-    fewer : of these, patients of whom fewer than k records are left, in the first part or the second, where only
-        records count that have a partner in the other part by some of these columns
-    least : fewest records left, where any are
-    joined : records, of those looked at in both parts, that agree by some of these columns with at least one record of
-        the other part but fewer than k, whoever they are
-    same_numbers : share of the patients whose records have the same number in both; None where that is not known
-    has_same_numbers : whether that is more than one in k, by more than chance
-    """
-
+    # first, second: names of the parts
     first: str
     second: str
+    # pairs of columns that are released as recorded in both and hold values in common
     columns: tuple[tuple[str, str], ...]
-    targets: int
+    targets: int  # patients looked for in both; none where one part is of claims, whose guarantee is about the mean
+    # of these, patients of whom fewer than k records are left, in the first part or the second, where only records
+    # count that have a partner in the other part by some of these columns
     fewer: int
-    least: int
+    least: int  # fewest records left, where any are
+    # records, of those looked at in both parts, that agree by some of these columns with at least one record of the
+    # other part but fewer than k, whoever they are
     joined: int
+    # share of the patients whose records have the same number in both; None where that is not known
     same_numbers: float | None
-    has_same_numbers: bool
+    has_same_numbers: bool  # whether that is more than one in k, by more than chance
 
     @property
     def holds(self) -> bool:
@@ -66,18 +59,11 @@ class Link:
 
 @dataclass(frozen=True)
 class PartsAttack:
-    """Several parts under attack, each by itself and two by two.
+    """Several parts under attack, each by itself and two by two."""
 
-    Attributes
-    ----------
-    parts : names of the parts, and what was found in each
-    links : between every two parts that have records and ids
-    not_compared : pairs of parts that have none, by name
-    """
-
-    parts: tuple[tuple[str, Attack], ...]
-    links: tuple[Link, ...]
-    not_compared: tuple[tuple[str, str], ...] = ()
+    parts: tuple[tuple[str, Attack], ...]  # names of the parts, and what was found in each
+    links: tuple[Link, ...]  # between every two parts that have records and ids
+    not_compared: tuple[tuple[str, str], ...] = ()  # pairs of parts that have none, by name
 
     @property
     def broken(self) -> int:
@@ -101,42 +87,42 @@ class PartsAttack:
         }
 
 
-def link_parts(
-    opened: Sequence[tuple[str, OpenedRelease]], attacks: Sequence[Attack], *, budget: int, seed: int
-) -> PartsAttack:
-    """Look for links between every two parts.
+def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
+    """Return what leads from one part to another, of every two that have records and ids.
 
-    Parameters
-    ----------
-    opened : the parts, by name
-    attacks : what was found in each
-    budget : patients looked for in each pair of parts; a random sample where there are more
+    ``budget``: patients looked for in each pair of parts; a random sample where there are more
     """
     names = [name for name, _ in opened]
     if len(set(names)) != len(names):
         raise InputError("Two parts have the same name. Give each its own.")
-    left = [(one[0], two[0]) for one, two in combinations(opened, 2) if not _can_be_compared(one[1], two[1])]
-    links = links_between(opened, budget=budget, seed=seed)
-    return PartsAttack(tuple(zip(names, attacks, strict=True)), links, tuple(left))
-
-
-def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
-    """Return what leads from one part to another, of every two that can be compared; see `link_parts`."""
-    return tuple(
-        _link(one, two, budget, seed) for one, two in combinations(opened, 2) if _can_be_compared(one[1], two[1])
-    )
-
-
-def _can_be_compared(first: OpenedRelease, second: OpenedRelease) -> bool:
-    return all(part.traces is not None and part.ids is not None for part in (first, second))
+    usable = [part for part in opened if part[1].traces is not None and part[1].ids is not None]
+    return tuple(_link(one, two, budget, seed) for one, two in combinations(usable, 2))
 
 
 def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], budget: int, seed: int) -> Link:
     (name, one), (other, two) = first, second
     assert one.traces is not None
     assert two.traces is not None
-    both = _patients_in_both(one, two)
-    columns = _comparable(one.traces, two.traces)
+    frames = [
+        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
+        for place, ids in (("one", one.ids), ("two", two.ids))
+        if ids is not None
+    ]
+    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
+    both: Integers = joined.select("one", "two").to_numpy().astype(np.int64)  # places in both originals
+    values = [
+        {name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()}
+        for each in (one.traces, two.traces)
+    ]
+    # Pairs of columns with values in common: those of one name, and of those without such, all with most values.
+    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
+    columns = [
+        (name, other)
+        for name, texts in sorted(values[0].items())
+        for other, others in sorted(values[1].items())
+        if (name == other and name in named)
+        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
+    ]
     views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
     k = (one.k, two.k)
     left = []
@@ -145,8 +131,10 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         if found[0] is not None and found[1] is not None:
             left.append(_fewest_with_partners(found[0], found[1]))
     fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
-    numbers = _same_numbers(one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]])
-    share = None if numbers is None else numbers[0] / max(1, numbers[1])
+    rows = one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]]
+    known = (rows[0] >= 0) & (rows[1] >= 0)
+    n_known = int(known.sum())
+    share = int(np.sum(rows[0][known] == rows[1][known])) / n_known if n_known else None
     return Link(
         name,
         other,
@@ -156,39 +144,8 @@ def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], b
         min((count for counts in left for count in counts if count), default=0),
         sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
         share,
-        numbers is not None and is_above(share or 0.0, numbers[1], 1 / max(1, *k)),
+        share is not None and is_above(share, n_known, 1 / max(1, *k)),
     )
-
-
-def _patients_in_both(one: OpenedRelease, two: OpenedRelease) -> Integers:
-    """The places of the patients of both originals, (n_patients, 2)."""
-    frames = [
-        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
-        for place, ids in (("one", one.ids), ("two", two.ids))
-        if ids is not None
-    ]
-    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
-    places: Integers = joined.select("one", "two").to_numpy().astype(np.int64)
-    return places
-
-
-def _comparable(one: Traces, two: Traces) -> list[tuple[str, str]]:
-    """Pairs of columns with values in common: those of one name, and of those without such, all with most values."""
-    values = [{name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()} for each in (one, two)]
-    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
-    return [
-        (name, other)
-        for name, texts in sorted(values[0].items())
-        for other, others in sorted(values[1].items())
-        if (name == other and name in named)
-        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
-    ]
-
-
-def _same_numbers(one: Integers, two: Integers) -> tuple[int, int] | None:
-    """How many patients have records with the same number, of how many; None where it is not known whose they are."""
-    known = (one >= 0) & (two >= 0)
-    return (int(np.sum(one[known] == two[known])), int(known.sum())) if known.any() else None
 
 
 class _PartRecords:

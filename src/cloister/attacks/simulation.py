@@ -5,7 +5,7 @@ sensitive value of the patient from them.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +15,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text
 
-from .adversary import Adversary, Integers, KnowledgeStep, Matches, sample_targets
+from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matches, RecordGroups, sample_targets
 from .figures import Attack, Inference, Level, level_of
 
 EVERYTHING = KnowledgeStep("", None)
@@ -29,31 +29,15 @@ class Inferable(Protocol):
         """Guess it for each target, and count."""
 
 
-class GroupMatcher(Protocol):
-    """Released records that come in groups which nothing known can tell apart."""
-
-    def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the groups that fit what is known of a target."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitive:
-    """A sensitive column: what was recorded of patients, and what is released of each group.
-
-    Attributes
-    ----------
-    truth : (n_patients,) text
-    groups : (n_records,) group of each released record
-    told : (n_records,) text
-    released : which groups fit whom
-    adversary : what is known
-    """
+    """A sensitive column: what was recorded of patients, and what is released of each group."""
 
     column: str
-    truth: pl.Series
-    groups: Integers
-    told: pl.Series
-    released: GroupMatcher
+    truth: pl.Series  # (n_patients,) text
+    groups: Integers  # (n_records,) group of each released record
+    told: pl.Series  # (n_records,) text
+    released: RecordGroups  # which groups fit whom
     adversary: Adversary
 
     def infer(self, targets: Integers, seed: int) -> Inference:
@@ -61,7 +45,10 @@ class Sensitive:
 
         A missing value is never guessed, and targets without a value or without a match are left out.
         """
-        by_group = _counts(self)
+        rows = pl.DataFrame([pl.Series("group", self.groups), self.told.alias("value")])
+        by_group: dict[int, Counts] = {}
+        for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
+            by_group.setdefault(group, {})[value] = count
         usual = _most_frequent(Counter(self.told.drop_nulls().to_list()))
         right = blind = certain = n = 0
         for truth, counts, records in _matches(self, by_group, targets, seed):
@@ -71,15 +58,6 @@ class Sensitive:
             certain += counts.get(truth, 0) == records
         of = max(1, n)
         return Inference(self.column, n, right / of, blind / of, certain / of)
-
-
-def _counts(sensitive: Sensitive) -> dict[int, Counts]:
-    """How often each value stands in each group."""
-    rows = pl.DataFrame([pl.Series("group", sensitive.groups), sensitive.told.alias("value")])
-    found: dict[int, Counts] = {}
-    for group, value, count in rows.drop_nulls().group_by("group", "value").len().iter_rows():
-        found.setdefault(group, {})[value] = count
-    return found
 
 
 def _matches(
@@ -106,67 +84,45 @@ def _most_frequent(counts: Counts) -> str | None:
     return min(counts, key=lambda value: (-counts[value], value.encode()))
 
 
-GONE, NOT_KNOWN = -1, -2
-"""In place of a released record: the patient has none; it is not known."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Traces:
-    """What could lead from the records of one part of a release to those of another.
+    """What could lead from the records of one part of a release to those of another."""
 
-    Attributes
-    ----------
-    released : which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
-    adversary : what is known; as much of it as the guarantee covers is used
-    groups : (n_records,) group of each released record
-    recorded : by column, what is released as it was recorded: lists of texts, (n_records,)
-    numbers : (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
-    """
-
-    released: GroupMatcher | None
-    adversary: Adversary
-    groups: Integers
-    recorded: dict[str, pl.Series]
-    numbers: Integers
+    # which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
+    released: RecordGroups | None
+    adversary: Adversary  # what is known; as much of it as the guarantee covers is used
+    groups: Integers  # (n_records,) group of each released record
+    recorded: dict[str, pl.Series]  # by column, what is released as it was recorded: lists of texts, (n_records,)
+    numbers: Integers  # (n_patients,) number of the released record of each patient, `GONE` or `NOT_KNOWN`
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedRelease:
-    """A release and what it was made from, ready for an attack.
+    """A release and what it was made from, ready for an attack."""
 
-    Attributes
-    ----------
-    shape, method, k : of the release; k is what the guarantee promises
-    n_patients, n_released : of the original, and in the release
-    is_known_who : whether it is known which released record is whose
-    adversaries : who attack
-    sensitive : what they may want to learn: sensitive columns, or a further code
-    ids : (n_patients,) original ids as text; None where there are none
-    traces : for attacks on several parts; None where the release has no records
-    """
-
+    # shape, method, k: of the release; k is what the guarantee promises
     shape: str
     method: str
     k: int
+    # n_patients, n_released: of the original, and in the release
     n_patients: int
     n_released: int
-    is_known_who: bool
-    adversaries: tuple[Adversary, ...]
-    sensitive: tuple[Inferable, ...] = ()
+    is_known_who: bool  # whether it is known which released record is whose
+    adversaries: tuple[Adversary, ...]  # who attack
+    sensitive: tuple[Inferable, ...] = ()  # what they may want to learn: sensitive columns, or a further code
+    # (n_patients,) original ids as text; None where there are none
     ids: pl.Series | None = field(default=None, repr=False)
-    traces: Traces | None = None
+    traces: Traces | None = None  # for attacks on several parts; None where the release has no records
 
 
-def released_of(crosswalk: pl.DataFrame | None, ids: pl.Series | None, released: pl.Series) -> Integers:
+def released_of(
+    crosswalk: pl.DataFrame | None, ids: pl.Series | None, released: pl.Series, n_patients: int
+) -> Integers:
     """Return the released record of each patient of the original, by the crosswalk; `GONE` where there is none.
 
-    Parameters
-    ----------
-    crosswalk : columns ``released`` and ``original``; None where it is not given, then all are `NOT_KNOWN`
-    ids : (n_patients,) of the original; their numbers from 1 on where there are none
-    released : (n_records,) the released ids
+    ``ids``: (n_patients,) of the original; without them or a crosswalk all records are `NOT_KNOWN`
+    ``released``: (n_records,) the released ids
     """
-    n_patients = 0 if ids is None else len(ids)
     if crosswalk is None or ids is None:
         return np.full(n_patients, NOT_KNOWN, dtype=np.int64)
     if crosswalk.columns != ["released", "original"]:
@@ -186,22 +142,24 @@ def released_of(crosswalk: pl.DataFrame | None, ids: pl.Series | None, released:
     return numbers
 
 
+def as_lists(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """Return the columns of a frame as lists of one text each."""
+    return {name: frame.select(pl.concat_list(name)).to_series() for name in frame.columns}
+
+
 def patient_ids(ids: pl.Series | None, n_patients: int) -> pl.Series:
     """Return ids as text; the places of patients from 1 on where they have none."""
     return pl.Series(np.arange(1, n_patients + 1)).cast(pl.String) if ids is None else as_text(ids)
 
 
-BUDGET = 1_000
-"""Patients looked for at each step of knowledge, unless asked otherwise."""
+BUDGET = 1_000  # Patients looked for at each step of knowledge, unless asked otherwise
 
 
 def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> Attack:
     """Attack a release.
 
-    Parameters
-    ----------
-    budget : patients looked for; a random sample where there are more
-    seed : of the sample, and of what is known of each target
+    ``budget``: patients looked for; a random sample where there are more
+    ``seed``: of the sample, and of what is known of each target
     """
     targets = sample_targets(opened.n_patients, budget, seed)
     levels = [level for adversary in opened.adversaries for level in _levels(adversary, targets, opened.k, seed)]
@@ -223,19 +181,11 @@ def simulate(opened: OpenedRelease, *, budget: int = BUDGET, seed: int = 0) -> A
 def _levels(adversary: Adversary, targets: Integers, k: int, seed: int) -> Iterator[Level]:
     """What the adversary finds at each step that some target has items for."""
     for step in adversary.steps:
-        known = [(target, items) for target, items in _knowing(adversary, targets, step, seed)]
+        tried = [(target, adversary.known(target, step, seed)) for target in targets.tolist()]
+        known = [(target, items) for target, items in tried if items is not None]
         if not known:
             continue
         released = Matches.of([adversary.released.match(target, items) for target, items in known])
         original = Matches.of([adversary.original.match(target, items) for target, items in known])
         covered = [adversary.covers(target, items) for target, items in known]
         yield level_of(step.words, released, original, covered, k, step.limit)
-
-
-def _knowing(
-    adversary: Adversary, targets: Integers, step: KnowledgeStep, seed: int
-) -> Iterator[tuple[int, Sequence[int]]]:
-    for target in targets.tolist():
-        items = adversary.known(target, step, seed)
-        if items is not None:
-            yield target, items

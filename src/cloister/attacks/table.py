@@ -15,9 +15,9 @@ from cloister.tabular.manifest import TableManifest, promise_of
 from cloister.tabular.recheck import delimiter_of, source_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, KnowledgeStep
-from .labelled import Labelled, Nearest, grouped, numbered
-from .simulation import GONE, NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
+from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep
+from .labelled import Labelled, Nearest, grouped, labels_of, numbered
+from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"
 
@@ -44,17 +44,20 @@ def open_table(
     source = source_of(original, manifest, hierarchies or {})
     columns, n_patients = list(promise.levels), original.height
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
-    rows = np.full(n_patients, NOT_KNOWN, dtype=np.int64)
-    if crosswalk is not None and ids is not None and promise.id is not None:
-        rows = released_of(crosswalk, ids, frame[promise.id])
+    released_ids = pl.Series() if promise.id is None else frame[promise.id]
+    rows = released_of(crosswalk, ids, released_ids, n_patients)
     known = [numbered(as_text(source.frame[column])) for column in columns]
     released, groups = _released(frame, promise, source.ladders, known, rows)
-    everybody, _ = _as_recorded(known, n_patients)
+    values = tuple(numbers for _, numbers in known)
+    labels, sizes, own = grouped(values, n_patients)
+    exact = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
+    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, len(columns))]
+    everything = KnowledgeStep(f"all {len(columns)} {QI}s" if len(columns) > 1 else f"the {QI}", None)
     adversary = Adversary(
-        steps=_steps(len(columns)),
+        steps=(*some, everything),
         n_items=np.full(n_patients, len(columns)),
         released=released,
-        original=everybody,
+        original=Labelled(labels, sizes, values, exact, own),
         covers=lambda _target, _known: True,
     )
     recorded = {name: as_text(frame[name]) for name in manifest.columns if manifest.role(name) in ("sensitive", "kept")}
@@ -73,13 +76,7 @@ def open_table(
         adversaries=(adversary,),
         sensitive=tuple(sensitive),
         ids=None if ids is None else patient_ids(ids, n_patients),
-        traces=Traces(
-            released,
-            adversary,
-            groups,
-            {column: text.to_frame().select(pl.concat_list(column)).to_series() for column, text in recorded.items()},
-            rows,
-        ),
+        traces=Traces(released, adversary, groups, as_lists(pl.DataFrame(list(recorded.values()))), rows),
     )
 
 
@@ -103,12 +100,6 @@ def read_released(folder: Path, manifest: TableManifest, promise: Promise) -> pl
     return frame.filter(~pl.Series(is_suppressed))
 
 
-def _steps(n_columns: int) -> tuple[KnowledgeStep, ...]:
-    """One column, two, ... all."""
-    some = [KnowledgeStep(f"{n} {QI}{'s' if n > 1 else ''}", n) for n in range(1, n_columns)]
-    return (*some, KnowledgeStep(f"all {n_columns} {QI}s" if n_columns > 1 else f"the {QI}", None))
-
-
 def _released(
     frame: pl.DataFrame,
     promise: Promise,
@@ -116,7 +107,6 @@ def _released(
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,
 ) -> tuple[Labelled, Integers]:
-    """The released records, and the group of each."""
     shown = [numbered(as_text(frame[column])) for column in promise.levels]
     labels, sizes, group = grouped([numbers for _, numbers in shown], frame.height)
     fits: list[list[tuple[int, ...]]] = []
@@ -134,31 +124,9 @@ def _released(
     return Labelled(labels, sizes, tuple(numbers for _, numbers in known), tuple(fits), own, nearest), group
 
 
-def labels_of(
-    values: Sequence[str | None], ladder: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
-) -> list[tuple[int, ...]]:
-    """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
-    place = {value: at for at, value in enumerate(ladder.values)}
-    number = {text: at for at, text in enumerate(shown)}
-    found = []
-    for value in values:
-        at = place.get(value)
-        texts = set() if at is None else {ladder.labels[level][at] for level in levels}
-        found.append(tuple(sorted(number[text] for text in texts if text in number)))
-    return found
-
-
 def _number(text: str | None) -> float:
     """The number that a cell holds; not a number where it is empty or holds none."""
     try:
         return float("nan") if text is None else float(Fraction(text))
     except (ValueError, ZeroDivisionError, OverflowError):
         return float("nan")
-
-
-def _as_recorded(known: Sequence[tuple[list[str | None], Integers]], n_patients: int) -> tuple[Labelled, Integers]:
-    """The original records, each known to be its patient's, and the group of each."""
-    values = tuple(numbers for _, numbers in known)
-    labels, sizes, group = grouped(values, n_patients)
-    fits = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
-    return Labelled(labels, sizes, values, fits, group), group

@@ -12,37 +12,29 @@ from cloister.codesets.disassociation.data import Disassociation
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
-from cloister.table_with_codes.data import CodesAsked
+from cloister.table_with_codes.data import CodesAsked, read_codes, with_presence
 from cloister.table_with_codes.manifest import TableWithCodesManifest
-from cloister.table_with_codes.presence import read_codes, with_presence
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.promise import Promise
 
-from .adversary import Adversary, Integers, Match
+from .adversary import NOT_KNOWN, Adversary, Integers, Match, match_of
 from .chunks import InChunks, numbers_in
 from .codes import TermRecords, as_recorded, code_steps
-from .labelled import Labelled, match_of, numbered
-from .simulation import NOT_KNOWN, OpenedRelease
-from .table import labels_of, open_table
+from .labelled import Labelled, labels_of, numbered
+from .simulation import OpenedRelease
+from .table import open_table
 
-NO_TARGET = -1
-"""In place of a number of items: the patient is not looked for."""
+NO_TARGET = -1  # In place of a number of items: the patient is not looked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InClasses:
-    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes.
+    """Chunks inside classes of a table: all quasi-identifiers are known, and some codes."""
 
-    Attributes
-    ----------
-    classes : the classes that have codes, one group each
-    place : (n_patients,) the patient's place among those with codes
-    """
-
-    classes: Labelled
+    classes: Labelled  # the classes that have codes, one group each
     chunks: InChunks
-    place: Integers
+    place: Integers  # (n_patients,) the patient's place among those with codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows all quasi-identifiers and some codes of a target."""
@@ -55,17 +47,11 @@ class InClasses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BesideRows:
-    """The table and its codes as they were recorded.
+    """The table and its codes as they were recorded."""
 
-    Attributes
-    ----------
-    table : the records by their quasi-identifiers; its groups are of those alone
-    with_codes : the records that have codes
-    place, records : (n_patients,) the patient's place among these, and the patient at each place
-    """
-
-    table: Labelled
-    with_codes: TermRecords
+    table: Labelled  # the records by their quasi-identifiers; its groups are of those alone
+    with_codes: TermRecords  # the records that have codes
+    # place, records: (n_patients,) the patient's place among these, and the patient at each place
     place: Integers
     records: Integers
 
@@ -86,9 +72,7 @@ def open_table_with_codes(
 ) -> OpenedRelease:
     """Open a release of a table with a column of codes.
 
-    Parameters
-    ----------
-    missing : texts in the original that stand for a missing code
+    ``missing``: texts in the original that stand for a missing code
     """
     column = manifest.codes.column
     reduced = with_presence(original, column, missing)
@@ -120,7 +104,6 @@ def open_table_with_codes(
 def _classes(
     released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
 ) -> Labelled:
-    """The classes of the clusters, by the labels that the file names."""
     labels, values, fits = [], [], []
     for place, column in enumerate(released.class_columns):
         texts, own = numbered(pl.Series([row[place] for row in released.classes], dtype=pl.String))

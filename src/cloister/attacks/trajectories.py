@@ -1,6 +1,6 @@
 """Trajectories under attack: somebody knows some or all (code, age) pairs of a patient, or their codes alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, permutations
@@ -11,48 +11,36 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
-from cloister.release_folder import ATTRIBUTES, WITH_ATTRIBUTES, data_file, delimiter_told, read_data
+from cloister.hierarchy import BoundHierarchy
 from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
-from cloister.trajectories.domain import fitted
 from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
-from cloister.trajectories.recheck import TrajectoriesOriginal
+from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
 
-from .adversary import Adversary, Integers, KnowledgeStep, Match
-from .labelled import match_of, numbered
-from .simulation import NOT_KNOWN, OpenedRelease, Sensitive, Traces, patient_ids, released_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
+from .labelled import labels_of, numbered
+from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
-NUMBERS = (1, 2, 3)
-"""Pairs, or codes, that adversaries know, besides all."""
-
+NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
 Numbers = NDArray[np.int64]
 FIRST, NOWHERE = -1, np.iinfo(np.int64).max
-MOST_ORDERED = 4
-"""Pairs of one age of which every order is tried."""
+MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelSequences:
-    """Sequences of labels, alike ones together, in which known pairs are looked for.
+class LabelSequences(RecordGroups):
+    """Sequences of labels, alike ones together, in which known pairs are looked for."""
 
-    Attributes
-    ----------
-    sizes : (n_groups,) patients with each sequence
-    by_code : for each code label, the rows with it: sequence, place in it and age label, in this order
-    code_labels, age_labels : for each code and each age of the original, the labels that may stand for it
-    trajectories : what is known of patients
-    own : (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
-    """
-
-    sizes: Integers
+    sizes: Integers  # (n_groups,) patients with each sequence
+    # for each code label, the rows with it: sequence, place in it and age label, in this order
     by_code: Sequence[tuple[Integers, Integers, Integers]]
-    code_labels: Sequence[Integers]
-    age_labels: Sequence[Integers]
-    trajectories: Trajectories
-    own: Integers
+    # code_labels, age_labels: for each code and each age of the original, the labels that may stand for it
+    code_labels: Sequence[tuple[int, ...]]
+    age_labels: Sequence[tuple[int, ...]]
+    trajectories: Trajectories  # what is known of patients
+    own: Integers  # (n_patients,) sequence of the patient's own record, `GONE` or `NOT_KNOWN`
 
-    def pairs(self, target: int, known: Sequence[int]) -> Integers:
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
         """Return the sequences in which the known pairs of a target may stand, each in one place, by rising age.
 
         Which of several pairs of one age comes first, nobody knows: every order of up to four is tried, more may stand
@@ -91,9 +79,9 @@ class LabelSequences:
             alive &= has
         return np.flatnonzero(alive)
 
-    def _rows(self, code: int, ages: Integers | None) -> tuple[Integers, Integers]:
+    def _rows(self, code: int, ages: Sequence[int] | None) -> tuple[Integers, Integers]:
         """Sequence and place of the rows that may stand for a code, at one of these age labels or at any."""
-        found = [self.by_code[label] for label in self.code_labels[code].tolist()]
+        found = [self.by_code[label] for label in self.code_labels[code]]
         if not found:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         sequence, place, age = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -104,31 +92,11 @@ class LabelSequences:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ByPairs:
-    """Sequences looked through by whoever knows pairs: codes with their ages."""
-
-    among: LabelSequences
-
-    def groups(self, target: int, known: Sequence[int]) -> Integers:
-        """Return the sequences that fit."""
-        return self.among.pairs(target, known)
-
-    def match(self, target: int, known: Sequence[int]) -> Match:
-        """Return what somebody sees who knows some pairs of a target."""
-        return match_of(self.groups(target, known), self.among.sizes, int(self.among.own[target]))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class ByCodes:
-    """Sequences looked through by whoever knows codes without their ages.
-
-    Attributes
-    ----------
-    codes : of each patient the distinct codes
-    """
+    """Sequences looked through by whoever knows codes without their ages."""
 
     among: LabelSequences
-    codes: Sequence[Integers]
+    codes: Sequence[Integers]  # of each patient the distinct codes
 
     def match(self, target: int, known: Sequence[int]) -> Match:
         """Return what somebody sees who knows some codes of a target."""
@@ -142,22 +110,24 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
     """
     stated = TrajectoriesManifest.of(manifest)
-    asked, columns = stated.settings, stated.columns
-    frame = _read(folder, manifest)
-    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(original.given.trajectories, codes, ages, asked.on_unknown_code)
+    files = TrajectoriesChecker().read_files(folder, stated)
+    frame, attributes = files.frame, None if files.attributes is None else files.attributes.drop(ID)
+    if frame.height == 0 or not frame[ID].is_sorted():
+        raise InputError("The data file does not hold numbered patients with their codes and ages.")
+    domain = original.fitted_as(stated)
     theirs = domain.trajectories
     ids = patient_ids(theirs.ids, theirs.n_patients)
     n_released = int(frame[ID].n_unique())
-    rows = np.full(theirs.n_patients, NOT_KNOWN, dtype=np.int64)
-    if original.crosswalk is not None:
-        rows = released_of(original.crosswalk, ids, pl.Series(np.arange(1, n_released + 1)).cast(pl.String))
+    released_ids = pl.Series(np.arange(1, n_released + 1)).cast(pl.String)
+    rows = released_of(original.crosswalk, ids, released_ids, theirs.n_patients)
     ladders = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
     released, groups = _released(frame, ladders, theirs, rows)
-    recorded = _as_recorded(theirs)
+    # The original sequences, each known to be its patient's.
+    labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
+    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
+    recorded = _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
     distinct = [np.unique(own).astype(np.int64) for own in np.split(theirs.codes, theirs.offsets[1:-1])]
-    by_pairs = Adversary(_steps("pair", ""), np.diff(theirs.offsets), ByPairs(released), ByPairs(recorded), _always)
+    by_pairs = Adversary(_steps("pair", ""), np.diff(theirs.offsets), released, recorded, _always)
     by_codes = Adversary(
         _steps("code", " without ages"),
         np.array([each.size for each in distinct], dtype=np.int64),
@@ -165,23 +135,18 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
         ByCodes(recorded, distinct),
         _always,
     )
-    attributes = read_attributes(folder, manifest)
-    lists = (
-        {}
-        if attributes is None
-        else {name: attributes.select(pl.concat_list(name)).to_series() for name in attributes.columns}
-    )
+    lists = {} if attributes is None else as_lists(attributes)
     return OpenedRelease(
         shape="trajectories",
         method=str(manifest["method"]),
-        k=asked.k,
+        k=stated.settings.k,
         n_patients=theirs.n_patients,
         n_released=n_released,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(by_codes, by_pairs),
-        sensitive=_sensitive(asked, original, attributes, groups, by_pairs),
+        sensitive=_sensitive(stated.settings, original, attributes, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
-        traces=Traces(ByPairs(released), by_pairs, groups, lists, rows),
+        traces=Traces(released, by_pairs, groups, lists, rows),
     )
 
 
@@ -193,22 +158,6 @@ def _always(_target: int, _known: Sequence[int]) -> bool:
 def _steps(item: str, how: str) -> tuple[KnowledgeStep, ...]:
     some = [KnowledgeStep(f"{n} {item}{'s' if n > 1 else ''}{how}", n) for n in NUMBERS]
     return (*some, KnowledgeStep(f"all {item}s{how}", None))
-
-
-def _read(folder: Path, manifest: Manifest) -> pl.DataFrame:
-    name = data_file(manifest)
-    frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest)).cast(pl.String)
-    numbers = frame[ID].cast(pl.Int64, strict=False) if frame.columns == [ID, CODE, AGE] else None
-    if numbers is None or numbers.null_count() or not numbers.is_sorted() or frame.height == 0:
-        raise InputError("The data file does not hold numbered patients with their codes and ages.", file=name)
-    return frame.with_columns(numbers)
-
-
-def read_attributes(folder: Path, manifest: Manifest) -> pl.DataFrame | None:
-    """Return auxiliary attributes, one row a released patient."""
-    if WITH_ATTRIBUTES not in manifest:
-        return None
-    return read_data(folder / ATTRIBUTES, delimiter_told(manifest) or ",").cast(pl.String).drop(ID)
 
 
 def _sensitive(
@@ -223,47 +172,29 @@ def _sensitive(
     given = original.given.attributes
     if column is None or attributes is None or given is None or column not in attributes.columns:
         return ()
-    assert isinstance(adversary.released, ByPairs)
+    assert isinstance(adversary.released, LabelSequences)
     truth = given.frame[column].cast(pl.String)
     return (Sensitive(column, truth, groups, attributes[column], adversary.released, adversary),)
-
-
-def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
-    if kind != "file":
-        return parse_hierarchy(spec)
-    if given is None:
-        raise InputError(f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {option}.")
-    return given
 
 
 def _released(
     frame: pl.DataFrame, ladders: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
-    """The released sequences, and that of each released patient."""
     (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
-    code_labels = _labels(theirs.vocabulary, ladders[0], code_texts)
-    age_labels = _labels(theirs.age_values, ladders[1], age_texts)
+    code_labels = labels_of(theirs.vocabulary, ladders[0], range(ladders[0].n_levels), code_texts)
+    age_labels = labels_of(theirs.age_values, ladders[1], range(ladders[1].n_levels), age_texts)
     offsets = np.append(starts, frame.height)
     return _sequences(
         offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)
     )
 
 
-def _as_recorded(theirs: Trajectories) -> LabelSequences:
-    """The original sequences, each known to be its patient's."""
-    labels = tuple(
-        [np.array([number]) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values)
-    )
-    codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
-    return _sequences(theirs.offsets, codes, ages, (labels[0], labels[1]), theirs, lambda groups: groups)[0]
-
-
 def _sequences(
     offsets: Integers,
     codes: Integers,
     ages: Integers,
-    labels: tuple[Sequence[Integers], Sequence[Integers]],
+    labels: tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]],
     theirs: Trajectories,
     own: Callable[[Integers], Integers],
 ) -> tuple[LabelSequences, Integers]:
@@ -282,14 +213,3 @@ def _sequences(
     columns = [np.split(column[order], cuts) for column in (sequence, place, ages[rows])]
     by_code = list(zip(*columns, strict=True))
     return LabelSequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups
-
-
-def _labels(values: Sequence[str], ladder: BoundHierarchy, shown: Sequence[str | None]) -> list[Integers]:
-    """The numbers of the labels that may stand for each value, at whatever level."""
-    place = {value: at for at, value in enumerate(ladder.values)}
-    number: Mapping[str | None, int] = {text: at for at, text in enumerate(shown) if text is not None}
-    found = []
-    for value in values:
-        texts = {labels[place[value]] for labels in ladder.labels}
-        found.append(np.array(sorted(number[text] for text in texts if text in number), dtype=np.int64))
-    return found

@@ -1,15 +1,14 @@
 """How the risk of a release changes with what the adversary knows (step 12).
 
-All of these attack patients and claims together, unless they say otherwise: the quasi-identifiers of patients and
-values of claims at once. Some know which values stood in one claim, in which order values came, or, from a discharge
-database, exact values of one hospital stay of each of many patients.
+All know quasi-identifiers of patients and values of claims together, unless they say otherwise. Some know which values
+stood in one claim, their order, or, from a discharge database, exact values of one hospital stay of many patients.
 
 References
 ----------
 HHP appendix, section 4: the assumptions of inexact knowledge and inexact order, whose sensitivity the paper tests.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,10 +26,11 @@ from .knowledge import DrawnKnowledge, gather
 from .lattice_search import Node
 from .manifest import DIGITS, Adversary, AdversaryFigures, Listed
 from .matching import SPAN, Matching, group_patients
-from .node_risk import Interval, NodeRisk, RiskFigures, RiskSettings, risk_of
+from .node_risk import NodeRisk, RiskFigures, RiskSettings
 from .plan import ClaimsPlan
 from .plan_sections import LENGTH_OF_STAY
 from .population import PeopleCounted
+from .release_risk import figures_of
 from .released import ReleasedClaims
 
 Power = NDArray[np.int32]
@@ -49,12 +49,7 @@ INPATIENT = "21"
 
 @dataclass(frozen=True)
 class ClaimsAttack:
-    """One adversary and what it finds; what it knows is worded by the report.
-
-    Attributes
-    ----------
-    columns, listed : of a discharge database: its columns, and of how many percent of the patients it has a stay
-    """
+    """What one adversary finds; ``columns``, ``listed``: of a discharge database, and its percent of the patients."""
 
     name: Adversary
     figures: RiskFigures
@@ -63,24 +58,21 @@ class ClaimsAttack:
 
     def published(self) -> AdversaryFigures:
         """What the manifest says of it."""
-        stays: dict[str, Any] = {} if self.columns is None else {"columns": self.columns, "listed": self.listed}
-        return AdversaryFigures(adversary=self.name, **stays, **rounded(self.figures))
+        stays = {} if self.columns is None else {"columns": self.columns, "listed": self.listed}
+        return AdversaryFigures.model_validate({"adversary": self.name, **stays, **rounded(self.figures)})
 
 
 def rounded(figures: RiskFigures) -> dict[str, Any]:
     """Return figures of a simulation as they are published."""
+    mean, flags = figures.mean_interval, figures.flag_interval
     return {
         "mean": round(figures.mean, DIGITS),
-        "interval": _interval(figures.mean_interval),
+        "interval": (round(mean.low, DIGITS), round(mean.high, DIGITS)),
         "flag_rate": round(figures.flag_rate, DIGITS),
-        "flag_interval": _interval(figures.flag_interval),
+        "flag_interval": (round(flags.low, DIGITS), round(flags.high, DIGITS)),
         "missed": round(figures.missed / figures.draws, DIGITS),
         "draws": figures.draws,
     }
-
-
-def _interval(interval: Interval) -> tuple[float, float]:
-    return round(interval.low, DIGITS), round(interval.high, DIGITS)
 
 
 def all_values(encoded: EncodedClaims) -> Power:
@@ -102,7 +94,6 @@ class AttackedClaims:
 
     Attributes
     ----------
-    released, levels, settings : the release
     power : (n_patients, n_columns) of the adversary that the release was made against
     repeats : of 10,000 draws for each attack
     """
@@ -123,21 +114,13 @@ class AttackedClaims:
         """Levels of the columns of claims."""
         return self.levels[len(self.released.encoded.patients) :]
 
-    def knowledge(self, power: Power) -> DrawnKnowledge:
-        """Draws from the released patients by a power."""
-        return self._knowledge.with_power(power)
-
     def risk(self, power: Power) -> NodeRisk:
         """The risk of the release for the paper's adversary with a power."""
-        return NodeRisk(self.matching, self.knowledge(power), self.settings.k)
+        return NodeRisk(self.matching, self._knowledge.with_power(power), self.settings.k)
 
     def figures(self, power: Power) -> RiskFigures:
         """Figures of the paper's adversary with a power."""
         return self.risk(power).figures(self.levels, self.repeats)
-
-    def of(self, released: ReleasedClaims, levels: Node, power: Power) -> "AttackedClaims":
-        """Another view of the release, attacked on draws of the same seed."""
-        return AttackedClaims(released, levels, self.settings, power, self.repeats)
 
     @cached_property
     def _knowledge(self) -> DrawnKnowledge:
@@ -150,11 +133,6 @@ class AttackedClaims:
         return Matching(self.released, most, self.settings.threads, self.levels)
 
 
-def by_power(attacked: AttackedClaims, powers: Mapping[Adversary, Power]) -> tuple[ClaimsAttack, ...]:
-    """The paper's adversary with other powers, by name."""
-    return tuple(ClaimsAttack(name, attacked.figures(power)) for name, power in powers.items())
-
-
 def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
     released, power = attacked.released, attacked.power
@@ -162,7 +140,9 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
     return (
         ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
-        ClaimsAttack("claims alone", attacked.of(claims_alone, attacked.of_claims, power).figures(power)),
+        ClaimsAttack(
+            "claims alone", replace(attacked, released=claims_alone, levels=attacked.of_claims).figures(power)
+        ),
         ClaimsAttack("patients and claims together", attacked.figures(power)),
     )
 
@@ -172,19 +152,13 @@ def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
-    joined = join_columns(attacked)
     power = attacked.power.max(axis=1, keepdims=True)
-    levels = (*attacked.of_patients, 0)
-    return ClaimsAttack("whole claims (exact knowledge)", attacked.of(joined, levels, power).figures(power))
+    whole = replace(attacked, released=join_columns(attacked), levels=(*attacked.of_patients, 0), power=power)
+    return ClaimsAttack("whole claims (exact knowledge)", whole.figures(power))
 
 
 def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None) -> ReleasedClaims:
-    """The same release with one column of claims: at its only level below the root, a number for each kind of claim.
-
-    Parameters
-    ----------
-    columns : of claims that tell kinds apart; all if not given
-    """
+    """The same release with one column of claims: a number for each kind of claim, by some or all of the columns."""
     released, encoded = attacked.released, attacked.released.encoded
     taken = range(len(encoded.claims)) if columns is None else columns
     own = [attacked.of_claims[h] for h in taken]
@@ -197,22 +171,12 @@ def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None)
     return ReleasedClaims(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
 
 
-def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFigures:
-    """Figures from the class of each draw, 0 where it is missed."""
-    return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
-
-
 def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAttack:
     """An adversary who knows the order of the values drawn: a patient fits who has them in that order.
 
-    More than a recipient can see: released rows are sorted by value, and only days since the first claim tell an order.
-    So this is an upper end of what order adds. Ties in time are taken in the order of the rows.
-    All patients of a cell are looked at for each draw, so where cells are large there are fewer draws, with a wider
-    interval.
-
-    Parameters
-    ----------
-    when : (n_claims,) rank of each claim in time
+    An upper end of what order adds: released rows are sorted by value, and only days since the first claim show an
+    order. Ties in time are taken in the order of the rows. Every patient of a cell is compared with each draw, so large
+    cells have fewer draws and a wider interval. ``when``: rank of each claim in time, (n_claims,).
     """
     released, levels, settings = attacked.released, attacked.levels, attacked.settings
     encoded = released.encoded
@@ -224,30 +188,18 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     tables = [column.levels[level].astype(np.int64) for column, level in zip(encoded.claims, own, strict=True)]
     at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
     labels = np.concatenate(tables)
-    found = []
+    found, n_alike = [], np.bincount(cells.of[cells.of >= 0])
     for number in range(attacked.repeats):
         draws = knowledge.repeat(number)
         sizes = np.zeros(draws.patients.size, dtype=np.int64)
         count = partial(ordered_class_sizes, seen, cells, draws, labels, at, sizes=sizes)
-        n_draws = _affordable(cells.of, draws.patients)
-        _side_by_side(count, n_draws, settings.threads)
+        mean = max(1.0, float(n_alike[cells.of[draws.patients]].mean()))
+        n_draws = int(min(draws.patients.size, max(FEWEST, WORK // mean)))
+        spans = [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]
+        with ThreadPoolExecutor(settings.threads) as pool:
+            list(pool.map(count, spans))  # each in its own part of the sizes
         found.append(sizes[:n_draws])
     return ClaimsAttack("values in their order (exact order)", figures_of(np.concatenate(found), settings.k))
-
-
-def _affordable(cells: NDArray[np.int64], patients: NDArray[np.int64]) -> int:
-    """How many of the draws are looked at: all, unless their cells are so large that it would take minutes."""
-    sizes = np.bincount(cells[cells >= 0])
-    mean = max(1.0, float(sizes[cells[patients]].mean()))
-    return int(min(patients.size, max(FEWEST, WORK // mean)))
-
-
-def _side_by_side(count: Callable[[tuple[int, int]], None], n_draws: int, threads: int) -> None:
-    """Count some draws at a time, each in its own part of the sizes."""
-    spans = [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(count, spans):
-            pass
 
 
 def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
@@ -267,13 +219,7 @@ def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stays:
-    """The hospital stays among claims.
-
-    Attributes
-    ----------
-    columns : places of the columns of claims that a discharge database has: diagnosis, length of stay, place
-    claims : (n_claims,) whether each claim is a stay
-    """
+    """Which claims are hospital stays, (n_claims,), and the places of the columns that a discharge database has."""
 
     columns: tuple[int, ...]
     claims: NDArray[np.bool_]
@@ -287,17 +233,16 @@ def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> Stays | None:
     place, length = plan.claim_column("place"), plan.claim_column("length-of-stay", LENGTH_OF_STAY)
     by_name = {column.name: column for column in encoded.claims}
     if place in by_name:
-        inside = [_is_inpatient(text, plan) for text in by_name[place].labels[0]]
+        texts = by_name[place].labels[0]
+        if "place" in plan.grouping.columns:
+            hospital = groups_of("place", plan.grouping.tables).group(INPATIENT)
+            inside = [text == hospital for text in texts]
+        else:
+            inside = [place_codes().get(words(text), words(text)) == INPATIENT for text in texts]
         return Stays(columns, np.append(np.array(inside, dtype=np.bool_), False)[by_name[place].values])
     if length in by_name:
         return Stays(columns, by_name[length].values != MISSING)
     return None
-
-
-def _is_inpatient(text: str, plan: ClaimsPlan) -> bool:
-    if "place" in plan.grouping.columns:
-        return text == groups_of("place", plan.grouping.tables).group(INPATIENT)
-    return place_codes().get(words(text), words(text)) == INPATIENT
 
 
 def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack | None:
@@ -306,12 +251,7 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     For each person on the list the adversary knows the quasi-identifiers of patients and, of one stay drawn at random,
     what a discharge database has of it, all values of that stay at once and exactly. Candidates are the released
     patients who are alike and have such a claim; one of them is taken at random. A stay of which something was left out
-    of the release is not found, and its match is wrong.
-
-    Returns
-    -------
-    Attack
-        None where fewer than k released patients have stays.
+    of the release is not found, and its match is wrong. None where fewer than k released patients have stays.
     """
     released, settings = attacked.released, attacked.settings
     encoded = released.encoded
@@ -325,17 +265,11 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     knowledge = DrawnKnowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
     levels = (*attacked.of_patients, 0)
     risk = NodeRisk(Matching(joined, 1, settings.threads, levels), knowledge, settings.k)
-    share = _share(listed, released.patients, settings.k)
+    # a share in whole percent; withheld where it could reveal fewer than k patients
+    n, others = int(listed.sum()), int(released.patients.sum()) - int(listed.sum())
+    share: Listed = "all" if others == 0 else "most" if others < settings.k else round(100 * n / (n + others))
     names = tuple(encoded.claims[h].name for h in stays.columns)
     return ClaimsAttack("discharge database", risk.figures(levels, attacked.repeats), names, share)
-
-
-def _share(listed: NDArray[np.bool_], released: NDArray[np.bool_], k: int) -> Listed:
-    """A share in whole percent; withheld where it could tell of fewer than k patients."""
-    n, others = int(listed.sum()), int(released.sum()) - int(listed.sum())
-    if others == 0:
-        return "all"
-    return "most" if others < k else round(100 * n / (n + others))
 
 
 def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:

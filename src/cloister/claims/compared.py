@@ -1,16 +1,17 @@
 """Step 4 as it is published: the excluded patients beside those released, at the levels of the release."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy, Hierarchy
+from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.masking import WITHHELD
 
 from .codes import EXCLUDING
-from .data import PATIENT, Claims
+from .data import PATIENT
 from .data_file import KEPT, PATIENTS, QUASI, ClaimsForm, ReleasedColumn, WrittenClaims
 from .ladders import hierarchy_named
 from .manifest import ComparedPatients, ComparedVariable, VariableName
@@ -31,17 +32,20 @@ def compared(prepared: PreparedClaims, files: WrittenClaims, form: ClaimsForm, k
     Shares of the excluded are rounded to two decimals, and withheld where fewer than k patients are in a band, or in
     all those withheld. Labels that the release does not have are no bands: their names would be values of the excluded.
     """
-    is_told = _excluded_are_told(prepared, k)
+    # shares of few people would reveal how many people there are
+    (line,) = [line for line in prepared.lines if line.step == EXCLUDING]
+    is_published = prepared.excluded.n_patients >= k and line.masked(k).total != WITHHELD
     found: dict[VariableName, ComparedVariable] = {}
     for variable in variables_of(prepared.claims.plan):
-        column = form.of(variable.table).get(variable.column)
+        name, table, label = variable
+        column = form.of(table).get(label)
         if column is not None and column.role in (QUASI, KEPT):
-            shares = _shares(prepared, files, variable, column, k if is_told else None)
+            shares = _shares(prepared, files, variable, column, k if is_published else None)
             if shares is not None:
-                found[variable.name] = ComparedVariable(shares=shares, statistic=statistic(variable.name, shares))
+                found[name] = ComparedVariable(shares=shares, statistic=statistic(name, shares))
     return ComparedPatients(
         variables=found,
-        median_claims_excluded=median_claims(prepared.excluded.claims[PATIENT]) if is_told else None,
+        median_claims_excluded=median_claims(prepared.excluded.claims[PATIENT]) if is_published else None,
         median_claims_released=median_claims(files.claims.to_series(0)),
     )
 
@@ -58,37 +62,28 @@ def statistic(variable: str, shares: Mapping[str, tuple[Share, Share]]) -> Share
     return round(greatest, 2) if both else None
 
 
-def _excluded_are_told(prepared: PreparedClaims, k: int) -> bool:
-    """Whether there are k or more, and their number is told: shares of few people tell how many people there are."""
-    (line,) = [line for line in prepared.lines if line.step == EXCLUDING]
-    return prepared.excluded.n_patients >= k and line.masked(k).total != WITHHELD
-
-
 def _shares(
     prepared: PreparedClaims, files: WrittenClaims, variable: Variable, column: ReleasedColumn, k: int | None
 ) -> dict[str, tuple[Share, Share]] | None:
     """Shares by band; None where the release has but one label."""
-    here = files.of(variable.table)[variable.column]
-    data, out = prepared.claims, prepared.excluded
-    own = [
-        as_text((one.patients if variable.table == PATIENTS else one.claims)[variable.column]) for one in (data, out)
-    ]
-    bands = _bands(here, own[0], column, _hierarchy(data, variable))
+    _, table, label = variable
+    plan, here = prepared.claims.plan, files.of(table)[label]
+    qi = plan.patients.qi if table == PATIENTS else plan.claims.qi
+    hierarchy = hierarchy_named(qi[label], plan.grouping.tables).hierarchy if label in qi else None
+    remaining, excluded = (
+        data.patients if table == PATIENTS else data.claims for data in (prepared.claims, prepared.excluded)
+    )
+    bands = _bands(here, as_text(remaining[label]), column, hierarchy)
     if len(set(bands.values())) < 2:
         return None
     names = [*dict.fromkeys(bands.values()), MISSING]
     counts = here.replace_strict(bands, default=None, return_dtype=pl.String).fill_null(MISSING)
     released = [round(int((counts == name).sum()) / max(here.len(), 1), 4) for name in names]
-    owners = (out.patients if variable.table == PATIENTS else out.claims)[PATIENT]
-    labels = _labels_of_excluded(own[1], column, _hierarchy(data, variable), bands)
-    excluded = [None] * len(names) if k is None else _excluded_shares(owners, labels, names, k)
-    return dict(zip(names, zip(excluded, released, strict=True), strict=True))
-
-
-def _hierarchy(data: Claims, variable: Variable) -> Hierarchy | None:
-    section = data.plan.patients if variable.table == PATIENTS else data.plan.claims
-    words = section.qi.get(variable.column)
-    return None if words is None else hierarchy_named(words, data.plan.grouping.tables).hierarchy
+    own: list[Share] = [None] * len(names)
+    if k is not None:
+        labels = _labels_of_excluded(as_text(excluded[label]), column, hierarchy, bands)
+        own = _excluded_shares(excluded[PATIENT], labels, names, k)
+    return dict(zip(names, zip(own, released, strict=True), strict=True))
 
 
 def _bands(here: pl.Series, values: pl.Series, column: ReleasedColumn, hierarchy: Hierarchy | None) -> dict[str, str]:
@@ -96,22 +91,17 @@ def _bands(here: pl.Series, values: pl.Series, column: ReleasedColumn, hierarchy
     labels = set(here.drop_nulls())
     if hierarchy is None:
         return {label: label for label in sorted(labels)} if len(labels) <= MOST_BANDS else {}
-    ladder = hierarchy.bind(values.name, values.drop_nulls().unique().sort().to_list())
-    order = sorted(range(len(ladder.values)), key=lambda place: _in_order(ladder, place))
-    for level in range(column.level or 0, ladder.n_levels):
-        bands = {
-            str(ladder.labels[column.level or 0][place]): str(ladder.labels[level][place])
-            for place in order
-            if ladder.labels[column.level or 0][place] in labels
-        }
+    bound = hierarchy.bind(values.name, values.drop_nulls().unique().sort().to_list())
+    texts = [str(value) for value in bound.values]
+    keys = [(float(text) if text.isdecimal() else math.inf, text) for text in texts]
+    order = sorted(range(len(texts)), key=keys.__getitem__)
+    finest = bound.labels[column.level or 0]
+    for level in range(column.level or 0, bound.n_levels):
+        coarser = bound.labels[level]
+        bands = {str(finest[place]): str(coarser[place]) for place in order if finest[place] in labels}
         if len(set(bands.values())) <= MOST_BANDS:
             return bands
     return {}
-
-
-def _in_order(ladder: BoundHierarchy, place: int) -> tuple[float, str]:
-    text = str(ladder.values[place])
-    return (float(text) if text.isdecimal() else float("inf"), text)
 
 
 def _labels_of_excluded(
@@ -122,10 +112,10 @@ def _labels_of_excluded(
     labels: dict[str, str | None] = {value: bands.get(value) for value in distinct}
     if hierarchy is not None:
         try:
-            ladder = hierarchy.bind(values.name, distinct)
+            bound = hierarchy.bind(values.name, distinct)
         except InputError:  # a value that the hierarchy does not cover
             return pl.Series(values.name, [None] * values.len(), dtype=pl.String)
-        own = ladder.labels[column.level or 0]
+        own = bound.labels[column.level or 0]
         labels = {value: bands.get(str(label)) for value, label in zip(distinct, own, strict=True)}
     named = values.replace_strict(labels, return_dtype=pl.String) if labels else values
     return named.set(values.is_null(), MISSING)
@@ -136,13 +126,12 @@ def _excluded_shares(owners: pl.Series, labels: pl.Series, names: Sequence[str],
     frame = pl.DataFrame({PATIENT: owners, LABEL: labels})
     patients = dict(frame.group_by(LABEL).agg(pl.col(PATIENT).n_unique()).iter_rows())
     hidden = {None, *(name for name, count in patients.items() if count < k)}
-    shown = sorted(patients.keys() - hidden, key=lambda name: (patients[name], name))
-    while shown and 0 < _n_patients(frame, hidden) < k:
-        hidden.add(shown.pop(0))
+    others = sorted(patients.keys() - hidden, key=lambda name: (patients[name], name))
+    # so few patients in all bands withheld together would be the difference to 1
+    while others:
+        is_hidden = frame[LABEL].is_null() | frame[LABEL].is_in([name for name in hidden if name is not None])
+        if not 0 < frame.filter(is_hidden)[PATIENT].n_unique() < k:
+            break
+        hidden.add(others.pop(0))
     counts = dict(frame.group_by(LABEL).len().iter_rows())
     return [None if name in hidden else round(counts.get(name, 0) / frame.height, 2) for name in names]
-
-
-def _n_patients(frame: pl.DataFrame, names: set[str | None]) -> int:
-    is_hidden = frame[LABEL].is_null() | frame[LABEL].is_in([name for name in names if name is not None])
-    return int(frame.filter(is_hidden)[PATIENT].n_unique())

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,11 @@ SUPPRESSED = "sup_"
 NUMBER, HASHED = "number", "hmac"
 """What the ids of patients are: numbers in released order, or keyed hashes."""
 
-IDENTIFIER, QUASI, KEPT, PSEUDONYM, FLAG = "identifier", "quasi-identifier", "keep", "pseudonym", "flag"
+IDENTIFIER: Final = "identifier"
+QUASI: Final = "quasi-identifier"
+KEPT: Final = "keep"
+PSEUDONYM: Final = "pseudonym"
+FLAG: Final = "flag"
 Role = Literal["identifier", "quasi-identifier", "keep", "pseudonym", "flag"]
 KEYS = {
     IDENTIFIER: {"role", "ids"},
@@ -52,14 +56,9 @@ class ReleasedColumn(Section):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        return fitting(
-            self,
-            {
-                "keys": self.model_fields_set == KEYS[self.role]
-                and None not in [getattr(self, name) for name in KEYS[self.role]],
-                "level": (self.level or 0) <= (self.top or 0),
-            },
-        )
+        has_keys = self.model_fields_set == KEYS[self.role]
+        has_keys = has_keys and None not in [getattr(self, name) for name in KEYS[self.role]]
+        return fitting(self, {"keys": has_keys, "level": (self.level or 0) <= (self.top or 0)})
 
 
 class ClaimsForm(Section):
@@ -71,17 +70,14 @@ class ClaimsForm(Section):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         flags = [f"{SUPPRESSED}{name}" for name in self.names(CLAIMS, QUASI)]
-        firsts = [[*self.of(table).values()][:1] for table in (PATIENTS, CLAIMS)]
-        return fitting(
-            self,
-            {
-                "identifiers": bool(firsts[0])
-                and firsts[0] == firsts[1]
-                and all(self.names(table, IDENTIFIER) == self.names(table)[:1] for table in (PATIENTS, CLAIMS)),
-                "flags": self.names(PATIENTS, FLAG) == [TRUNCATED] and self.names(CLAIMS, FLAG) == flags,
-                "quasi-identifiers": bool(flags),
-            },
-        )
+        patients, claims = ([*self.of(table).values()][:1] for table in (PATIENTS, CLAIMS))
+        come_first = all(self.names(table, IDENTIFIER) == self.names(table)[:1] for table in (PATIENTS, CLAIMS))
+        fits = {
+            "identifiers": bool(patients) and patients == claims and come_first,
+            "flags": self.names(PATIENTS, FLAG) == [TRUNCATED] and self.names(CLAIMS, FLAG) == flags,
+            "quasi-identifiers": bool(flags),
+        }
+        return fitting(self, fits)
 
     @property
     def ids(self) -> str:

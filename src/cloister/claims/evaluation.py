@@ -17,7 +17,6 @@ from .adversaries import (
     Power,
     Stays,
     all_values,
-    by_power,
     constant_power,
     discharge_database,
     exact_order,
@@ -113,7 +112,7 @@ def attacks_on(
     discharged = None if stays is None else discharge_database(attacked, stays)
     return [
         *jointly(attacked),
-        *by_power(attacked, tried),
+        *(ClaimsAttack(name, attacked.figures(power)) for name, power in tried.items()),
         whole_claims(attacked),
         *([] if when is None else [exact_order(attacked, when)]),
         ClaimsAttack("flags believed (tolerant)", believing.tolerant),

@@ -1,4 +1,7 @@
-"""What the two files of a release of claims say, counted from their text: for the manifest, and to verify it."""
+"""What the two files of a release of claims say, counted from their text.
+
+For the manifest, the codebook and the report, and to verify them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +10,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, SUPPRESSED, TRUNCATED, ClaimsForm, WrittenClaims
+from cloister.hierarchy.bound import ROOT
+from cloister.report_figures import Counted, ReportCounts, label_counts
+
+from .data_file import (
+    CLAIMS,
+    FLAG,
+    HASHED,
+    IDENTIFIER,
+    KEPT,
+    NUMBER,
+    PATIENTS,
+    PSEUDONYM,
+    QUASI,
+    SUPPRESSED,
+    TRUNCATED,
+    ClaimsForm,
+    WrittenClaims,
+)
 from .declared import smallest_class
 from .group_tables import OTHER
 from .manifest import DIGITS, ClaimsManifest, Unbounded, VoterList
@@ -15,20 +35,23 @@ from .plan import ClaimsPlan
 from .population import people_of, voter_list
 from .prepare import group_sizes
 from .representativeness import median_claims
-from .steps import Masked, Step, StepLine
+from .steps import Masked, StepLine
 
 OWNER, KIND = "\0owner", "\0kind"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
+BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
+IDS = {
+    NUMBER: "number of the patient in this release; the same in both files",
+    HASHED: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
+}
+ANY, RECORDED, GROUP = "any value", "as recorded", "a group of values of the hierarchy"
+CUT = "1 where claims of the patient were left out, else 0"
+EMPTIED = "1 where the cell was suppressed, which is then empty, else 0"
 
 
 @dataclass(frozen=True)
 class ClaimsFacts:
-    """The parts of a manifest that follow from the released files, their columns and the plan.
-
-    Attributes
-    ----------
-    counts : masked, of steps that count what is released, by step
-    """
+    """The parts of a manifest that follow from the released files, their columns and the plan; counts by step."""
 
     n_patients: int
     n_claims: int
@@ -40,43 +63,38 @@ class ClaimsFacts:
 
     def differing(self, manifest: ClaimsManifest) -> list[str]:
         """Return the parts of a manifest that say something else."""
-        records, voters = manifest.records, manifest.sensitivity.voter_list
-        has_register = manifest.settings.plan.population.patients is not None
+        records, found, own = manifest.records, manifest.sensitivity.voter_list, self.voters
+        are_voters = found == own
+        if manifest.settings.plan.population.patients is not None:
+            # of the population, which is not among the files, the patients are a sample
+            are_voters = found.list == "population" and found.sample == own.sample
+            are_voters = are_voters and bool(found.columns) and {*found.columns} <= {*own.columns}
+        steps = {step.step: step.counts for step in manifest.steps}
+        # suppression counts what the files do not show, too
+        hidden = self.counts[SUPPRESSION].items() <= steps[SUPPRESSION].items()
+        others = all(steps[name] == counts for name, counts in self.counts.items() if name != SUPPRESSION)
         same = {
             "records": (records.released, records.claims) == (self.n_patients, self.n_claims),
             "utility.labels": manifest.utility.labels == self.labels,
-            "steps": all(_counts_are(step, self.counts) for step in manifest.steps),
+            "steps": hidden and others,
             "representativeness": manifest.representativeness.median_claims_released == self.median_claims,
             "sensitivity.unbounded": manifest.sensitivity.unbounded == self.unbounded,
-            "sensitivity.voter_list": _is_population(voters, self.voters) if has_register else voters == self.voters,
+            "sensitivity.voter_list": are_voters,
         }
         return [part for part, holds in same.items() if not holds]
-
-
-def _counts_are(step: Step, counts: Mapping[str, Mapping[str, Masked]]) -> bool:
-    """Whether a step counts what the files say, and, but for suppression, nothing else."""
-    expected = counts.get(step.step, {})
-    if step.step == SUPPRESSION:
-        return expected.items() <= step.counts.items()
-    return step.step not in counts or step.counts == expected
-
-
-def _is_population(found: VoterList, alone: VoterList) -> bool:
-    """Whether a list can be of a population, which is not among the files, of which the patients are a sample."""
-    columns = {*found.columns}
-    return found.list == "population" and found.sample == alone.sample and bool(columns) and columns <= {*alone.columns}
 
 
 def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
     """Return what files say that have these columns and were released under this plan."""
     sizes, k = alike(files, form), smallest_class(plan.risk.threshold)
-    counts = counts_of(plan, files, form)
     alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
     return ClaimsFacts(
         n_patients=files.patients.height,
         n_claims=files.claims.height,
         labels={name: files.claims[name].n_unique() for name in form.names(CLAIMS, QUASI)},
-        counts={step: StepLine(step, counts=own).masked(k).counts for step, own in counts.items()},
+        counts={
+            step: StepLine(step, counts=own).masked(k).counts for step, own in counts_of(plan, files, form).items()
+        },
         median_claims=median_claims(files.claims.to_series(0)),
         unbounded=Unbounded(
             mean=round(float(np.mean(1.0 / sizes)), DIGITS),
@@ -102,59 +120,77 @@ def alike(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
 
 def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, dict[str, int]]:
     """Return what the files say of what steps did to those released, by step."""
+    without: dict[str, int] = {}
+    if plan.patients.without_claims == "keep":  # released patients who never had claims
+        n_rows = np.bincount(files.owners, minlength=files.patients.height)
+        without["without claims"] = int(((n_rows == 0) & (files.patients[TRUNCATED].to_numpy() == "0")).sum())
+    missing: dict[str, int] = {}
+    for table, names in ((CLAIMS, plan.claims.derived), (PATIENTS, plan.patients.derived)):
+        frame = files.of(table)
+        for name in (name for name in names if name in frame.columns):
+            flag = f"{SUPPRESSED}{name}"
+            hidden = frame[flag] == "1" if flag in frame.columns else pl.Series([False])
+            missing[f"{name} missing"] = int((frame[name].is_null() & ~hidden).sum())
+    # cells in the group of all other codes, and with the label of large numbers, of columns that are not generalized
+    finest = {
+        table: [name for name in form.names(table) if not form.of(table)[name].level] for table in (PATIENTS, CLAIMS)
+    }
+    grouped = [plan.claim_column(role) for role in plan.grouping.columns]
     return {
         "1 pseudonyms": group_sizes(files.claims, plan),
-        "3 patients without claims": _without_claims(plan, files),
-        "5 derived columns": _missing(plan, files),
-        "6 grouping": _others(plan, files, form),
-        "6 top-coding": _top_coded(plan, files, form),
+        "3 patients without claims": without,
+        "5 derived columns": missing,
+        "6 grouping": {
+            f"{column!r} in group {OTHER}": int((files.claims[column] == OTHER).sum())
+            for column in grouped
+            if column is not None and column in finest[CLAIMS]
+        },
+        "6 top-coding": {
+            f"{coding.column!r} top-coded": int(files.of(table)[coding.column].str.ends_with("+").sum())
+            for coding in plan.top_coding
+            for table in (PATIENTS, CLAIMS)
+            if coding.column in finest[table]
+        },
         SUPPRESSION: {HIDDEN: sum(int((files.claims[flag] == "1").sum()) for flag in form.names(CLAIMS, FLAG))},
     }
 
 
-def _without_claims(plan: ClaimsPlan, files: WrittenClaims) -> dict[str, int]:
-    """Patients released who never had claims, where such patients are kept."""
-    if plan.patients.without_claims != "keep":
-        return {}
-    n_rows = np.bincount(files.owners, minlength=files.patients.height)
-    is_whole = files.patients[TRUNCATED].to_numpy() == "0"
-    return {"without claims": int(((n_rows == 0) & is_whole).sum())}
+def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
+    """Return one row for each label of each quasi-identifier, and one for each other column."""
+    rows: list[tuple[str | None, ...]] = []
+    for table in (PATIENTS, CLAIMS):
+        for name, column in form.of(table).items():
+            whole, level = f"{table}.{name}", column.level
+            if column.role == QUASI:
+                for label in files.of(table)[name].drop_nulls().unique().sort():
+                    meaning = ANY if label == ROOT and level == column.top else GROUP if level else RECORDED
+                    rows.append((whole, QUASI, column.hierarchy, str(level), label, meaning))
+            else:
+                meanings = {
+                    FLAG: CUT if name == TRUNCATED else EMPTIED,
+                    IDENTIFIER: IDS[form.ids],
+                    KEPT: RECORDED,
+                    PSEUDONYM: "a number in place of an id, by its first appearance",
+                }
+                rows.append((whole, column.role, None, None, None, meanings[column.role]))
+    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
 
 
-def _missing(plan: ClaimsPlan, files: WrittenClaims) -> dict[str, int]:
-    """Released cells of derived columns that are missing, and were not suppressed."""
-    counts = {}
-    for table, names in ((CLAIMS, plan.claims.derived), (PATIENTS, plan.patients.derived)):
-        frame = files.of(table)
-        for name in names:
-            if name in frame.columns:
-                flag = f"{SUPPRESSED}{name}"
-                hidden = frame[flag] == "1" if flag in frame.columns else pl.Series([False])
-                counts[f"{name} missing"] = int((frame[name].is_null() & ~hidden).sum())
-    return counts
+def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCounts:
+    """Return what the report counts in the files beyond the manifest.
 
-
-def _others(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, int]:
-    """Released cells in the group of all other codes, of columns that are released as they were grouped."""
-    columns = [plan.claim_column(role) for role in plan.grouping.columns]
-    return {
-        f"{column!r} in group {OTHER}": int((files.claims[column] == OTHER).sum())
-        for column in columns
-        if column is not None and _is_finest(form, CLAIMS, column)
-    }
-
-
-def _top_coded(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, int]:
-    """Released cells with the label of large numbers, of columns that are released as they were top-coded."""
-    return {
-        f"{coding.column!r} top-coded": int(files.of(table)[coding.column].str.ends_with("+").sum())
-        for coding in plan.top_coding
-        for table in (PATIENTS, CLAIMS)
-        if _is_finest(form, table, coding.column)
-    }
-
-
-def _is_finest(form: ClaimsForm, table: str, name: str) -> bool:
-    """Whether a column is released, with nothing generalized."""
-    column = form.of(table).get(name)
-    return column is not None and not column.level
+    Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
+    """
+    known = form.names(PATIENTS, QUASI)
+    return ReportCounts(
+        k=k,
+        sizes=files.patients.group_by(known).len()["len"] if known else pl.Series([files.patients.height]),
+        of="patients",
+        by="the size of their class, by quasi-identifiers of patients alone",
+        columns=tuple(
+            Counted(table, column, table, label_counts(files.of(table)[column]))
+            for table in (PATIENTS, CLAIMS)
+            for column in form.names(table, QUASI)
+        ),
+        files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in (PATIENTS, CLAIMS)},
+    )

@@ -1,6 +1,6 @@
 """What a release of claims says beside its facts: risk, attacks and steps; and exact figures for the custodian.
 
-Counts of everybody who was there before, less those of the files, would tell of the few who were left out in between:
+Counts of everybody who was there before, less those of the files, would reveal the few who were left out in between:
 so steps that describe what is released are counted in the files (`claims/facts.py`).
 """
 
@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.masking import WITHHELD
 from cloister.results import Manifest
@@ -18,7 +17,7 @@ from cloister.results import Manifest
 from .adversaries import ClaimsAttack, rounded
 from .compared import compared
 from .data import Claims
-from .data_file import ClaimsForm
+from .data_file import CLAIMS, PATIENTS
 from .declared import plan_published
 from .evaluation import as_released, correlations_of, neighbours_of
 from .facts import HIDDEN, SUPPRESSION, ClaimsFacts
@@ -30,12 +29,12 @@ from .manifest import (
     ClaimsRisk,
     ClaimsSettings,
     ClaimsUtility,
+    Levels,
     LikeliestFigures,
     Sensitivity,
     SimulatedFigures,
     TolerantFigures,
     VoterList,
-    levels_of,
     rule_of,
 )
 from .plan import ClaimsPlan
@@ -77,32 +76,37 @@ def described(
     attacks: Sequence[ClaimsAttack],
     voters: VoterList,
 ) -> Manifest:
-    """Return the part of ``release.json`` that is particular to claims.
-
-    Parameters
-    ----------
-    data : as read
-    """
+    """Return the part of ``release.json`` that is particular to claims; ``data``: as read."""
     plan, form, k = plan_published(data.plan), laid.form, risk.k
-    steps = [*early_steps(prepared.lines, facts.counts, k), *_later_steps(protected, facts, k)]
-    sensitivity = Sensitivity(
-        attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
+    suppression, choice = protected.suppression, protected.choice
+    loss = suppression.loss
+    if 0 < int(suppression.patients.sum()) < k:  # so few that the loss would reveal them: that of the others alone
+        weights = weights_of(protected.encoding.claims, plan.weights)
+        loss = loss_of_released(suppression.released, suppression.levels, weights)
+    utility = ClaimsUtility(loss=math.ceil(100 * loss) / 100, exact=False, labels=dict(facts.labels))
+    chosen = ChosenLevels(
+        max_flag_rate=protected.settings.max_sup,
+        truncation=_percentile(choice.truncation),
+        levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
+        optimal=choice.is_optimal,
+        lattice=choice.tried[0].result.lattice,
     )
-    utility = ClaimsUtility(loss=_loss(protected, plan), exact=False, labels=dict(facts.labels))
-    guarantee = ClaimsGuarantee(rules=(rule_of(plan),), verified=True, one_row_per_patient="ids")
+    steps = [*early_steps(prepared.lines, facts.counts, k), *_later_steps(protected, facts, k)]
     return {
         "shape": "claims",
         "method": "simulated-risk",
         "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).published(),
         "columns": form.published(),
         "records": _records(data, prepared, facts, _lost(prepared, protected), k).published(),
-        "guarantee": guarantee.published(),
+        "guarantee": ClaimsGuarantee(rules=(rule_of(plan),), verified=True, one_row_per_patient="ids").published(),
         "utility": utility.published(),
         "risk": risk.published(),
-        "choice": _choice(protected, form).published(),
+        "choice": chosen.published(),
         "steps": [step.published() for step in steps],
         "representativeness": compared(prepared, laid.files, form, k).published(),
-        "sensitivity": sensitivity.published(),
+        "sensitivity": Sensitivity(
+            attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
+        ).published(),
     }
 
 
@@ -130,6 +134,10 @@ def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedCl
     }
 
 
+def _percentile(level: float) -> str:
+    return "none" if level >= 100 else f"{level:g}"
+
+
 def _lost(prepared: PreparedClaims, protected: ProtectedClaims) -> list[int]:
     """How many patients each step left out."""
     leaving = [line.total or 0 for line in prepared.lines if line.step in LEAVING]
@@ -137,8 +145,8 @@ def _lost(prepared: PreparedClaims, protected: ProtectedClaims) -> list[int]:
 
 
 def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: Sequence[int], k: int) -> ClaimsRecords:
-    """How many patients there were and are; withheld where fewer than k of a step could be worked out."""
-    # the number of patients in the source would tell the total of a step that is withheld
+    """How many patients there were and are; withheld where fewer than k of a step could be computed."""
+    # the number of patients in the source would reveal the total of a step that is withheld
     totals = [line.masked(k).total for line in prepared.lines if line.step in LEAVING]
     is_hidden = WITHHELD in totals or any(0 < count < k for count in lost)
     gone = data.n_patients - facts.n_patients
@@ -150,22 +158,6 @@ def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: S
             "claims": facts.n_claims,
         }
     )
-
-
-def _later_steps(protected: ProtectedClaims, facts: ClaimsFacts, k: int) -> Iterator[Step]:
-    """Steps 7 to 12 as they are published: claims left out are those of released patients."""
-    suppression, before = protected.suppression, protected.choice.released
-    for line in _later_lines(protected):
-        if line.step == TRUNCATION:
-            cut, owners = _count(protected, ~before.claims)
-            yield replace(line, total=cut, counts={}, patients_in_all=owners).masked(k)
-        elif line.step == SUPPRESSION:
-            left_out, owners = _count(protected, before.claims & ~suppression.released.claims)
-            line = replace(line, counts={**line.counts, CLAIMS_LEFT_OUT: left_out}, patients={CLAIMS_LEFT_OUT: owners})
-            step = line.masked(k)
-            yield step.counting({**step.counts, **facts.counts[SUPPRESSION]})
-        else:
-            yield line.masked(k)
 
 
 def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
@@ -186,31 +178,19 @@ def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
     ]
 
 
-def _count(protected: ProtectedClaims, claims: NDArray[np.bool_]) -> tuple[int, int]:
-    """How many of these claims are of patients who are released, and of how many of them."""
+def _later_steps(protected: ProtectedClaims, facts: ClaimsFacts, k: int) -> Iterator[Step]:
+    """Steps 7 to 12 as they are published: claims left out are those of released patients."""
+    released, before = protected.suppression.released, protected.choice.released
     owners = protected.encoding.claims.owners
-    mine = owners[claims & protected.suppression.released.patients[owners]]
-    return int(mine.size), int(np.unique(mine).size)
-
-
-def _loss(protected: ProtectedClaims, plan: ClaimsPlan) -> float:
-    """The loss, rounded up; where fewer than k patients were suppressed, that of the others alone."""
-    found, loss = protected.suppression, protected.suppression.loss
-    if 0 < int(found.patients.sum()) < protected.settings.k:
-        loss = loss_of_released(found.released, found.levels, weights_of(protected.encoding.claims, plan.weights))
-    return math.ceil(100 * loss) / 100
-
-
-def _choice(protected: ProtectedClaims, form: ClaimsForm) -> ChosenLevels:
-    choice = protected.choice
-    return ChosenLevels(
-        max_flag_rate=protected.settings.max_sup,
-        truncation=_percentile(choice.truncation),
-        levels=levels_of(form),
-        optimal=choice.is_optimal,
-        lattice=choice.tried[0].result.lattice,
-    )
-
-
-def _percentile(level: float) -> str:
-    return "none" if level >= 100 else f"{level:g}"
+    for line in _later_lines(protected):
+        gone = ~before.claims if line.step == TRUNCATION else before.claims & ~released.claims
+        whose = owners[gone & released.patients[owners]]
+        n_gone, n_patients = int(whose.size), int(np.unique(whose).size)
+        if line.step == TRUNCATION:
+            yield replace(line, total=n_gone, counts={}, patients_in_all=n_patients).masked(k)
+        elif line.step == SUPPRESSION:
+            counts = {**line.counts, CLAIMS_LEFT_OUT: n_gone}
+            step = replace(line, counts=counts, patients={CLAIMS_LEFT_OUT: n_patients}).masked(k)
+            yield step.counting({**step.counts, **facts.counts[SUPPRESSION]})
+        else:
+            yield line.masked(k)

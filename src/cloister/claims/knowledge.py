@@ -28,7 +28,7 @@ NEARLY_WHOLE = 1e-9
 """What is so close to a whole number is one: 3.0000000001 is not rounded up to 4."""
 
 REPEAT = 10_000
-"""Patients drawn in one repeat, if nothing else is asked."""
+"""Patients drawn in one repeat by default."""
 
 EACH = 1 << 40
 """Draws made patient by patient are numbered from here on, so that none of them is one of the repeats."""
@@ -68,9 +68,8 @@ class AdversaryPower:
 
     Attributes
     ----------
-    columns : names of the quasi-identifiers of claims
-    simpson : (n_columns, n_patients) float64, index D in [0, 1]: 1 where a patient has one value, nan where none
-    claims : (n_patients,) float64, claims of each patient, at most ``cap``
+    simpson : (n_columns, n_patients) index D in [0, 1]: 1 where a patient has one value, nan where none
+    claims : (n_patients,) claims of each patient, at most ``cap``
     cap : mean + 2 population standard deviations of the claims of patients who have any
     power : (n_columns, n_patients) int32, number of values known; at most the patient's values that are not missing
     """
@@ -82,34 +81,28 @@ class AdversaryPower:
     power: NDArray[np.int32]
 
     @property
-    def diversity(self) -> NDArray[np.float64]:
-        """(n_columns, n_patients) 1 - D, nan where a patient has no value."""
-        diversity: NDArray[np.float64] = 1.0 - self.simpson
-        return diversity
-
-    @property
     def of_patients(self) -> NDArray[np.int32]:
         """(n_patients, n_columns) the power, patient by patient."""
         return np.ascontiguousarray(self.power.T)
 
     def correlations(self) -> NDArray[np.float64]:
-        """(n_columns, n_columns) Pearson correlations between diversities, over patients who have values of both.
+        """(n_columns, n_columns) Pearson correlations between diversities 1 - D, over patients who have values of both.
 
         nan where one of the two does not vary.
         """
-        size = len(self.columns)
+        size, diversity = len(self.columns), 1.0 - self.simpson
         table = np.full((size, size), np.nan)
         for row in range(size):
             for column in range(row, size):
-                table[row, column] = table[column, row] = _correlation(self.diversity[row], self.diversity[column])
+                both = diversity[[row, column]]
+                both = both[:, ~np.isnan(both).any(axis=0)]
+                if both.shape[1] >= 2 and np.ptp(both, axis=1).all():
+                    table[row, column] = table[column, row] = np.corrcoef(both[0], both[1])[0, 1]
         return table
 
 
 def adversary_power(
-    claims: EncodedClaims,
-    highest: int = 5,
-    rounding: Rounding = "ceil",
-    levels: Sequence[int] | None = None,
+    claims: EncodedClaims, highest: int = 5, rounding: Rounding = "ceil", levels: Sequence[int] | None = None
 ) -> AdversaryPower:
     """Return how many values the adversary knows: more of patients with many claims that vary little.
 
@@ -123,17 +116,41 @@ def adversary_power(
     rounding : of the formula; halves are rounded up
     levels : of the quasi-identifiers of claims; base values if not given, so that the power is the same at every node
     """
-    taken = levels if levels is not None else [0] * len(claims.claims)
     counts = np.diff(claims.offsets).astype(np.float64)
     having = counts[counts > 0]
     cap = float(having.mean() + 2.0 * having.std()) if having.size else 0.0
     eta = np.minimum(counts, cap)
-    spread = [_spread(column, level, claims) for column, level in zip(claims.claims, taken, strict=True)]
-    power = np.array([_power(one, eta, highest, rounding) for one in spread], dtype=np.int32)
-    simpson = np.array([one.simpson() for one in spread])
-    shape = (len(spread), claims.n_patients)
-    names = tuple(column.name for column in claims.claims)
-    return AdversaryPower(names, simpson.reshape(shape), eta, cap, power.reshape(shape))
+    shape = (len(claims.claims), claims.n_patients)
+    simpson, powers = np.empty(shape), np.empty(shape, dtype=np.int32)
+    for h, column in enumerate(claims.claims):
+        # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
+        known, equal = _values_and_equal_pairs(column, 0 if levels is None else levels[h], claims)
+        pairs = known * (known - 1)
+        index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
+        simpson[h] = np.where(known == 0, np.nan, index)
+        varies = pairs > equal
+        ratio = eta[varies] * pairs[varies] / (pairs - equal)[varies]
+        power = np.full(eta.size, float(highest))
+        power[varies] = (highest - 1) * (ratio / ratio.max(initial=0.0)) + 1.0
+        if rounding == "ceil":
+            whole = np.ceil(power - NEARLY_WHOLE)
+        else:
+            whole = np.floor(power + (0.5 if rounding == "round" else 0.0) + NEARLY_WHOLE)
+        powers[h] = np.minimum(whole.astype(np.int64), known)
+    return AdversaryPower(tuple(column.name for column in claims.claims), simpson, eta, cap, powers)
+
+
+def _values_and_equal_pairs(
+    column: EncodedColumn, level: int, claims: EncodedClaims
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    values = column.at(level).astype(np.int64)
+    is_known = values != MISSING
+    size = len(column.labels[level])
+    pairs, counts = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
+    owners = pairs // max(size, 1)
+    known = np.bincount(owners, weights=counts, minlength=claims.n_patients)
+    equal = np.bincount(owners, weights=counts * (counts - 1), minlength=claims.n_patients)
+    return known.astype(np.int64), equal.astype(np.int64)
 
 
 def power_at(
@@ -141,86 +158,26 @@ def power_at(
 ) -> NDArray[np.int32]:
     """Return the power against a release at some levels of claims, (n_patients, n_columns).
 
-    The paper works the power out of the values as generalized. Where codes differ a lot and their groups do not, that
+    The paper computes the power from the values as generalized. Where codes differ a lot and their groups do not, that
     is far more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.
     """
     power = adversary_power(claims, highest, rounding, levels).of_patients
     return power if basis == "node" else np.maximum(power, adversary_power(claims, highest, rounding).of_patients)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Spread:
-    """Of one quasi-identifier, by patient: values not missing (N), and pairs of equal ones, n(n - 1) summed."""
-
-    known: NDArray[np.int64]
-    equal: NDArray[np.int64]
-
-    @property
-    def pairs(self) -> NDArray[np.int64]:
-        """N (N - 1)."""
-        return self.known * (self.known - 1)
-
-    def simpson(self) -> NDArray[np.float64]:
-        """Simpson's D."""
-        index: NDArray[np.float64] = np.where(self.known == 1, 1.0, self.equal / np.maximum(self.pairs, 1))
-        return np.where(self.known == 0, np.nan, index)
-
-
-def _spread(column: EncodedColumn, level: int, claims: EncodedClaims) -> _Spread:
-    values = column.at(level).astype(np.int64)
-    known = values != MISSING
-    size = len(column.labels[level])
-    pairs, counts = np.unique(claims.owners[known] * size + values[known], return_counts=True)
-    owners = pairs // max(size, 1)
-    n_known = np.bincount(owners, weights=counts, minlength=claims.n_patients)
-    n_equal = np.bincount(owners, weights=counts * (counts - 1), minlength=claims.n_patients)
-    return _Spread(n_known.astype(np.int64), n_equal.astype(np.int64))
-
-
-def _power(spread: _Spread, eta: NDArray[np.float64], highest: int, rounding: Rounding) -> NDArray[np.int64]:
-    differing = spread.pairs - spread.equal
-    varies = differing > 0
-    ratio = np.zeros(eta.size)
-    ratio[varies] = eta[varies] * spread.pairs[varies] / differing[varies]
-    largest = ratio.max(initial=0.0)
-    power = np.full(eta.size, float(highest))
-    power[varies] = (highest - 1) * (ratio[varies] / largest) + 1.0
-    limited: NDArray[np.int64] = np.minimum(_rounded(power, rounding), spread.known)
-    return limited
-
-
-def _rounded(power: NDArray[np.float64], rounding: Rounding) -> NDArray[np.int64]:
-    if rounding == "ceil":
-        whole = np.ceil(power - NEARLY_WHOLE)
-    elif rounding == "floor":
-        whole = np.floor(power + NEARLY_WHOLE)
-    else:
-        whole = np.floor(power + 0.5 + NEARLY_WHOLE)
-    return whole.astype(np.int64)
-
-
-def _correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    both = ~np.isnan(left) & ~np.isnan(right)
-    if both.sum() < 2 or np.ptp(left[both]) == 0.0 or np.ptp(right[both]) == 0.0:
-        return float("nan")
-    return float(np.corrcoef(left[both], right[both])[0, 1])
-
-
 class DrawnKnowledge:
     """Samples of the values of patients before anything was removed, however they are generalized later.
 
+    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
+    claim is not known ("inexact knowledge" in the HHP appendix, section 4).
+
     Parameters
     ----------
-    encoded : patients and their claims, untruncated
-    power : (n_patients, n_columns) int32, how many values of each column of claims are known; at most all there are
+    encoded : untruncated
+    power : (n_patients, n_columns) values of each column of claims that are known; at most all there are
     seed : every sample follows from it, the patient and the number of the draw
     eligible : (n_patients,) patients that may be drawn; all if not given
     draws : patients drawn in one repeat
-
-    Notes
-    -----
-    Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
-    claim is not known ("inexact knowledge" in the HHP appendix, section 4).
     """
 
     def __init__(
@@ -233,10 +190,8 @@ class DrawnKnowledge:
     ) -> None:
         if power.shape != (encoded.n_patients, len(encoded.claims)):
             raise InternalError("The adversary's power is not one number for each patient and column of claims.")
-        self.encoded = encoded
+        self.encoded, self.seed, self.draws = encoded, seed, draws
         self.power = np.ascontiguousarray(power, dtype=np.int32)
-        self.seed = seed
-        self.draws = draws
         self.eligible = np.ones(encoded.n_patients, dtype=np.bool_) if eligible is None else eligible
         self._repeats: dict[int, Draws] = {}
 
@@ -248,7 +203,10 @@ class DrawnKnowledge:
     @cached_property
     def known(self) -> Known:
         """All values, by column and patient."""
-        return known_values(self.encoded, self.encoded.claims)
+        e = self.encoded
+        return gather(
+            [sorted_by_patient(column.values, e.owners, neighbours(column), e.n_patients) for column in e.claims]
+        )
 
     def repeat(self, number: int) -> Draws:
         """One repeat: ``draws`` patients drawn with replacement, and what is known of each."""
@@ -259,12 +217,7 @@ class DrawnKnowledge:
         return self._repeats[number]
 
     def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int = 0) -> Draws:
-        """So many samples of each of these patients, those of one patient together.
-
-        Parameters
-        ----------
-        first : number of the first sample of each patient; others go on where these ended
-        """
+        """So many samples of each of these patients, from number ``first`` on, those of one patient together."""
         parts = [
             draw_values(self.known, self.power, self.seed, EACH + first + one, patients, is_numbered=False)
             for one in range(n_draws)
@@ -276,21 +229,6 @@ class DrawnKnowledge:
         other = DrawnKnowledge(self.encoded, power, self.seed, self.eligible, self.draws)
         other.__dict__["known"] = self.known
         return other
-
-    def again(self, seed: int, eligible: NDArray[np.bool_] | None = None) -> "DrawnKnowledge":
-        """The same power with other samples; among other patients where they are given."""
-        among = self.eligible if eligible is None else eligible
-        other = DrawnKnowledge(self.encoded, self.power, seed, among, self.draws)
-        other.__dict__["known"] = self.known
-        return other
-
-
-def known_values(encoded: EncodedClaims, columns: Sequence[EncodedColumn]) -> Known:
-    """The values of some columns that are not missing, by patient and sorted."""
-    owners = encoded.owners
-    return gather(
-        [sorted_by_patient(column.values, owners, neighbours(column), encoded.n_patients) for column in columns]
-    )
 
 
 def interleaved(parts: Sequence[Draws]) -> Draws:

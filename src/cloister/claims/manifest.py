@@ -164,11 +164,6 @@ class ChosenLevels(Section):
     optimal: bool
     lattice: Positive
 
-    @property
-    def percentile(self) -> float:
-        """Of claims, that patients were cut to; 100 where none was."""
-        return 100.0 if self.truncation == "none" else float(self.truncation)
-
 
 class ComparedVariable(Section):
     """Shares of each band among excluded and released, None where withheld, and how far their sums differ at most."""
@@ -274,7 +269,7 @@ class ClaimsManifest(ManifestHead):
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
             "choice.max_flag_rate": choice.max_flag_rate in lowered(plan.risk.max_flag_rate),
             "choice.truncation": choice.truncation in percentiles,
-            "choice.levels": choice.levels == levels_of(form),
+            "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not declared or choice.lattice == n_nodes(form, plan),
             "steps": [step.step for step in self.steps] == [*STEPS]
@@ -303,7 +298,8 @@ class ClaimsPromise:
     @classmethod
     def of(cls, manifest: ClaimsManifest) -> "ClaimsPromise":
         """Return what a manifest promises."""
-        percentile = manifest.choice.percentile
+        cut = manifest.choice.truncation
+        percentile = 100.0 if cut == "none" else float(cut)
         return cls(manifest.columns, manifest.settings.plan, manifest.risk, manifest.sensitivity.attacks, percentile)
 
     @property
@@ -329,8 +325,3 @@ def rule_of(plan: ClaimsPlan) -> RiskRule:
         likeliest=plan.adversary.likeliest,
         patients_of_a_label=k,
     )
-
-
-def levels_of(form: ClaimsForm) -> Levels:
-    """Return the levels chosen."""
-    return Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS))

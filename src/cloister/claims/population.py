@@ -6,6 +6,7 @@ matched at random within classes: the share of patients matched rightly is the m
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,20 +22,6 @@ from .ladders import hierarchy_named, relabelled
 from .manifest import DIGITS, VoterList
 
 PEOPLE, FELLOWS = "\0people", "\0fellows"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PopulationRegister:
-    """A register of the population, and the patients among it.
-
-    Attributes
-    ----------
-    people : one row a person: base values as text, of the quasi-identifiers of patients that the register has
-    patients : the same columns of the patients after steps 1 to 6
-    """
-
-    people: pl.DataFrame
-    patients: pl.DataFrame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +42,11 @@ class PeopleCounted:
     fellows: NDArray[np.int64]
 
 
-def read_population(prepared: Claims) -> PopulationRegister | None:
+def read_population(prepared: Claims) -> pl.DataFrame | None:
     """Read the register that the plan names under ``population.patients``; None if it names none.
 
-    Parameters
-    ----------
-    prepared : after steps 1 to 6
+    One row a person: base values as text, of the quasi-identifiers of patients that the register has. ``prepared`` is
+    after steps 1 to 6.
     """
     plan = prepared.plan
     if plan.population.patients is None:
@@ -74,61 +60,43 @@ def read_population(prepared: Claims) -> PopulationRegister | None:
             "population has one row a person, and columns of the same names and detail.",
             file=source.name,
         )
-    found = PopulationRegister(_texts(source.frame, columns), _texts(prepared.patients, columns))
-    _check_values(found, prepared, source.name)
-    _check_patients(found, source.name)
-    return found
-
-
-def _texts(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    return pl.DataFrame([as_text(frame[column]) for column in columns])
-
-
-def _check_values(found: PopulationRegister, prepared: Claims, name: str) -> None:
-    plan = prepared.plan
-    topped = [coding.column for coding in plan.top_coding if coding.column in found.people.columns]
+    people, patients = (
+        pl.DataFrame([as_text(frame[column]) for column in columns]) for frame in (source.frame, prepared.patients)
+    )
+    topped = [coding.column for coding in plan.top_coding if coding.column in columns]
     if topped:
         raise InputError(
-            f"Column {topped[0]!r} of {name} cannot be compared, since that of patients is top-coded. Take it out of "
-            "the population, or do not top-code it.",
-            file=name,
+            f"Column {topped[0]!r} of {source.name} cannot be compared, since that of patients is top-coded. Take it "
+            "out of the population, or do not top-code it.",
+            file=source.name,
             column=topped[0],
         )
-    for column in found.people.columns:
-        values = found.people[column].drop_nulls().unique().sort().to_list()
+    for column in columns:
+        values = people[column].drop_nulls().unique().sort().to_list()
         outside = hierarchy_named(plan.patients.qi[column], plan.grouping.tables).hierarchy.outside(values)
         if outside:
             raise InputError(
-                f"{len(outside)} of {len(values)} distinct values of column {column!r} of {name} are outside the "
-                "hierarchy of the plan. Write them as those of the patients are.",
-                file=name,
+                f"{len(outside)} of {len(values)} distinct values of column {column!r} of {source.name} are outside "
+                "the hierarchy of the plan. Write them as those of the patients are.",
+                file=source.name,
                 column=column,
             )
-
-
-def _check_patients(found: PopulationRegister, name: str) -> None:
-    """Refuse a register with fewer people of one kind than patients: they are no part of it."""
-    counted = _joined(found.patients, found.people)
-    short = counted.filter(pl.col(PEOPLE) < pl.col(FELLOWS))
+    # with fewer people of one kind than patients these are no part of them
+    short = _joined(patients, people).filter(pl.col(PEOPLE) < pl.col(FELLOWS))
     if short.height:
         raise InputError(
-            f"{name} is to hold every patient, but {short.height} of {found.patients.height} patients are in classes "
-            f"({', '.join(found.people.columns)}) with fewer people than patients. Give the population that the "
-            "patients come from, in the same detail, or leave out columns that differ.",
-            file=name,
+            f"{source.name} is to hold every patient, but {short.height} of {patients.height} patients are in classes "
+            f"({', '.join(columns)}) with fewer people than patients. Give the population that the patients come "
+            "from, in the same detail, or leave out columns that differ.",
+            file=source.name,
         )
+    return people
 
 
-def counted(population: PopulationRegister, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
-    """Count the people of each class at the levels of a release.
-
-    Parameters
-    ----------
-    data : whose plan names the hierarchies
-    patients : as released
-    """
+def counted(population: pl.DataFrame, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
+    """Count the people of each class at the levels of a release, and the released patients among them."""
     columns, tables = [], data.plan.grouping.tables
-    for name, text in population.people.to_dict().items():
+    for name, text in population.to_dict().items():
         hierarchy = hierarchy_named(data.plan.patients.qi[name], tables).hierarchy
         columns.append(relabelled(text, hierarchy, form.patients[name].level or 0))
     return people_of(patients, pl.DataFrame(columns))
@@ -151,45 +119,27 @@ def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
 def _joined(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Of each patient the people and the patients of the same class, in the order of the patients."""
     names = people.columns
-    told = patients
+    joined = patients
     for frame, name in ((people, PEOPLE), (patients, FELLOWS)):
         counts = frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(name))
-        told = told.join(counts, on=names, how="left", nulls_equal=True, maintain_order="left")
-    return told.with_columns(pl.col(PEOPLE, FELLOWS).fill_null(0))
+        joined = joined.join(counts, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(pl.col(PEOPLE, FELLOWS).fill_null(0))
 
 
-@dataclass(frozen=True)
-class MarketerRisk:
-    """Expected share of a random sample of a population that is matched rightly to the population's list.
-
-    Attributes
-    ----------
-    exact : number of classes over size of the population
-    paper_eq2 : the paper's equation (2)
-    classes : number of classes of the population
-    population : its size N
-    sample : size n of the sample
-    """
+class MarketerRisk(NamedTuple):
+    """The exact share, and that of the paper's equation (2)."""
 
     exact: float
     paper_eq2: float
-    classes: int
-    population: int
-    sample: int
 
 
 def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
-    """Marketer risk of a sample of a population, from the sizes F of the population's classes.
+    """Expected share of a random sample of a population that is matched rightly to the population's list.
 
     Of a sample of n, a class holds f of F on average n F / N, and each is matched rightly with chance 1/F; so the
     expected share is exactly (1/n) sum n/N = |J|/N. The paper puts f = alpha F for every class that is hit, which
     a small class cannot be: its equation (2), the expected number of classes hit over N, is lower, and n/N where
     everybody is unique.
-
-    Parameters
-    ----------
-    class_sizes : (n_classes,) each at least 1
-    sample : n, from 1 to N
 
     References
     ----------
@@ -202,30 +152,23 @@ def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
     if not 1 <= sample <= population:
         raise InputError(f"A sample of {sample} was asked for of a population of {population}.")
     rest = population - sample
-    some = class_sizes <= rest
-    sizes = class_sizes[some].astype(np.float64)
+    sizes = class_sizes[class_sizes <= rest].astype(np.float64)
     missed = gammaln(population - sizes + 1) - gammaln(rest - sizes + 1) + gammaln(rest + 1) - gammaln(population + 1)
     n_hit = class_sizes.size - float(np.exp(missed).sum())
-    n_classes = int(class_sizes.size)
-    return MarketerRisk(n_classes / population, n_hit / population, n_classes, population, sample)
+    return MarketerRisk(class_sizes.size / population, n_hit / population)
 
 
 def voter_list(found: PeopleCounted, k: int, *, is_population: bool) -> VoterList:
-    """Match a list of persons with the release: of the population or, the worst there is, of the released patients.
-
-    References
-    ----------
-    HHP appendix, section 6; Dankar, El Emam (2010), "A method for evaluating marketer re-identification risk", PAIS.
-    """
-    risk = marketer_risk(found.classes, found.people.size)
+    """Match a list of persons with the release: of the population or, the worst there is, of the released patients."""
+    exact, paper = marketer_risk(found.classes, found.people.size)
     return VoterList(
         columns=found.columns,
         list="population" if is_population else "released patients",
-        exact=round(risk.exact, DIGITS),
-        paper_eq2=round(risk.paper_eq2, DIGITS),
+        exact=round(exact, DIGITS),
+        paper_eq2=round(paper, DIGITS),
         observed=round(float(np.mean(1.0 / found.people)), DIGITS),
         flag_rate=round(float(np.mean(found.people < k)), DIGITS),
-        classes=risk.classes,
-        people=risk.population,
-        sample=risk.sample,
+        classes=found.classes.size,
+        people=int(found.classes.sum()),
+        sample=found.people.size,
     )

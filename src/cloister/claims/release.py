@@ -6,7 +6,6 @@ Labels, flags, and numbers for ids stand in them, in an order that follows from 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,6 +30,7 @@ from .data_file import (
     SUPPRESSED,
     TRUNCATED,
     ClaimsForm,
+    ReleasedColumn,
     WrittenClaims,
 )
 from .encode import EncodedColumn, Encoding
@@ -49,13 +49,7 @@ HOW = "the files were read back"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FileRows:
-    """Rows of one file.
-
-    Attributes
-    ----------
-    content : the columns that are released as they stand
-    ids : columns to be numbered, by name, with the group whose numbers they share
-    """
+    """Rows of one file; ``ids``: columns to be numbered, by name, with the group whose numbers they share."""
 
     content: pl.DataFrame
     ids: Mapping[str, tuple[str, pl.Series]]
@@ -69,12 +63,8 @@ def released_order(
     Patients are sorted by their columns, then by the sequence of their sorted claims; claims by patient, then by their
     columns. Missing comes first, texts are in the order of UTF-8 bytes. What is then still alike is told apart by the
     company that pseudonyms keep: which claims and patients share one. So the order of the input never matters, and the
-    original ids do so only among pseudonyms that keep the same company, where the files come out the same.
-
-    Parameters
-    ----------
-    owners : (n_claims,) row of the patient of each claim
-    hashes : (n_patients,) keyed ids, which decide among patients who are alike in all else but pseudonyms
+    original ids do so only among pseudonyms that keep the same company, where the files come out the same. Keyed
+    hashes, where ids are released so, decide among patients who are alike in all else but pseudonyms.
     """
     own, events = _dense(patients.content), _dense(claims.content)
     n = own.size
@@ -125,43 +115,34 @@ def _ranked(first: Sequence[int], second: Sequence[bytes]) -> Numbers:
 def _coloured(
     patients: FileRows, claims: FileRows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
 ) -> dict[str, dict[str, int]]:
-    """A number for each id of each group: ids in the same company have the same one, unless they are told at last."""
+    """A number for each id of each group: the same for ids in the same company, but not at last."""
     with_patient = _dense(pl.DataFrame({"patient": people[owners], "claim": events}))
     found: dict[str, list[pl.DataFrame]] = {}
     for table, rows, colour in ((0, patients, people), (1, claims, with_patient)):
         for name, (group, ids) in rows.ids.items():
-            side = f"{table} {name}"
             part = pl.DataFrame([ids.alias("id"), pl.Series("colour", colour)])
-            part = part.with_columns(pl.format("{} {}", pl.lit(side), pl.col("colour")).alias("seen"))
+            part = part.with_columns(pl.format("{} {}", pl.lit(f"{table} {name}"), pl.col("colour")).alias("seen"))
             found.setdefault(group, []).append(part.drop_nulls("id").select("id", "seen"))
-    return {group: _numbers_of(pl.concat(parts), last=last) for group, parts in found.items()}
-
-
-def _numbers_of(seen: pl.DataFrame, *, last: bool) -> dict[str, int]:
-    company = seen.group_by("id").agg(pl.col("seen").sort()).select("id", pl.col("seen").list.join(","))
-    keys = {name: (text, name if last else "") for name, text in company.iter_rows()}
-    rank = {key: number for number, key in enumerate(sorted(set(keys.values())), start=1)}
-    return {name: rank[key] for name, key in keys.items()}
+    colours = {}
+    for group, parts in found.items():
+        company = pl.concat(parts).group_by("id").agg(pl.col("seen").sort())
+        keys = {name: (",".join(seen), name if last else "") for name, seen in company.iter_rows()}
+        rank = {key: number for number, key in enumerate(sorted(set(keys.values())), start=1)}
+        colours[group] = {name: rank[key] for name, key in keys.items()}
+    return colours
 
 
 def _refined(numbers: Numbers, rows: FileRows, colours: Mapping[str, Mapping[str, int]], more: Numbers) -> Numbers:
     columns = [pl.Series("own", numbers)]
     for name, (group, ids) in rows.ids.items():
-        known = colours[group]
-        columns.append(ids.replace_strict(dict(known), default=0, return_dtype=pl.Int64).fill_null(0).alias(name))
+        known = dict(colours[group])
+        columns.append(ids.replace_strict(known, default=0, return_dtype=pl.Int64).fill_null(0).alias(name))
     return _dense(pl.DataFrame([*columns, pl.Series("more", more)]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Laid:
-    """What is written, and who is who.
-
-    Attributes
-    ----------
-    files : the two files
-    form : their columns
-    patients : row of each released patient among those that were encoded, in released order
-    """
+    """What is written; ``patients``: row of each released patient among those that were encoded, in released order."""
 
     files: WrittenClaims
     form: ClaimsForm
@@ -170,58 +151,45 @@ class Laid:
 
 def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> ClaimsForm:
     """Return the columns of a release at these levels."""
-    parts, of_claims = {}, len(encoding.claims.patients)
+    plan, parts, of_claims = data.plan, {}, len(encoding.claims.patients)
     for table, section, kept, columns, own in (
-        (PATIENTS, data.plan.patients, encoding.kept_of_patients, encoding.claims.patients, levels[:of_claims]),
-        (CLAIMS, data.plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
+        (PATIENTS, plan.patients, encoding.kept_of_patients, encoding.claims.patients, levels[:of_claims]),
+        (CLAIMS, plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
     ):
-        (name,) = data.plan.patient_columns("id") if table == PATIENTS else data.plan.claim_columns("id")
-        ids = data.plan.ids.patients.partition(":")[0]
-        made: list[tuple[str, dict[str, Any]]] = [(name, {"role": IDENTIFIER, "ids": ids})]
+        (name,) = plan.patient_columns("id") if table == PATIENTS else plan.claim_columns("id")
+        made = [(name, ReleasedColumn.model_validate({"role": IDENTIFIER, "ids": plan.ids.patients.partition(":")[0]}))]
         for column, level in zip(columns, own, strict=True):
-            words = hierarchy_told(section.qi[column.name], data)
-            levelled = {"role": QUASI, "hierarchy": words, "level": level, "top": column.n_levels - 1}
-            made.append((column.name, levelled))
-        made += [(column, _kept(data, table, str(section.roles.get(column)))) for column in kept]
+            words, top = section.qi[column.name], column.n_levels - 1
+            # without bounds; of a file, its kind alone
+            is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"
+            spec = "file" if is_file else split_bounds(words)[0]
+            made.append((column.name, ReleasedColumn(role=QUASI, hierarchy=spec, level=level, top=top)))
+        for own_name in kept:
+            role = str(section.roles.get(own_name))
+            if role in PSEUDONYMS:
+                shared = role if getattr(plan.ids, role) == "number" else f"{role} of {table}"
+                made.append((own_name, ReleasedColumn(role=PSEUDONYM, numbered_with=shared)))
+            else:
+                made.append((own_name, ReleasedColumn(role=KEPT)))
         flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
-        made += [(flag, {"role": FLAG}) for flag in flags]
+        made += [(flag, ReleasedColumn(role=FLAG)) for flag in flags]
+        parts[table] = dict(made)
         names = [name for name, _ in made]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
-        parts[table] = dict(made)
-    return ClaimsForm.model_validate(parts)
-
-
-def hierarchy_told(words: str, data: Claims) -> str:
-    """The word of a hierarchy without bounds; of a file, its kind alone."""
-    spec, _ = split_bounds(words)
-    return "file" if hierarchy_named(words, data.plan.grouping.tables).hierarchy.kind == "file" else spec
-
-
-def _kept(data: Claims, table: str, role: str) -> dict[str, Any]:
-    if role not in PSEUDONYMS:
-        return {"role": KEPT}
-    shared = role if getattr(data.plan.ids, role) == "number" else f"{role} of {table}"
-    return {"role": PSEUDONYM, "numbered_with": shared}
+    return ClaimsForm(patients=parts[PATIENTS], claims=parts[CLAIMS])
 
 
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
-    """Return the files of a release.
-
-    Parameters
-    ----------
-    data : the frames that were encoded
-    levels : of each column, those of patients first
-    """
+    """Return the files of a release from the frames that were encoded; ``levels``: those of patients first."""
     form, encoded = form_of(data, encoding, levels), encoding.claims
     people = np.flatnonzero(released.patients)
     rows = np.flatnonzero(released.claims & released.patients[encoded.owners])
-    position = np.cumsum(released.patients) - 1
-    owners = position[encoded.owners[rows]]
-    n_own = len(encoded.patients)
+    owners = (np.cumsum(released.patients) - 1)[encoded.owners[rows]]
+    own_rows, n_own = encoding.patient_rows[people], len(encoded.patients)
     patients = [_labels(column, level, people) for column, level in zip(encoded.patients, levels[:n_own], strict=True)]
-    patients += [_as_kept(data.patients, name, encoding.patient_rows[people]) for name in encoding.kept_of_patients]
+    patients += [_as_kept(data.patients, name, own_rows) for name in encoding.kept_of_patients]
     patients.append(pl.Series(TRUNCATED, released.truncated[people].astype(np.int64)).cast(pl.String))
     claims, flags = [], []
     for h, (column, level) in enumerate(zip(encoded.claims, levels[n_own:], strict=True)):
@@ -229,26 +197,28 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
         claims.append(_labels(column, level, rows, hidden))
         flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
     claims += [_as_kept(data.claims, name, encoding.claim_rows[rows]) for name in encoding.kept_of_claims]
-    frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
+    frames = {PATIENTS: pl.DataFrame(patients), CLAIMS: pl.DataFrame([*claims, *flags])}
+    parts = []
+    for table, frame in frames.items():
+        pseudonyms = form.names(table, PSEUDONYM)
+        ids = {name: (str(form.of(table)[name].numbered_with), frame[name]) for name in pseudonyms}
+        parts.append(FileRows(frame.drop(*pseudonyms), ids))
     # keyed hashes of the patients' ids, as step 1 made them
-    rows_of = encoding.patient_rows[people]
-    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.names(PATIENTS)[0], rows_of)
-    order, claim_order = released_order(
-        _rows(form, PATIENTS, frames[0]), _rows(form, CLAIMS, frames[1]), owners, hashes
-    )
+    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.names(PATIENTS)[0], own_rows)
+    order, claim_order = released_order(parts[0], parts[1], owners, hashes)
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
-    sorted_frames = numbered(frames[0][order], frames[1][claim_order], data)
+    in_order = numbered(frames[PATIENTS][order], frames[CLAIMS][claim_order], data)
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
-    ids = names, names.gather(pl.Series(place[owners[claim_order]]))
+    ids_of = names, names.gather(pl.Series(place[owners[claim_order]]))
     tables = [
-        pl.DataFrame([own.alias(form.names(table)[0]), *(as_text(s) for s in frame.get_columns())])
-        for table, own, frame in zip((PATIENTS, CLAIMS), ids, sorted_frames, strict=True)
+        pl.DataFrame([own.alias(form.names(table)[0]), *(as_text(one) for one in frame.get_columns())])
+        for table, own, frame in zip((PATIENTS, CLAIMS), ids_of, in_order, strict=True)
     ]
     return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
 
 
-def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: Any = None) -> pl.Series:
+def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: NDArray[np.bool_] | None = None) -> pl.Series:
     texts = pl.Series(column.name, [*(label or None for label in column.labels[level]), None], dtype=pl.String)
     numbers = column.at(level)[rows].astype(np.int64)
     absent = numbers < 0 if hidden is None else (numbers < 0) | hidden
@@ -260,24 +230,9 @@ def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
     return as_text(frame[name]).gather(pl.Series(rows))
 
 
-def _rows(form: ClaimsForm, table: str, frame: pl.DataFrame) -> FileRows:
-    ids = {
-        name: (str(column.numbered_with), frame[name])
-        for name, column in form.of(table).items()
-        if column.role == PSEUDONYM
-    }
-    return FileRows(frame.drop(*ids), ids)
-
-
 @dataclass(frozen=True)
 class ClaimsRelease(Release):
-    """Patients and their claims that passed verification.
-
-    Attributes
-    ----------
-    files : the rows of both files, as text
-    format, delimiter : how they are written: csv or parquet
-    """
+    """Patients and their claims that passed verification; ``format`` is csv or parquet."""
 
     files: WrittenClaims = field(repr=False)
     format: str

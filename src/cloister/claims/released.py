@@ -35,7 +35,7 @@ class ReleasedClaims:
         e = self.encoded
         shapes = self.patients.shape, self.claims.shape, self.cells.shape
         if shapes != ((e.n_patients,), (e.n_claims,), (len(e.claims), e.n_claims)):
-            raise InternalError("What is released is not told of each patient, claim and cell.")
+            raise InternalError("What is released is not given for each patient, claim and cell.")
 
     @classmethod
     def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "ReleasedClaims":
@@ -50,8 +50,8 @@ class ReleasedClaims:
     def values(self, column: int) -> NDArray[np.int32]:
         """Base value of each claim in a column of claims, -1 where it is missing or not released."""
         e = self.encoded
-        shown = self.claims & self.cells[column] & np.repeat(self.patients, np.diff(e.offsets))
-        return np.where(shown, e.claims[column].values, np.int32(MISSING))
+        is_there = self.claims & self.cells[column] & np.repeat(self.patients, np.diff(e.offsets))
+        return np.where(is_there, e.claims[column].values, np.int32(MISSING))
 
     @cached_property
     def truncated(self) -> NDArray[np.bool_]:
@@ -84,13 +84,7 @@ class ReleasedClaims:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelLosses:
-    """The loss of a node is ``fixed`` and, for each column, the loss of its level.
-
-    Attributes
-    ----------
-    fixed : what is lost at every node because it is not released
-    by_level : for each column, (n_levels,) what its levels add, by its weight
-    """
+    """The loss of a node: ``fixed``, for what is not released, and what the level of each column adds, (n_levels,)."""
 
     fixed: float
     by_level: tuple[NDArray[np.float64], ...]
@@ -101,24 +95,23 @@ class LevelLosses:
 
 
 def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
-    """What each level of each column loses, over all cells that are not missing in the original.
-
-    Parameters
-    ----------
-    weights : of the columns, those of patients first; alike if not given
-    """
-    columns = released.encoded.columns
-    given = np.ones(len(columns)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != (len(columns),) or not bool(np.all(np.isfinite(given) & (given > 0))):
+    """What each level of each column loses, over all cells that are not missing in the original, by column weights."""
+    encoded = released.encoded
+    given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.shape != (len(encoded.columns),) or not bool(np.all(np.isfinite(given) & (given > 0))):
         raise InternalError("The weights of columns are not one above 0 for each.")
+    rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
+    cells = [*(released.patients for _ in encoded.patients), *(rows & own for own in released.cells)]
     fixed, by_level = 0.0, []
-    shown = shown_cells(released)
-    for column, own, weight in zip(columns, shown, (given / given.sum()).tolist(), strict=True):
+    for column, own, weight in zip(encoded.columns, cells, (given / given.sum()).tolist(), strict=True):
+        # the search takes it for granted that a coarser level loses no less
+        if bool(np.any(np.diff(column.losses, axis=0) < 0)):
+            raise InternalError(f"Column {column.name!r}: a coarser level loses less than a finer one.")
         present = column.values != MISSING
         n_cells = max(1, int(present.sum()))
         counts = np.bincount(column.values[present & own], minlength=column.n_values)
         fixed += weight * int((present & ~own).sum()) / n_cells
-        by_level.append(weight * _rising(column, column.losses @ counts) / n_cells)
+        by_level.append(weight * np.maximum.accumulate(column.losses @ counts) / n_cells)
     return LevelLosses(fixed, tuple(by_level))
 
 
@@ -138,21 +131,6 @@ def _only(column: EncodedColumn, rows: NDArray[np.bool_]) -> EncodedColumn:
     return replace(column, values=np.where(rows, column.values, np.int32(MISSING)))
 
 
-def weights_of(encoded: EncodedClaims, asked: Mapping[str, float]) -> list[float]:
-    """Weight of each column in the loss, those of patients first; 1 for those of which nothing is said."""
-    return [float(asked.get(column.name, 1.0)) for column in encoded.columns]
-
-
-def shown_cells(released: ReleasedClaims) -> list[NDArray[np.bool_]]:
-    """Whether each cell is released, column by column, those of patients first."""
-    encoded: EncodedClaims = released.encoded
-    rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
-    return [*(released.patients for _ in encoded.patients), *(rows & cells for cells in released.cells)]
-
-
-def _rising(column: EncodedColumn, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same, checked: the search takes it for granted that a coarser level loses no less."""
-    if bool(np.any(np.diff(column.losses, axis=0) < 0)):
-        raise InternalError(f"Column {column.name!r}: a coarser level loses less than a finer one.")
-    rising: NDArray[np.float64] = np.maximum.accumulate(losses)
-    return rising
+def weights_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[float]:
+    """Weight of each column in the loss, those of patients first; 1 where none is set."""
+    return [float(weights.get(column.name, 1.0)) for column in encoded.columns]

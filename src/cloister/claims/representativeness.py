@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from .data import PATIENT, Claims, numbers_of
 from .data_file import CLAIMS, PATIENTS
@@ -13,7 +12,6 @@ from .plan import ClaimsPlan
 from .plan_sections import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY
 from .steps import StepLine
 
-STEP = "4 representativeness"
 SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))
 MONTHS = (*((30 * n, f"{n}-{n + 1} months") for n in range(12)), (360, "12+ months"))
@@ -30,6 +28,8 @@ STAYS = (
     (183, "26+ weeks"),
 )
 BANDS = {"age": AGES, "days since first claim": MONTHS, "length of stay": STAYS}
+Variable = tuple[VariableName, str, str]
+"""What patients are compared by, with its file and column."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class VariableComparison:
 
     Attributes
     ----------
-    variable : sex, age, days since first claim, length of stay
-    bands : of its values
     excluded, remaining : counts by band; missing values are not counted
     statistic, p_value : of the two-sample Kolmogorov-Smirnov test (two-sided); None of sex, or where a group is empty
     """
@@ -53,38 +51,18 @@ class VariableComparison:
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone."""
-        both = zip(self.bands, self.excluded, self.remaining, strict=True)
-        counts = {band: [of_excluded, of_remaining] for band, of_excluded, of_remaining in both}
+        counts = {band: [*both] for band, *both in zip(self.bands, self.excluded, self.remaining, strict=True)}
         return {"excluded and remaining": counts, "statistic": self.statistic, "p_value": self.p_value}
 
 
 @dataclass(frozen=True)
-class Variable:
-    """What patients are compared by."""
-
-    name: VariableName
-    table: str
-    column: str
-
-
-@dataclass(frozen=True)
 class Representativeness:
-    """Excluded against remaining patients.
-
-    Attributes
-    ----------
-    comparisons : by variable, as far as the data have it
-    median_claims_excluded, median_claims_remaining : of patients with claims; None where there are none
-    n_excluded, n_remaining : patients
-    line : for the report
-    """
+    """Excluded against remaining patients, by each variable that the data have; medians over those with claims."""
 
     comparisons: tuple[VariableComparison, ...]
     median_claims_excluded: float | None
     median_claims_remaining: float | None
-    n_excluded: int = field(repr=False)
-    n_remaining: int = field(repr=False)
-    line: StepLine = field(repr=False)
+    line: StepLine = field(default=StepLine("4 representativeness"), repr=False)
 
     def exact(self) -> dict[str, object]:
         """Everything, for the custodian alone: for a release see `claims/compared.py`."""
@@ -103,7 +81,7 @@ def variables_of(plan: ClaimsPlan) -> list[Variable]:
         ("days since first claim", CLAIMS, plan.claim_column("days-since-first-claim", DAYS_SINCE_FIRST)),
         ("length of stay", CLAIMS, plan.claim_column("length-of-stay", LENGTH_OF_STAY)),
     )
-    return [Variable(name, table, column) for name, table, column in there if column is not None]
+    return [(name, table, column) for name, table, column in there if column is not None]
 
 
 def representativeness(excluded: Claims, remaining: Claims) -> Representativeness:
@@ -117,62 +95,38 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
     ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 3, tables 1 to 4.
     """
-    variables = variables_of(remaining.plan)
-    comparisons = [
-        _sex(excluded, remaining, one.column) if one.name == SEX else _numbers(excluded, remaining, one)
-        for one in variables
-    ]
     return Representativeness(
-        tuple(comparisons),
+        tuple(_compared(one, excluded, remaining) for one in variables_of(remaining.plan)),
         median_claims(excluded.claims[PATIENT]),
         median_claims(remaining.claims[PATIENT]),
-        excluded.n_patients,
-        remaining.n_patients,
-        StepLine(STEP),
     )
 
 
-def _sex(excluded: Claims, remaining: Claims, column: str) -> VariableComparison:
-    series = [data.patients[column].drop_nulls() for data in (excluded, remaining)]
-    counts: list[dict[str, int]] = [dict(one.value_counts().iter_rows()) for one in series]
-    values = sorted({*counts[0], *counts[1]})
-    told = [tuple(found.get(value, 0) for value in values) for found in counts]
-    return VariableComparison(SEX, tuple(values), told[0], told[1])
+def _compared(variable: Variable, excluded: Claims, remaining: Claims) -> VariableComparison:
+    name, table, column = variable
+    frames = [data.patients if table == PATIENTS else data.claims for data in (excluded, remaining)]
+    both = [frame[column].drop_nulls() for frame in frames]
+    if name == SEX:
+        found: list[dict[str, int]] = [dict(one.value_counts().iter_rows()) for one in both]
+        sexes = tuple(sorted({*found[0], *found[1]}))
+        counts = [tuple(one.get(value, 0) for value in sexes) for one in found]
+        return VariableComparison(SEX, sexes, counts[0], counts[1])
+    numbers = [numbers_of(starts_of(one), "the data") if one.dtype == pl.String else one for one in both]
+    values = [one.to_numpy().astype(np.int64) for one in numbers]
+    starts, bands = zip(*BANDS[name], strict=True)
+    places = [np.searchsorted(starts, own, side="right") - 1 for own in values]
+    counts = [tuple(np.bincount(own, minlength=len(bands)).tolist()) for own in places]
+    if not values[0].size or not values[1].size:
+        return VariableComparison(name, bands, counts[0], counts[1])
+    from scipy.stats import ks_2samp  # slow to import
 
-
-def _numbers(excluded: Claims, remaining: Claims, variable: Variable) -> VariableComparison:
-    bands = BANDS[variable.name]
-    both = [data.patients if variable.table == PATIENTS else data.claims for data in (excluded, remaining)]
-    values = [_values(frame, variable.column) for frame in both]
-    starts = [start for start, _ in bands]
-    counts = [
-        tuple(np.bincount(np.searchsorted(starts, found, side="right") - 1, minlength=len(bands)).tolist())
-        for found in values
-    ]
-    statistic, p_value = _kolmogorov_smirnov(*values)
-    return VariableComparison(variable.name, tuple(name for _, name in bands), counts[0], counts[1], statistic, p_value)
-
-
-def _values(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
-    series = frame[column]
-    numbers = numbers_of(starts_of(series), "the data") if series.dtype == pl.String else series
-    return numbers.drop_nulls().to_numpy().astype(np.int64)
+    test = ks_2samp(*values, method="asymp")
+    return VariableComparison(name, bands, counts[0], counts[1], float(test.statistic), float(test.pvalue))
 
 
 def starts_of(series: pl.Series) -> pl.Series:
     """The first numbers of bands such as ``70-79``, ``[70-79]`` and ``80+``; all else as it is."""
     return series.str.extract(BAND).fill_null(series)
-
-
-def _kolmogorov_smirnov(
-    excluded: NDArray[np.int64], remaining: NDArray[np.int64]
-) -> tuple[float, float] | tuple[None, None]:
-    if not excluded.size or not remaining.size:
-        return None, None
-    from scipy.stats import ks_2samp  # slow to import
-
-    result = ks_2samp(excluded, remaining, method="asymp")
-    return float(result.statistic), float(result.pvalue)
 
 
 def median_claims(owners: pl.Series) -> float | None:

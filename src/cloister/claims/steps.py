@@ -1,4 +1,4 @@
-"""What a step of the pipeline says of itself: facts, which the report words (`cloister.report.claim_steps`)."""
+"""What a step of the pipeline says of itself, which the report words (`cloister.report.claim_steps`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +36,7 @@ class StepLine:
     step : number and name of the step, as in `2 high-risk patients`
     total : what was removed or changed in all, if the step removes or changes
     counts : the same by reason; a patient or claim can have several reasons
-    patients : of each count of claims, how many patients these are of
-    patients_in_all : of a total of claims, how many patients these are of
+    patients, patients_in_all : of each count of claims, and of a total of claims, how many patients these are of
     looked_for : kinds of codes on the exclusion list; None of other steps
     """
 
@@ -56,7 +55,7 @@ class StepLine:
     def masked(self, k: int) -> Step:
         """What may be published: counts of fewer than k patients are `<k`, or withheld where they are k claims or more.
 
-        The total is withheld where it and the counts together could tell of fewer than k.
+        The total is withheld where it and the counts together could reveal fewer than k.
 
         Examples
         --------
@@ -68,31 +67,18 @@ class StepLine:
         if self.total is not None:
             telling = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
             total = WITHHELD if telling else mask_small_count(self.total, k)
-        if self.looked_for is None:
-            return Step(step=self.step, total=total, counts=counts)
-        return Step.model_validate({"step": self.step, "total": total, "counts": counts, "looked_for": self.looked_for})
+        looked_for = {} if self.looked_for is None else {"looked_for": self.looked_for}
+        return Step.model_validate({"step": self.step, "total": total, "counts": counts, **looked_for})
 
 
 def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
-    """Return steps as they are published.
-
-    Parameters
-    ----------
-    counts : what the files say of some of them, by step
-    """
+    """Return steps as they are published; some with the counts that the files give."""
     return [line.masked(k).counting(counts.get(line.step)) for line in lines]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stepped:
-    """Claims after a step, and its line.
-
-    Attributes
-    ----------
-    claims : what remains
-    line : for the report
-    removed : what a step that removes patients took away, whole
-    """
+    """Claims after a step, and its line; ``removed``: what a step that removes patients took away, whole."""
 
     claims: Claims
     line: StepLine

@@ -1,9 +1,9 @@
 """Whether a release of claims keeps its promise, recomputed from what is written.
 
-Shares no code with what protects: form, labels and order are looked at with Polars, and the adversary is simulated anew
-with NumPy (`verify_simulation`). What can be known from the files alone is their form, and the risk where values are
-drawn from the released claims. The risk against the original claims, from which values were drawn before truncation and
-suppression, can be made anew only with the original (`verify_original`).
+Shares no code with what protects: form, labels and order are recomputed with Polars, and the adversary is simulated
+again with NumPy (`verify_simulation`). The files alone show their form, and the risk where values are drawn from the
+released claims. The risk against the original claims, from which values were drawn before truncation and suppression,
+takes the original (`verify_original`).
 """
 
 import itertools
@@ -12,7 +12,6 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.results import Checks, Verdict
 
@@ -45,20 +44,60 @@ TOP_CODED = re.compile(r"[0-9]{1,9}\+")
 ABOVE_GROUPS = {"diagnosis": 3, "procedure": 2, "diagnosis-group": 1, "procedure-group": 1, "place": 1, "specialty": 1}
 """The level above the groups, whose labels are known whatever the groups are."""
 
-Numbers = NDArray[np.int64]
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
 OWNER, PLACE = "\0owner", "\0place"
-HIDDEN = "cells whose flags say that they were suppressed are empty"
-THERE = "there are patients"
-NUMBERED = "ids are numbers in released order"
-HASHED = "ids are keyed hashes of 64 hexadecimal digits, another one for each patient"
-BY_ID = ", and by their ids where these are alike"
-BELONGS = "every claim is that of a patient of the release"
-CLAIMS_SORTED = "claims are sorted by patient and then by their released values"
-PATIENTS_SORTED = "patients are sorted by their released values and then by their claims"
 
 
-def labels_fit(column: ReleasedColumn, released: pl.Series) -> bool:
+def verify(
+    files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
+) -> Verdict:
+    """Return the verdict on what stands in the files, also against the original; without risk, on their form alone."""
+    checks = Checks()
+    if _form_holds(checks, files, promise.form):
+        _order_holds(checks, files, promise.form)
+        _labels_hold(checks, files, promise.form, promise.k)
+        truth = None if original is None else compare(checks, files, promise.form, original)
+        if original is not None and truth is not None and promise.percentile is not None:
+            _truncation_holds(checks, files, original, promise.percentile, promise.plan)
+        if with_risk:
+            risk_holds(checks, files, promise)
+            if truth is not None:
+                original_holds(checks, files, promise, truth)
+    return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
+
+
+def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
+    for table in (PATIENTS, CLAIMS):
+        frame = files.of(table)
+        if not checks.require(frame.columns == form.names(table), f"the columns of {table} are those declared"):
+            return False
+        flags = [frame[name].is_in(["0", "1"]).fill_null(False).all() for name in form.names(table, FLAG)]
+        checks.require(all(flags), f"flags of {table} are 0 or 1")
+        tops = [name for name, one in form.of(table).items() if one.role == QUASI and one.level == one.top]
+        whole = [frame[name].drop_nulls().n_unique() <= 1 for name in tops if form.of(table)[name].hierarchy != "file"]
+        checks.require(all(whole), f"a column of {table} at its highest level has one label")
+        are_of_level = [_labels_fit(column, frame[name]) for name, column in form.of(table).items()]
+        checks.require(all(are_of_level), f"labels of {table} are those of the levels declared")
+    hidden = [
+        files.claims[name].is_null() | (files.claims[f"{SUPPRESSED}{name}"] == "0")
+        for name in form.names(CLAIMS, QUASI)
+    ]
+    checks.require(all(column.all() for column in hidden), "cells whose flags say that they were suppressed are empty")
+    if not checks.require(files.patients.height > 0, "there are patients"):
+        return False
+    ids, owners = files.patients.to_series(0), files.claims.to_series(0)
+    if form.ids == NUMBER:
+        numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
+        is_right = checks.require((ids == numbers).fill_null(False).all(), "ids are numbers in released order")
+    else:
+        is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
+        hashed = "ids are keyed hashes of 64 hexadecimal digits, another one for each patient"
+        is_right = checks.require(is_hash, hashed)
+    belongs = owners.is_in(ids.implode()).fill_null(False).all()
+    return checks.require(belongs, "every claim is that of a patient of the release") and is_right
+
+
+def _labels_fit(column: ReleasedColumn, released: pl.Series) -> bool:
     """Whether the highest level is that of the hierarchy, and every label one of the level; true where unknown."""
     known = hierarchies({})
     if column.role != QUASI or column.hierarchy not in known or column.level is None:
@@ -89,136 +128,16 @@ def _is_of_level(text: str, hierarchy: NamedHierarchy, level: int) -> bool:
     return any(hierarchy.levels[level - 1](str(begin)) == text for begin in begins)
 
 
-def labels_said(k: int) -> str:
-    """What is looked at, in words."""
-    return f"each label of a quasi-identifier is that of {k} patients or more"
-
-
-def labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int) -> None:
-    """Look for labels of quasi-identifiers that fewer than k patients have; a missing value is no label."""
-    patients = pl.Series("owner", range(files.patients.height))
-    owners = {PATIENTS: patients, CLAIMS: pl.Series("owner", files.owners)}
-    fewest = [
-        _fewest(files.of(table)[name], owners[table])
-        for table in (PATIENTS, CLAIMS)
-        for name in form.names(table, QUASI)
-    ]
-    checks.require(all(own is None or own >= k for own in fewest), labels_said(k))
-
-
-def _fewest(labels: pl.Series, owners: pl.Series) -> int | None:
-    """Fewest patients that have the same label; None where there is no label."""
-    held = pl.DataFrame({"label": labels, "owner": owners}).drop_nulls("label").unique()
-    counts = held.group_by("label").len()["len"].to_list()
-    return min(counts, default=None)
-
-
-def truncation_holds(
-    checks: Checks, files: WrittenClaims, original: PreparedOriginal, percentile: float, plan: ClaimsPlan
-) -> None:
-    """Look for the claims that the percentile leaves of every released patient, suppressed claims aside."""
-    assert original.origin is not None
-    by_year, loses_more = plan.truncation.per == "patient-year", plan.suppression.treatment == "claims"
-    if by_year and original.years is None:
-        checks.require(False, "claims have years to be cut by")
-        return
-    left = _left(original, percentile, by_year=by_year)[original.origin]
-    shown = np.bincount(files.owners, minlength=files.patients.height)
-    right = shown <= left if loses_more else shown == left
-    each = "patient and year" if by_year else "patient"
-    cut = f"as many claims of each {each} as the {percentile:g}th percentile is, or fewer where there are"
-    had = "all of their claims" if percentile >= 100 else cut
-    more = ", or fewer by suppression" if loses_more else ""
-    checks.require(bool(right.all()), f"released patients have {had}{more}")
-
-
-def _left(original: PreparedOriginal, percentile: float, *, by_year: bool) -> Numbers:
-    """How many claims of each patient of the original the percentile leaves; by nearest rank over those who have any.
-
-    References
-    ----------
-    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
-    """
-    n = original.patients.height
-    years = original.years if by_year and original.years is not None else np.zeros_like(original.owners)
-    groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
-    if percentile < 100 and counts.size:
-        rank = max(1, math.ceil(round(percentile * counts.size / 100, 9)))
-        counts = np.minimum(counts, np.sort(counts)[rank - 1])
-    return np.bincount(groups[0], weights=counts, minlength=n).astype(np.int64)
-
-
-def verify(
-    files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
-) -> Verdict:
-    """Return the verdict on what stands in the files, also against the original where it is given.
-
-    Parameters
-    ----------
-    with_risk : whether adversaries are simulated; without, form and recoding alone are looked at
-    """
-    checks = Checks()
-    if _form_holds(checks, files, promise.form):
-        _order_holds(checks, files, promise.form)
-        labels_hold(checks, files, promise.form, promise.k)
-        truth = None if original is None else compare(checks, files, promise.form, original)
-        if original is not None and truth is not None and promise.percentile is not None:
-            truncation_holds(checks, files, original, promise.percentile, promise.plan)
-        if with_risk:
-            risk_holds(checks, files, promise)
-            if truth is not None:
-                original_holds(checks, files, promise, truth)
-    return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
-
-
-def _of_form(table: str) -> tuple[str, str, str, str]:
-    return (
-        f"the columns of {table} are those declared",
-        f"flags of {table} are 0 or 1",
-        f"a column of {table} at its highest level has one label",
-        f"labels of {table} are those of the levels declared",
-    )
-
-
-def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
-    for table in (PATIENTS, CLAIMS):
-        frame = files.of(table)
-        declared, flagged, whole_tops, labelled = _of_form(table)
-        if not checks.require(frame.columns == form.names(table), declared):
-            return False
-        flags = [frame[name].is_in(["0", "1"]).fill_null(False).all() for name in form.names(table, FLAG)]
-        checks.require(all(flags), flagged)
-        tops = [name for name, one in form.of(table).items() if one.role == QUASI and one.level == one.top]
-        whole = [frame[name].drop_nulls().n_unique() <= 1 for name in tops if form.of(table)[name].hierarchy != "file"]
-        checks.require(all(whole), whole_tops)
-        checks.require(all(labels_fit(column, frame[name]) for name, column in form.of(table).items()), labelled)
-    hidden = [
-        files.claims[name].is_null() | (files.claims[f"{SUPPRESSED}{name}"] == "0")
-        for name in form.names(CLAIMS, QUASI)
-    ]
-    checks.require(all(column.all() for column in hidden), HIDDEN)
-    if not checks.require(files.patients.height > 0, THERE):
-        return False
-    ids, owners = files.patients[form.names(PATIENTS)[0]], files.claims[form.names(CLAIMS)[0]]
-    is_right = _ids_hold(checks, ids, form.ids)
-    belongs = owners.is_in(ids.implode()).fill_null(False).all()
-    return checks.require(belongs, BELONGS) and is_right
-
-
-def _ids_hold(checks: Checks, ids: pl.Series, kind: str) -> bool:
-    if kind == NUMBER:
-        numbers = pl.Series(range(1, ids.len() + 1)).cast(pl.String)
-        return checks.require((ids == numbers).fill_null(False).all(), NUMBERED)
-    is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
-    return checks.require(is_hash, HASHED)
-
-
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
-    owner = pl.Series(OWNER, files.owners + 1)
-    events = files.claims.select(owner, *form.names(CLAIMS, QUASI, KEPT, FLAG))
-    checks.require(events.equals(events.sort(events.columns, nulls_last=False)), CLAIMS_SORTED)
-    sequences = _sequences(events)
+    events = files.claims.select(pl.Series(OWNER, files.owners + 1), *form.names(CLAIMS, QUASI, KEPT, FLAG))
+    is_sorted = events.equals(events.sort(events.columns, nulls_last=False))
+    checks.require(is_sorted, "claims are sorted by patient and then by their released values")
+    # of each patient, the places of the claims among all kinds of claims, in the order of the file
+    kinds = events.drop(OWNER).unique()
+    kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
+    placed = events.join(kinds, on=kinds.columns[1:], how="left", nulls_equal=True, maintain_order="left")
+    sequences: dict[int, list[int]] = dict(placed.group_by(OWNER).agg(PLACE).rows())
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
     last = [""] * len(own) if form.ids == NUMBER else files.patients.to_series(0).to_list()
@@ -226,9 +145,10 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
         (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
         for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
     ]
+    by_id = "" if form.ids == NUMBER else ", and by their ids where these are alike"
     checks.require(
         all(one <= two for one, two in itertools.pairwise(keys)),
-        PATIENTS_SORTED if form.ids == NUMBER else f"{PATIENTS_SORTED}{BY_ID}",
+        f"patients are sorted by their released values and then by their claims{by_id}",
     )
     groups: dict[str, list[pl.Series]] = {}
     for table in (PATIENTS, CLAIMS):
@@ -241,9 +161,40 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
         checks.require(right, f"pseudonyms ({group}) are numbered by their first appearance")
 
 
-def _sequences(events: pl.DataFrame) -> dict[int, list[int]]:
-    """Of each patient, the places of the claims among all kinds of claims, in the order of the file."""
-    kinds = events.drop(OWNER).unique()
-    kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
-    placed = events.join(kinds, on=kinds.columns[1:], how="left", nulls_equal=True, maintain_order="left")
-    return dict(placed.group_by(OWNER).agg(PLACE).rows())
+def _labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int) -> None:
+    """Look for labels of quasi-identifiers that fewer than k patients have; a missing value is no label."""
+    owners = {PATIENTS: pl.Series(range(files.patients.height)), CLAIMS: pl.Series(files.owners)}
+    fewest = []
+    for table in (PATIENTS, CLAIMS):
+        for name in form.names(table, QUASI):
+            held = pl.DataFrame({"label": files.of(table)[name], "owner": owners[table]}).drop_nulls("label").unique()
+            fewest.append(min(held.group_by("label").len()["len"].to_list(), default=k))
+    checks.require(all(own >= k for own in fewest), f"each label of a quasi-identifier is that of {k} patients or more")
+
+
+def _truncation_holds(
+    checks: Checks, files: WrittenClaims, original: PreparedOriginal, percentile: float, plan: ClaimsPlan
+) -> None:
+    """Look for the claims that the percentile leaves of every released patient, suppressed claims aside.
+
+    By nearest rank over those who have claims: El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
+    """
+    assert original.origin is not None
+    by_year, loses_more = plan.truncation.per == "patient-year", plan.suppression.treatment == "claims"
+    if by_year and original.years is None:
+        checks.require(False, "claims have years to be cut by")
+        return
+    years = original.years if by_year and original.years is not None else np.zeros_like(original.owners)
+    groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
+    if percentile < 100 and counts.size:
+        rank = max(1, math.ceil(round(percentile * counts.size / 100, 9)))
+        counts = np.minimum(counts, np.sort(counts)[rank - 1])
+    left = np.bincount(groups[0], weights=counts, minlength=original.patients.height).astype(np.int64)[original.origin]
+    released = np.bincount(files.owners, minlength=files.patients.height)
+    # suppression takes whole claims by one treatment only: then fewer may be left, by the others none may be missing
+    right = released <= left if loses_more else released == left
+    each = "patient and year" if by_year else "patient"
+    cut = f"as many claims of each {each} as the {percentile:g}th percentile is, or fewer where there are"
+    had = "all of their claims" if percentile >= 100 else cut
+    more = ", or fewer by suppression" if loses_more else ""
+    checks.require(bool(right.all()), f"released patients have {had}{more}")

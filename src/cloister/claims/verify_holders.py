@@ -33,23 +33,19 @@ class PatientWords:
         self.first = first
         self.bits = bits
 
-    def keep(self, others: Bits) -> None:
-        """Keep those who are also among others, who are of all patients."""
-        self.bits &= others[self.first : self.first + self.bits.size]
-
     def keep_few(self, patients: Numbers) -> None:
-        """Keep those who are also among a few, given by their numbers in order."""
+        """Keep those who are also among a few, ascending."""
         begin, end = self.first * WORD, (self.first + self.bits.size) * WORD
         low, high = np.searchsorted(patients, (begin, end))
         self.bits &= bits_of(patients[low:high] - begin, end - begin)
 
-    def without(self, others: Bits) -> int:
-        """How many there are who are not among others."""
-        return int(np.bitwise_count(self.bits & ~others[self.first : self.first + self.bits.size]).sum())
-
     def count(self) -> int:
         """How many there are."""
         return int(np.bitwise_count(self.bits).sum())
+
+    def without(self, others: Bits) -> int:
+        """How many there are who are not among others."""
+        return int(np.bitwise_count(self.bits & ~others[self.first : self.first + self.bits.size]).sum())
 
     def patients(self) -> Numbers:
         """Their numbers, in order."""
@@ -88,13 +84,13 @@ class ColumnHolders:
         if (value, times) not in self._words:
             patients, counts = self.of(value)
             enough = patients[counts >= times]
-            if enough.size * WORD < self.n:
+            if enough.size * WORD < self.n:  # fewer numbers than words: not worth a list of bits
                 found.keep_few(enough)
                 return
             if len(self._words) * self.n > 8 * MOST_BYTES:
                 self._words.clear()
             self._words[value, times] = bits_of(enough, self.n)
-        found.keep(self._words[value, times])
+        found.bits &= self._words[value, times][found.first : found.first + found.bits.size]
 
     def often(self, value: int, patients: Numbers) -> Numbers:
         """How often each of some patients has a value."""
@@ -119,18 +115,12 @@ class ColumnHolders:
         """The patients who have a value, in order, and how often."""
         if value + 1 >= self.starts.size:
             return self.patients[:0], self.counts[:0]
-        here = slice(self.starts[value], self.starts[value + 1])
-        return self.patients[here], self.counts[here]
+        own = slice(self.starts[value], self.starts[value + 1])
+        return self.patients[own], self.counts[own]
 
 
 class Flagged:
-    """The patients of whom something may be missing, and how much of each column.
-
-    Parameters
-    ----------
-    room : (n_patients, n_columns) how many values may be missing
-    holders : who has which value, column by column
-    """
+    """The patients of whom something may be missing; ``room``: how many values, (n_patients, n_columns)."""
 
     def __init__(self, room: Numbers, holders: Sequence[ColumnHolders]) -> None:
         is_open = (room >= UNKNOWN).all(axis=1)
@@ -144,9 +134,12 @@ class Flagged:
 
     def count(self, drawn: Sequence[Drawn], cell: tuple[int, int], fits: PatientWords) -> int:
         """How many patients of a cell fit, where each may lack as many values of a column as flags say."""
+        left = np.arange(*np.searchsorted(self.some, cell))
+        for holder, own, room in zip(self.holders, drawn, self.room.T, strict=True):
+            left = left[holder.shortage(own, self.some[left]) <= room[left]]
+        # who is not flagged fits or does not; of whom claims were left out, everybody may fit
         n_open = int(np.diff(np.searchsorted(self.open, cell))[0])
-        begin, end = np.searchsorted(self.some, cell).tolist()
-        return fits.without(self.bits) + n_open + (self._fitting(drawn, begin, end) if end > begin else 0)
+        return fits.without(self.bits) + n_open + left.size
 
     def nearest(self, drawn: Sequence[Drawn], cell: tuple[int, int], patient: int) -> int:
         """Of those tolerated in a cell who lack fewest values, how many; 0 where a patient is none of them.
@@ -160,14 +153,6 @@ class Flagged:
             short = self.holders[h].shortage(own, those)
             is_tolerated &= short <= room[:, h]
             lacking += short
-        mine = lacking[(those == patient) & is_tolerated]
-        least = lacking[is_tolerated]
-        if not mine.size or mine[0] > least.min():
-            return 0
-        return int((least == mine[0]).sum())
-
-    def _fitting(self, drawn: Sequence[Drawn], begin: int, end: int) -> int:
-        left = np.arange(begin, end)
-        for h, own in enumerate(drawn):
-            left = left[self.holders[h].shortage(own, self.some[left]) <= self.room[left, h]]
-        return int(left.size)
+        # no room for what is lacking: not a candidate, however few are missing
+        mine, least = lacking[(those == patient) & is_tolerated], lacking[is_tolerated]
+        return int((least == mine[0]).sum()) if mine.size and mine[0] == least.min() else 0

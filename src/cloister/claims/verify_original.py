@@ -1,43 +1,39 @@
-"""A release of claims compared with its original: every label recoded again, every claim looked for."""
+"""A release of claims compared with its original.
 
-from collections.abc import Iterable
+Every label is recoded again, every released claim is looked for among those of the original, and pseudonyms are
+compared with the ids that they stand for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.results import Checks
 
-from .data_file import (
-    CLAIMS,
-    KEPT,
-    NUMBER,
-    PATIENTS,
-    PSEUDONYM,
-    QUASI,
-    TRUNCATED,
-    ClaimsForm,
-    WrittenClaims,
-)
-from .verify_rows import ID, KEY, SHOWN, ClaimRows, Pair, keep_company
+from .data_file import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .verify_holders import Numbers
 from .verify_simulation import History
 
-Numbers = NDArray[np.int64]
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""
 
-LEVELS = "levels are those of the hierarchies of the plan"
-ALLOWED = "no released patient is one that the plan leaves out"
-OTHERS = "every released patient is another one of the original"
-RECODED = "patients are those of the original, as recoded again"
-OWN = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
-CUT = f"claims are missing of all patients with {TRUNCATED}, and of no others"
-HASHES, OWN_HASH = "ids are the keyed hashes of ids of the original", "every patient has the hash of the own id"
-COMPANY = "pseudonyms stand for one original id each, and no two for the same"
+RELEASED_ID, ID, ROWS, KEY = "\0number", "\0id", "\0rows", "\0key"
+PATIENT, _PLACE, _NTH = "\0patient", "\0place", "\0nth"
+
+Pair = tuple[pl.DataFrame, pl.DataFrame]
+"""Released rows with their keys and numbers, and rows of the original with theirs and ids."""
+
+AT_ONCE = 4_000_000
+"""Pairs of a number and an id that are compared together: where many rows look alike, each number could have many."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,8 +44,7 @@ class PreparedOriginal:
     ----------
     owners : (n_claims,) row of the patient of each
     hierarchies : by file and column
-    origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None where the crosswalk
-        is not given
+    origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None without a crosswalk
     years : (n_claims,) year of each; None where claims have no date
     ids : keyed hashes of the ids of patients; None where ids are numbers
     """
@@ -65,13 +60,12 @@ class PreparedOriginal:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """The original at the levels of the release.
+    """The claims of all patients of the original, as they were and at the levels of the release.
 
     Attributes
     ----------
     n_patients : of the original
     patients : (n_released,) row of each released patient
-    base, recoded : claims of all patients of the original, as they were and at the levels of the release
     """
 
     n_patients: int
@@ -80,104 +74,230 @@ class Truth:
     recoded: History
 
 
-def of_comparison(form: ClaimsForm) -> tuple[str, ...]:
-    """What is looked at where the original and the crosswalk are given, in words."""
-    has_pseudonyms = any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS))
-    hashed, owned = ((HASHES,), (OWN_HASH,)) if form.ids != NUMBER else ((), ())
-    company = (COMPANY,) if has_pseudonyms else ()
-    return (LEVELS, *hashed, ALLOWED, OTHERS, RECODED, *owned, OWN, CUT, *company)
-
-
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
-    """Recode the original, and look for every released row in it; None where it cannot be said who is who."""
-    if not checks.require(_has_levels(form, original), LEVELS):
-        return None
+    """Recode the original, and look for every released row in it; None where it is not known who is who."""
     patients = _recoded(original.patients, form, PATIENTS, original.hierarchies[PATIENTS])
     claims = _recoded(original.claims, form, CLAIMS, original.hierarchies[CLAIMS])
-    names = [*form.names(PATIENTS, QUASI, KEPT), ROW]
+    has_levels = patients is not None and claims is not None
+    checks.require(has_levels, "levels are those of the hierarchies of the plan")
+    if patients is None or claims is None:
+        return None
+    names, ids = [*form.names(PATIENTS, QUASI, KEPT), ROW], files.patients.to_series(0)
     released = files.patients.with_columns(pl.lit("").alias(ROW)).select(names)
     if form.ids != NUMBER:
-        checks.require(
-            original.ids is not None and files.patients.to_series(0).is_in(original.ids.implode()).all(),
-            HASHES,
-        )
+        is_hashed = original.ids is not None and ids.is_in(original.ids.implode()).all()
+        checks.require(is_hashed, "ids are the keyed hashes of ids of the original")
     if original.origin is None:
-        counts = (
-            released.group_by(names)
-            .len()
-            .join(patients.select(names).group_by(names).len("there"), on=names, how="left", nulls_equal=True)
-        )
+        there = patients.select(names).group_by(names).len("there")
+        counts = released.group_by(names).len().join(there, on=names, how="left", nulls_equal=True)
         fits = (counts["len"] <= counts["there"].fill_null(0)).all()
         checks.require(fits, "every released patient is one of the original, as recoded again (without crosswalk)")
         return None
-    if not checks.require((original.origin >= 0).all(), ALLOWED):
+    if not checks.require((original.origin >= 0).all(), "no released patient is one that the plan leaves out"):
         return None
     is_known = original.origin.size == released.height and np.unique(original.origin).size == original.origin.size
-    if not checks.require(is_known, OTHERS):
+    if not checks.require(is_known, "every released patient is another one of the original"):
         return None
-    checks.require(released.equals(patients.select(names)[original.origin]), RECODED)
+    are_recoded = released.equals(patients.select(names)[original.origin])
+    checks.require(are_recoded, "patients are those of the original, as recoded again")
     if original.ids is not None:
         mine = original.ids.gather(pl.Series(original.origin)).to_list()
-        checks.require(files.patients.to_series(0).to_list() == mine, OWN_HASH)
-    ids = [as_text(original.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
-    rows = ClaimRows.of(files, form, claims.hstack(ids), original.owners, original.origin)
-    checks.require(rows.are_own(), OWN)
-    checks.require(rows.miss_as_flagged(files.patients[TRUNCATED].to_numpy() == "1"), CUT)
-    if COMPANY in of_comparison(form):
-        checks.require(_company_holds(files, form, original, rows), COMPANY)
+        checks.require(ids.to_list() == mine, "every patient has the hash of the own id")
+    own = [as_text(original.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
+    rows = ClaimRows.of(files, form, claims.hstack(own), original.owners, original.origin)
+    checks.require(
+        rows.are_own(), "every released claim is one of the patient's, as recoded again, suppressed cells aside"
+    )
+    checks.require(
+        rows.miss_as_flagged(files.patients[TRUNCATED].to_numpy() == "1"),
+        f"claims are missing of all patients with {TRUNCATED}, and of no others",
+    )
+    if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
+        checks.require(
+            _company_holds(files, form, original, rows),
+            "pseudonyms stand for one original id each, and no two for the same",
+        )
     columns = form.names(CLAIMS, QUASI)
-    base = [as_text(original.claims[name]) for name in columns]
     return Truth(
         original.patients.height,
         original.origin,
-        History(original.owners, base),
+        History(original.owners, [as_text(original.claims[name]) for name in columns]),
         History(original.owners, [claims[name] for name in columns]),
     )
 
 
-def _has_levels(form: ClaimsForm, original: PreparedOriginal) -> bool:
-    """Whether every column is there, and its highest level is that of its hierarchy."""
-    for table, frame in ((PATIENTS, original.patients), (CLAIMS, original.claims)):
-        if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
-            return False
-        for name, column in form.of(table).items():
-            if column.role == QUASI:
-                values = as_text(frame[name]).drop_nulls().unique().sort().to_list()
-                hierarchy = original.hierarchies[table].get(name)
-                if hierarchy is None or column.top != hierarchy.bind(name, values).n_levels - 1:
-                    return False
-    return True
-
-
-def _recoded(frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dict[str, Hierarchy]) -> pl.DataFrame:
+def _recoded(
+    frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dict[str, Hierarchy]
+) -> pl.DataFrame | None:
+    """The columns of a file at their levels; None where one is not there, or its highest level is another."""
+    if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
+        return None
     columns = []
-    for name, column in form.of(table).items():
-        if column.role not in (QUASI, KEPT):
-            continue
-        text = as_text(frame[name])
-        if column.role == QUASI and column.level is not None:
+    for name in form.names(table, QUASI, KEPT):
+        text, column = as_text(frame[name]), form.of(table)[name]
+        if column.role == QUASI:
             values = text.drop_nulls().unique().sort().to_list()
-            ladder = hierarchies[name].bind(name, values)
-            labels = {value: label or None for value, label in zip(values, ladder.labels[column.level], strict=True)}
+            bound = hierarchies[name].bind(name, values) if name in hierarchies else None
+            if bound is None or column.level is None or column.top != bound.n_levels - 1:
+                return None
+            labels = {value: label or None for value, label in zip(values, bound.labels[column.level], strict=True)}
             text = text.replace_strict(labels, return_dtype=pl.String) if labels else text
         columns.append(text.alias(name))
     return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
 
 
-def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: ClaimRows) -> bool:
+def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: "ClaimRows") -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
     assert original.origin is not None
-    groups: dict[str, list[Iterable[Pair]]] = {}
-    for name, column in form.of(PATIENTS).items():
-        if column.role == PSEUDONYM:
-            keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
-            own = as_text(original.patients[name]).gather(pl.Series(original.origin))
-            pair = pl.DataFrame([keys, files.patients[name].alias(SHOWN)]), pl.DataFrame([keys, own.alias(ID)])
-            groups.setdefault(str(column.numbered_with), []).append([pair])
+    groups: dict[str, list[Iterable[Pair]]] = defaultdict(list)
+    keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
+    for name in form.names(PATIENTS, PSEUDONYM):
+        own = as_text(original.patients[name]).gather(pl.Series(original.origin))
+        pair = pl.DataFrame([keys, files.patients[name].alias(RELEASED_ID)]), pl.DataFrame([keys, own.alias(ID)])
+        groups[str(form.patients[name].numbered_with)].append([pair])
     names = form.names(CLAIMS, PSEUDONYM)
-    for name, column in form.of(CLAIMS).items():
-        if column.role == PSEUDONYM:
-            groups.setdefault(str(column.numbered_with), []).append(rows.pseudonyms([name]))
+    for name in names:
+        groups[str(form.claims[name].numbered_with)].append(rows.pseudonyms([name]))
     if len(names) > 1:  # several numbers of a claim stand for ids of one claim
         groups["\0together"] = [rows.pseudonyms(names)]
     return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())
+
+
+def keep_company(pairs: Iterable[Pair]) -> bool:
+    """Whether released numbers can stand for original ids, one for one.
+
+    A released row can be any row of the original with the same key: the patient and what is released of the row. Each
+    number must have one id that all of its rows can have, each so often as the number; two numbers never have the same.
+
+    Parameters
+    ----------
+    pairs : released rows with the columns key and number, and the original's rows with key and id; one pair for each
+        pattern of suppressed cells
+    """
+    frames: list[pl.DataFrame] = []
+    counts: dict[str, int] = defaultdict(int)
+    for own, other in pairs:
+        groups, ids = own.group_by(KEY, RELEASED_ID).len("often"), other.group_by(KEY, ID).len("there")
+        # rows without a number are rows without an id
+        empty = groups.filter(pl.col(RELEASED_ID).is_null()).join(ids.filter(pl.col(ID).is_null()), on=KEY, how="left")
+        if not (empty["often"] <= empty["there"]).fill_null(False).all():
+            return False
+        groups, ids = groups.drop_nulls(RELEASED_ID), ids.drop_nulls(ID)
+        sizes = groups.group_by(KEY).len().join(ids.group_by(KEY).len("there"), on=KEY)
+        # parts by key, so that rows that look alike stay together, and few pairs are there at once
+        n_parts = 1 + int(sizes.select((pl.col("len").cast(pl.Int64) * pl.col("there")).sum()).item()) // AT_ONCE
+        for part in range(n_parts):
+            some = [frame.filter(pl.col(KEY).hash(0) % n_parts == part) for frame in (groups, ids)]
+            fits = some[0].join(some[1], on=KEY, how="inner").filter(pl.col("often") <= pl.col("there"))
+            frames.append(fits.group_by(RELEASED_ID, ID).len(ROWS))
+            frames = [pl.concat(frames).group_by(RELEASED_ID, ID).agg(pl.col(ROWS).sum())]
+        for number, n_groups in groups.group_by(RELEASED_ID).len().rows():
+            counts[number] += n_groups
+    if not counts:
+        return True
+    # an edge where all rows of a number can have an id: each number needs an id of its own
+    able = [(number, original) for number, original, rows in frames[0].rows() if rows == counts[number]]
+    places = [{name: place for place, name in enumerate(sorted(side))} for side in map(set, zip(*able, strict=True))]
+    edges = np.array([(places[0][one], places[1][two]) for one, two in able], dtype=np.int64).reshape(-1, 2)
+    return _n_matched(edges[:, 0], edges[:, 1]) == len(counts)
+
+
+def _n_matched(ones: Numbers, others: Numbers) -> int:
+    """How many things at most can be paired with another each, no other twice, by pairs of their numbers from 0 on."""
+    if not ones.size:
+        return 0
+    graph = csr_array((np.ones(ones.size, dtype=np.int8), (ones, others)))
+    return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClaimRows:
+    """Claims of the released patients.
+
+    Texts are numbers, the same in both frames: tens of millions of cells are compared for each pattern of suppression.
+
+    Attributes
+    ----------
+    here : released claims, one row each, with the flags of suppressed cells
+    there : the original's claims of these patients at the levels of the release, with the ids that pseudonyms stand for
+    """
+
+    form: ClaimsForm
+    n_patients: int
+    here: pl.DataFrame
+    there: pl.DataFrame
+
+    @staticmethod
+    def of(
+        files: WrittenClaims, form: ClaimsForm, claims: pl.DataFrame, owners: Numbers, origin: Numbers
+    ) -> "ClaimRows":
+        """Take the claims of released patients, from all claims of the original at the levels of the release.
+
+        Parameters
+        ----------
+        owners : (n_claims,) row of the patient of each
+        origin : (n_released,) row of each released patient in the original
+        """
+        number = np.full(max(owners.max(initial=-1), origin.max(initial=-1)) + 1, -1, dtype=np.int64)
+        number[origin] = np.arange(origin.size)
+        is_released = number[owners] >= 0
+        here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(PATIENT, files.owners, pl.UInt32))
+        there = claims.filter(is_released).with_columns(pl.Series(PATIENT, number[owners[is_released]], pl.UInt32))
+        for name in form.names(CLAIMS, QUASI, KEPT):
+            texts = pl.Enum(pl.concat([here[name], there[name]]).drop_nulls().unique())
+            here, there = (frame.with_columns(frame[name].cast(texts).to_physical()) for frame in (here, there))
+        return ClaimRows(form, origin.size, here, there)
+
+    def are_own(self) -> bool:
+        """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
+        flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
+        is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
+        whole = self.here.filter(is_whole).group_by(by).len("taken")
+        left = self.there.with_columns(pl.int_range(pl.len()).over(by).alias(_NTH))
+        left = left.join(whole, on=by, how="left", nulls_equal=True).with_columns(pl.col("taken").fill_null(0))
+        if left.filter(pl.col(_NTH) < pl.col("taken")).height != whole["taken"].sum():
+            return False
+        # whole claims that look alike stand for each other, so that those with suppressed cells may have any left over
+        others = left.filter(pl.col(_NTH) >= pl.col("taken"))
+        pairs = list(self._alike([_PLACE], [_PLACE], self.here.filter(~is_whole), others))
+        wanted = sum(own.height for own, _ in pairs)
+        if not wanted:
+            return True
+        edges = [own.join(other, on=KEY, suffix="_there").drop(KEY) for own, other in pairs]
+        rows, theirs = (column.rank("dense").to_numpy().astype(np.int64) - 1 for column in pl.concat(edges))
+        return _n_matched(rows, theirs) == wanted
+
+    def miss_as_flagged(self, is_flagged: NDArray[np.bool_]) -> bool:
+        """Whether flagged patients have fewer claims than in the original, and all others as many."""
+        here, there = (
+            np.bincount(frame[PATIENT].to_numpy(), minlength=self.n_patients) for frame in (self.here, self.there)
+        )
+        return bool(np.all((here < there) == is_flagged) and np.all(here <= there))
+
+    def pseudonyms(self, names: Sequence[str]) -> Iterator[Pair]:
+        """Rows that can be each other, with the numbers and the ids of some columns, together if they are several."""
+        ids = [f"{ID}{name}" for name in names]
+        for own, other in self._alike(names, ids, self.here, self.there):
+            yield _together(own, names, RELEASED_ID), _together(other, ids, ID)
+
+    def _alike(
+        self, released: Sequence[str], ids: Sequence[str], here: pl.DataFrame, there: pl.DataFrame
+    ) -> Iterator[Pair]:
+        """Released claims by which of their cells are suppressed, and claims that look alike; with these columns."""
+        quasi, kept = self.form.names(CLAIMS, QUASI), self.form.names(CLAIMS, KEPT)
+        here, there = here.with_row_index(_PLACE), there.with_row_index(_PLACE)
+        patterns = here.partition_by(self.form.names(CLAIMS, FLAG), as_dict=True, maintain_order=True)
+        for pattern, some in patterns.items():
+            by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
+            # a suppressed cell may stand for any value, so it is no part of the key
+            kinds = some.select(by).unique().with_row_index(KEY)
+            yield (
+                some.select(*by, *released).join(kinds, on=by, nulls_equal=True).select(KEY, *released),
+                there.select(*by, *ids).join(kinds, on=by, nulls_equal=True).select(KEY, *ids),
+            )
+
+
+def _together(frame: pl.DataFrame, names: Sequence[str], name: str) -> pl.DataFrame:
+    if len(names) == 1:
+        return frame.rename({names[0]: name})
+    return frame.select(KEY, pl.struct(names).struct.json_encode().alias(name))

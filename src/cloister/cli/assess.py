@@ -1,282 +1,299 @@
-"""``cloister assess``: a command for each shape."""
+"""``cloister assess``: how likely patients are to be found in data as they are."""
 
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-from typer import Argument, Option
+from rich.console import Console
 
-from cloister.cli.data_argument import QueryText, data_of, data_word
-from cloister.cli.options import Delimiter, Encoding, Json, Known, Missing, NumbersOut, Quiet, Threads, Verbose
+from cloister.api import assess as verb
+from cloister.claims.data import Claims
+from cloister.claims.plan import ClaimsPlan
+from cloister.cli.options import (
+    AssessClaimsOptions,
+    AssessCodesOptions,
+    AssessEventsOptions,
+    AssessOptions,
+    AssessTableOptions,
+    AssessTrajectoriesOptions,
+)
+from cloister.cli.output import console, facts, grid, note, print_json
+from cloister.codesets.request import check_seed, read_given
+from cloister.errors import InputError
+from cloister.io import CodeColumns, EventColumns, Query, write_private
+from cloister.io.columns import check_header
+from cloister.pipeline.table_words import split_wanted
+from cloister.release_folder import MANIFEST
+from cloister.risk.assessment import Attackers, must_compile
+from cloister.sources import read_claim_tables, read_code_events, read_table
+from cloister.trajectories.options import UNITS
 
-TABLE = "Example: cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
-CODES = "Example: cloister assess codes codes.csv -m 1,2,3,5 -k 5"
-TRAJECTORIES = "Example: cloister assess trajectories visits.csv -m 1,2,3 -k 5"
-CLAIMS = "Example: cloister assess claims patients.csv claims.csv --plan plan.toml"
+Summary = dict[str, Any]
 
-app = typer.Typer(
-    help="Say how likely patients are to be found in data as they are.",
-    epilog=TABLE,
-    no_args_is_help=True,
-    rich_markup_mode=None,
+SHOWN = 3
+"""Combinations of columns of each size that stand on the screen."""
+
+EXPLAINED = (
+    "found: records with so many codes that no other record has, or fewer than {k} have",
+    "chance: the mean share of a record's sets of so many codes that tell as much",
+    "sets: the share of all distinct sets of so many codes; ± what was sampled, 95 %",
 )
 
+OF_HISTORIES = (
+    "most telling: share of the patients with some of so many that fewer than {k} patients have",
+    "any: the mean share of a patient's sets of so many that fewer than {k} have; ± what was sampled, 95 %",
+    "--json tells who is found alone, too.",
+)
+EVENTS = {"trajectories": "pairs of a code and an age", "claims": "claims"}
+WITH_PATIENT = "patient"
+COMPILING = "Compiling the counting for this machine, once."
+FOR_THE_CUSTODIAN = "For the custodian alone: small counts are shown as they are."
 
-@app.command("table", epilog=TABLE)
-def assess_table(
-    data: Annotated[
-        Path, Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet; one row a patient.")
-    ],
-    qi: Annotated[
-        list[str] | None,
-        Option(
-            "--qi",
-            metavar="COLUMN",
-            help="A quasi-identifier: what attackers know. Repeatable; without any, only identifiers are looked for.",
-        ),
-    ] = None,
-    population: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="A table of all people that the patients may be among, patients included."),
-    ] = None,
-    sampling_fraction: Annotated[
-        float | None,
-        Option(metavar="SHARE", help="Instead: share of the population that the patients are, as a random sample."),
-    ] = None,
-    threshold: Annotated[
-        str, Option(metavar="RISK", help="The risk taken as acceptable: a number, hhp (0.05) or ema (0.09).")
-    ] = "0.2",
-    largest_unique: Annotated[
-        int | None,
-        Option(
-            metavar="N",
-            help="Look for records that up to N columns make unique; 3, or fewer where that would take long.",
-        ),
-    ] = None,
-    zip_census: Annotated[
-        str, Option(metavar="2000|2010|both", help="Census of the lists of ZIP areas with 20,000 people or fewer.")
-    ] = "both",
-    missing: Missing = None,
-    query: QueryText = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    threads: Threads = None,
-    out: NumbersOut = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone."""
-    from cloister.cli.assess_summary import announce, print_table_risk, tell
-    from cloister.errors import InputError
-    from cloister.flow.table_words import split_wanted
-    from cloister.io.columns import check_header
-    from cloister.sources import read_table
-    from cloister.verbs.assess import assess_frame
 
-    if population is not None and sampling_fraction is not None:
+def assess_table(options: AssessTableOptions) -> None:
+    """Assess a table."""
+    if options.population is not None and options.sampling_fraction is not None:
         raise InputError("--population and --sampling-fraction were given. One of them says what is needed.")
-    read = {"missing": missing or (), "encoding": encoding, "delimiter": delimiter}
-    where = data_of(data, query, encoding=encoding, delimiter=delimiter)
-    source = read_table(where, **read)  # type: ignore[arg-type]
+    how: dict[str, Any] = _reading(options)
+    source = read_table(options.data, **how)
     if source.format == "csv":
         check_header(source.frame, source.name)
-    wanted = [split_wanted(text, source.frame.columns) for text in qi or []]
+    wanted = [split_wanted(text, source.frame.columns) for text in options.qi]
     if any(spec for _, spec in wanted):
         raise InputError(
             "Risk is that of the values as they are, so a quasi-identifier takes no hierarchy: --qi COLUMN."
         )
-    people = None if population is None else read_table(population, **read)  # type: ignore[arg-type]
-    announce(as_json=as_json, quiet=quiet)
-    found = assess_frame(
+    people = None if options.population is None else read_table(options.population, **how)
+    _announce(options)
+    found = verb.assess_frame(
         source.frame,
         [column for column, _ in wanted],
-        threshold=threshold,
+        threshold=options.threshold,
         population=None if people is None else people.frame,
-        fraction=sampling_fraction,
-        largest_unique=largest_unique,
-        census=zip_census,
-        threads=threads,
+        fraction=options.sampling_fraction,
+        largest_unique=options.largest_unique,
+        census=options.zip_census,
+        threads=options.threads,
         name=source.name,
         population_name="" if people is None else people.name,
     )
     notes = [*source.notes, *([] if people is None else people.notes)]
     if not wanted:
         notes.append("there are no quasi-identifiers, so only identifiers were looked for; name them with --qi")
-    summary = {"source": source.name} | found.summary() | {"notes": notes}
-    tell(summary, out, print_table_risk, as_json=as_json, quiet=quiet)
+    _tell(options, source.name, found.summary(), notes, print_table_risk)
 
 
-@app.command("codes", epilog=CODES)
-def assess_codes(
-    data: Annotated[
-        Path,
-        Argument(
-            metavar="DATA",
-            parser=data_word,
-            help="CSV (also gzip'd) or Parquet: id,codes or codes (wide), or id,code (long).",
-        ),
-    ],
-    m: Known = None,
-    k: Annotated[int, Option("-k", help="Records that a set of codes should at least have.")] = 5,
-    id: Annotated[  # noqa: A002  (as the option is called)
-        str | None, Option("--id", metavar="COLUMN", help="Column that tells patients apart.")
-    ] = None,
-    codes: Annotated[
-        str | None, Option(metavar="COLUMN", help="Column with all codes of a patient, separated by spaces.")
-    ] = None,
-    code: Annotated[str | None, Option(metavar="COLUMN", help="Column with one code a line.")] = None,
-    repeats: Annotated[bool, Option("--repeats", help="Attackers know how often a code was recorded, too.")] = False,
-    drop_empty: Annotated[bool, Option("--drop-empty", help="Leave patients without codes out.")] = False,
-    seed: Annotated[int, Option(help="Of what is sampled, that is for more than three codes.")] = 0,
-    missing: Missing = None,
-    query: QueryText = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    out: NumbersOut = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Say how many patients are found by some of their codes, in data as they are; for their custodian alone."""
-    from cloister.cli.assess_summary import announce, print_codes_risk, tell, whole_numbers
-    from cloister.codesets.request import check_seed, read_given
-    from cloister.io import CodeColumns
-    from cloister.verbs.assess import USUAL_KNOWN
-    from cloister.verbs.assess import assess_codes as assess_code_sets
-
-    known = whole_numbers(m, "-m") if m else list(USUAL_KNOWN)
-    given = read_given(
-        data_of(data, query, encoding=encoding, delimiter=delimiter),
-        CodeColumns(id, codes, code),
-        repeats=repeats,
-        drop_empty=drop_empty,
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=tuple(missing or ()),
-    )
-    announce(as_json=as_json, quiet=quiet)
-    found = assess_code_sets(given.codes, known, k, check_seed(seed))
+def assess_codes(options: AssessCodesOptions) -> None:
+    """Assess code sets."""
+    attackers = _attackers(options)
+    columns = CodeColumns(options.id, options.codes, options.code)
+    how: dict[str, Any] = _reading(options)
+    given = read_given(options.data, columns, repeats=options.repeats, drop_empty=options.drop_empty, **how)
+    _announce(options)
+    found = verb.assess_codes(given.codes, attackers.known, attackers.k, attackers.seed)
     notes = [note for note in given.notes if not note.startswith("columns not released")]
     if given.n_empty:
         notes.append(f"patients without a code are left out: {given.n_empty:,}")
-    summary = {"source": given.name} | found.summary() | {"notes": notes}
-    tell(summary, out, print_codes_risk, as_json=as_json, quiet=quiet)
+    _tell(options, given.name, found.summary(), notes, print_codes_risk)
 
 
-@app.command("trajectories", epilog=TRAJECTORIES)
-def assess_trajectories(
-    data: Annotated[
-        Path,
-        Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet: id,code,age, one pair a line."),
-    ],
-    m: Known = None,
-    k: Annotated[int, Option("-k", help="Patients that a set of pairs should at least have.")] = 5,
-    id: Annotated[  # noqa: A002  (as the option is called)
-        str | None, Option("--id", metavar="COLUMN", help="Column that tells patients apart.")
-    ] = None,
-    code: Annotated[str | None, Option(metavar="COLUMN", help="Column with one code a line.")] = None,
-    age: Annotated[str | None, Option(metavar="COLUMN", help="Column with the age, a number from 0 on.")] = None,
-    date: Annotated[
-        str | None, Option(metavar="COLUMN", help="In place of --age: column with a date, YYYY-MM-DD.")
-    ] = None,
-    anchor: Annotated[
-        str | None,
-        Option(metavar="COLUMN|first", help="With --date: column with the date to count from, or each first date."),
-    ] = None,
-    age_unit: Annotated[str, Option(metavar="years|days", help="With --date: what is counted.")] = "years",
-    released: Annotated[
-        bool, Option("--released", help="The file is of a release: its codes and ages are labels, as [40-44].")
-    ] = False,
-    repeats: Annotated[bool, Option("--repeats", help="Attackers know how often a pair was recorded, too.")] = False,
-    seed: Annotated[int, Option(help="Of what is sampled, that is for more than three pairs.")] = 0,
-    missing: Missing = None,
-    query: QueryText = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    out: NumbersOut = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Say how many patients are found by some of their codes and ages, in data as they are; for their custodian alone.
-
-    Attackers know pairs of a code and an age, or codes alone, or ages alone.
-    """
-    from cloister.cli.assess_summary import announce, attackers_of, check_whether_released, print_histories_risk, tell
-    from cloister.errors import InputError
-    from cloister.io import EventColumns
-    from cloister.sources import read_code_events
-    from cloister.trajectories.options import UNITS
-    from cloister.verbs.assess import assess_events
-
-    if released and date is not None:
+def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
+    """Assess trajectories."""
+    if options.released and options.date is not None:
         raise InputError("A release has no dates. Leave out --date, or --released.")
-    if age_unit not in UNITS:
-        raise InputError(f"--age-unit can be {', '.join(UNITS)}, not {age_unit!r}.")
-    unit = next(unit for unit in UNITS if unit == age_unit)
-    where = data_of(data, query, encoding=encoding, delimiter=delimiter)
-    check_whether_released(where, released=released)
-    source = read_code_events(
-        where,
-        columns=EventColumns(id, code, age, date, anchor, unit),
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=missing or (),
-        labels=released,
-    )
-    announce(as_json=as_json, quiet=quiet)
-    found = assess_events(source, attackers_of(m, k, seed, repeats=repeats))
+    unit = next((unit for unit in UNITS if unit == options.age_unit), None)
+    if unit is None:
+        raise InputError(f"--age-unit can be {', '.join(UNITS)}, not {options.age_unit!r}.")
+    _check_whether_released(options.data, released=options.released)
+    columns = EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit)
+    how: dict[str, Any] = _reading(options)
+    source = read_code_events(options.data, columns=columns, labels=options.released, **how)
+    _announce(options)
+    found = verb.assess_events(source, _attackers(options))
     notes = [note for note in source.notes if not note.startswith("columns not released")]
-    summary = {"source": source.name} | found.summary() | {"notes": notes}
-    tell(summary, out, print_histories_risk, as_json=as_json, quiet=quiet)
+    _tell(options, source.name, found.summary(), notes, print_histories_risk)
 
 
-@app.command("claims", epilog=CLAIMS)
-def assess_claims(
-    patients: Annotated[Path, Argument(metavar="PATIENTS", help="CSV (also gzip'd) or Parquet; one row a patient.")],
-    claims: Annotated[Path, Argument(metavar="CLAIMS", help="CSV or Parquet; any number of rows a patient.")],
-    plan: Annotated[
-        Path, Option(metavar="PLAN", help="Which columns tell patients apart and are quasi-identifiers; see init.")
-    ],
-    m: Known = None,
-    k: Annotated[int, Option("-k", help="Patients that a set of claims should at least have.")] = 5,
-    released: Annotated[
-        bool, Option("--released", help="The files are of a release: looked at as they are, without the plan's steps.")
-    ] = False,
-    repeats: Annotated[bool, Option("--repeats", help="Attackers know how often a value was recorded, too.")] = False,
-    seed: Annotated[int, Option(help="Of what is sampled, that is for more than three claims.")] = 0,
-    missing: Missing = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    out: NumbersOut = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Say how many patients are found by some of their claims, in data as they are; for their custodian alone.
-
-    Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. Data that
-    are no release are taken through the steps of the plan first, up to where something would be generalized.
-    """
-    from cloister.claims.data import Claims
-    from cloister.claims.plan import ClaimsPlan
-    from cloister.cli.assess_summary import announce, attackers_of, check_whether_released, print_histories_risk, tell
-    from cloister.sources import read_claim_tables
-    from cloister.verbs.assess import assess_claims as assess_prepared
-    from cloister.verbs.assess import assess_released_claims
-
-    attackers, wanted = attackers_of(m, k, seed, repeats=repeats), ClaimsPlan.read(plan)
-    read = {"missing": tuple(missing or ()), "encoding": encoding, "delimiter": delimiter}
-    check_whether_released(patients, released=released)
-    announce(as_json=as_json, quiet=quiet)
-    if released:
-        sources = read_claim_tables(patients, claims, **read)
-        notes = [text for source in sources for text in source.notes]
-        found = assess_released_claims(sources[0], sources[1], wanted, attackers)
+def assess_claims(options: AssessClaimsOptions) -> None:
+    """Assess patients and their claims, as they are or after the steps of their plan."""
+    attackers, plan = _attackers(options), ClaimsPlan.read(options.plan)
+    how: dict[str, Any] = _reading(options)
+    _check_whether_released(options.patients, released=options.released)
+    _announce(options)
+    if options.released:
+        patients, claims = read_claim_tables(options.patients, options.claims, **how)
+        notes = [*patients.notes, *claims.notes]
+        found = verb.assess_released_claims(patients, claims, plan, attackers)
     else:
-        given = Claims.read(patients, claims, wanted, **read)  # type: ignore[arg-type]
+        given = Claims.read(options.patients, options.claims, plan, **how)
         notes = [*given.notes, "patients whom the steps of the plan leave out are not counted"]
-        found = assess_prepared(given, attackers)
-    summary = {"source": f"{patients.name}, {claims.name}"} | found.summary() | {"notes": notes}
-    tell(summary, out, print_histories_risk, as_json=as_json, quiet=quiet)
+        found = verb.assess_claims(given, attackers)
+    _tell(options, f"{options.patients.name}, {options.claims.name}", found.summary(), notes, print_histories_risk)
+
+
+def _reading(options: AssessOptions) -> dict[str, object]:
+    return {"missing": options.missing, "encoding": options.encoding, "delimiter": options.delimiter}
+
+
+def _attackers(options: AssessEventsOptions) -> Attackers:
+    """What attackers may know, as typed: whole numbers with commas between."""
+    words = [word.strip() for text in options.m for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in words):
+        raise InputError("-m takes whole numbers with commas between, as in -m 1,2,3,5.")
+    known = sorted({int(word) for word in words})
+    return Attackers(known or verb.USUAL_KNOWN, options.k, check_seed(options.seed), options.repeats)
+
+
+def _check_whether_released(path: Path | Query, *, released: bool) -> None:
+    """Refuse files of a release that are taken for data as recorded."""
+    if isinstance(path, Path) and not released and (path.parent / MANIFEST).exists():
+        raise InputError(f"{path.name} lies in the folder of a release. Add --released to look at it as it is.")
+
+
+def _announce(options: AssessOptions) -> None:
+    """Say beforehand where the first run on a machine takes longer."""
+    if must_compile():
+        note(COMPILING, quiet=options.as_json or options.quiet)
+
+
+def _tell(
+    options: AssessOptions, source: str, found: Summary, notes: Sequence[str], show: Callable[[Console, Summary], None]
+) -> None:
+    """Write the numbers where asked, and print them as a table or as one JSON object."""
+    summary = {"source": source} | found | {"notes": list(notes)}
+    if options.out is not None:
+        write_private(options.out, (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode())
+    if options.as_json:
+        print_json(summary)
+        return
+    for line in notes:
+        note(f"Note: {line}.", quiet=options.quiet)
+    if not options.quiet:
+        screen = console()
+        show(screen, summary)
+        screen.print(FOR_THE_CUSTODIAN, soft_wrap=True)
+
+
+def print_table_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of a table."""
+    screen.print(facts("Risk", list(_facts(summary))))
+    if "attributes" in summary:
+        bands = [[band, f"{count:,}"] for band, count in summary["prosecutor"]["histogram"].items() if count]
+        screen.print(grid("Records by size of their class", ["class size", "records"], bands))
+        head = ["columns", "classes", "distinction", "separation", "unique"]
+        screen.print(grid("What tells records apart", head, _columns(summary["attributes"])))
+    findings = [
+        [f["column"], f"({f['letter']}) {f['what']}", f"{f['records']:,}", f["confidence"]]
+        for f in summary["safe_harbor"]["findings"]
+    ]
+    if findings:
+        screen.print(grid("Safe Harbor: columns to look at", ["column", "what was found", "records", "sure"], findings))
+    else:
+        screen.print("Safe Harbor: no sign of an identifier was found, which proves little.", soft_wrap=True)
+
+
+def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    yield "source", summary["source"]
+    if "prosecutor" not in summary:
+        yield "records", f"{summary['records']:,}"
+        return
+    risk = summary["prosecutor"]
+    above = f"above {risk['threshold']:g}"
+    known = ", ".join(summary["quasi_identifiers"])
+    yield "records", f"{summary['records']:,} in {risk['classes']:,} classes by {known}"
+    yield "prosecutor", f"{_levels(risk)}; {above}: {risk['share_above_threshold']:.1%} of the records"
+    journalist = summary["journalist"]
+    if journalist is None:
+        yield "journalist", "not known without --population or --sampling-fraction; marketer the same"
+    else:
+        share = f"{journalist['share_above_threshold']:.1%} of the records"
+        how = f"{journalist['how']} among {journalist['people']:,} people"
+        yield "journalist", f"{_levels(journalist)}; {above}: {share} ({how})"
+        yield "marketer", f"{summary['marketer']['average']:.4f} of the records would be linked rightly"
+    alone = summary["uniqueness"]["sample"]
+    yield "sample uniques", f"{alone['records']:,} ({alone['share']:.1%} of the records)"
+    if summary["uniqueness"]["population"] is not None:
+        yield "population uniques", _population_uniques(summary["uniqueness"]["population"])
+    special = summary["special_uniques"]
+    sizes = ", ".join(f"{count:,} of {size}" for size, count in special["by_size"].items())
+    yield (
+        "special uniques",
+        f"{special['records']:,} records; minimal sample uniques by number of columns: {sizes}",
+    )
+    if special["records"]:
+        held = sorted(special["contributions"].items(), key=lambda item: (-item[1], item[0]))
+        yield "what makes unique", ", ".join(f"{column} {share:.0%}" for column, share in held) + " of the scores"
+        rows = ", ".join(str(row["record"]) for row in special["riskiest_records"])
+        yield "highest scores", f"{special['highest_score']:,} and less, records number {rows}"
+
+
+def _levels(risk: Summary) -> str:
+    return f"highest {risk['highest']:.4f}, average {risk['average']:.4f}"
+
+
+def _population_uniques(found: Summary) -> str:
+    chosen = found["chosen"]
+    share = f"{found['shares'][chosen]:.2%} of the records"
+    if chosen == "counted":
+        return f"{share}, counted"
+    others = ", ".join(f"{name} {value:.2%}" for name, value in found["shares"].items() if name != chosen)
+    stands_in = ", which has no solution here: zayatz stands in" if chosen in found["without_solution"] else ""
+    return f"{share} estimated by {chosen}, as Dankar's rule chooses{stands_in} ({others})"
+
+
+def _columns(separations: list[Summary]) -> list[list[str]]:
+    rows, shown = [], dict[int, int]()
+    for found in separations:
+        size = len(found["columns"])
+        shown[size] = shown.get(size, 0) + 1
+        if size == 1 or shown[size] <= SHOWN:
+            told = [f"{found['distinction']:.2%}", f"{found['separation']:.2%}", f"{found['uniques']:,}"]
+            rows.append([" + ".join(found["columns"]), f"{found['classes']:,}", *told])
+    return rows
+
+
+def print_codes_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of code sets."""
+    k = summary["k"]
+    records = f"{summary['records']:,} with {summary['codes']:,} codes"
+    screen.print(facts("Risk", [("source", summary["source"]), ("records", records)]))
+    head = ["known", "found", f"below {k}", "chance", f"below {k}", "sets", f"below {k}"]
+    names = [f"{what}_{which}" for what in ("records", "chance", "sets") for which in ("unique", "below_k")]
+    rows = [[str(risk["m"]), *(_share(risk[name]) for name in names)] for risk in summary["partial_knowledge"]]
+    screen.print(grid("What codes known of a patient find", head, rows))
+    for line in EXPLAINED:
+        screen.print(line.format(k=k), soft_wrap=True)
+
+
+def print_histories_risk(screen: Console, summary: Summary) -> None:
+    """Print the risk of trajectories, or of patients with their claims."""
+    k, alone = summary["k"], summary["of_patients"]
+    lines = [
+        ("source", summary["source"]),
+        ("patients", f"{summary['patients']:,} with {summary['events']:,} {EVENTS[summary['shape']]}"),
+    ]
+    if alone is not None:
+        columns = ", ".join(alone["quasi_identifiers"])
+        lines.append((WITH_PATIENT, f"{columns}: {_levels(alone['prosecutor'])}; {alone['alone']:,} alone"))
+    screen.print(facts("Risk", lines))
+    known = summary["partial_knowledge"]
+    head = ["known", *(str(risk["m"]) for risk in known[0]["risks"])]
+    for title, name in (("By the most telling", "records_below_k"), ("By any", "chance_below_k")):
+        rows = [[_words(one), *(_share(risk[name]) for risk in one["risks"])] for one in known]
+        screen.print(grid(title, head, rows))
+    for line in OF_HISTORIES:
+        screen.print(line.format(k=k), soft_wrap=True)
+
+
+def _words(known: Summary) -> str:
+    return f"{WITH_PATIENT} + {known['what']}" if known["with_patient"] else str(known["what"])
+
+
+def _share(share: Summary | None) -> str:
+    if share is None:
+        return "-"
+    if share["low"] == share["high"]:
+        return f"{share['value']:.1%}"
+    half = max(share["value"] - share["low"], share["high"] - share["value"])
+    return f"{100 * share['value']:.1f}±{100 * half:.1f}%"

@@ -1,97 +1,103 @@
-"""``cloister explore``: for each shape the options of ``protect``, and those of exploring."""
+"""``cloister explore``: settings are tried by the library, and said what was found."""
 
-import inspect
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer import Option
+from cloister.cli.declared import record
+from cloister.cli.options import ExploreOptions
+from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
+from cloister.cli.progress import Screen
+from cloister.errors import NoSafeRelease
+from cloister.exploration.outcome import Exploration, Outcome, Setting
+from cloister.exploration.record import RECORD
+from cloister.jobs.job import SHAPES
+from cloister.pipeline.exploring import PAGE, Asked, explored, in_words
+from cloister.pipeline.grids import parse_grid
+from cloister.settings import RunOptions
+from cloister.stopwatch import STARTED
 
-from cloister.cli.data_argument import Address
-from cloister.cli.declared import described, parameter
-from cloister.errors import InputError
-from cloister.jobs.sections import SHAPES
-from cloister.settings import settings_of
-
-EXAMPLE = (
-    "Example: cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
-    "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration"
-)
-EXAMPLES = {
-    "table": EXAMPLE,
-    "codes": "Example: cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
-    "trajectories": "Example: cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
-    "claims": (
-        "Example: cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
-        "--out exploration"
-    ),
-}
-OF_A_RELEASE = {
-    "query",
-    "table",
-    "engine",
-    "out",
-    "overwrite",
-    "custodian_dir",
-    "crosswalk",
-    "unmatched_values",
-    "ids",
-    "attack",
-}
-"""Options of ``protect`` about where a release goes, of which there is none here, and about databases."""
-
-app = typer.Typer(
-    help="Try many settings: risk against loss, the frontier and a recommendation.",
-    epilog=EXAMPLE,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
+OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
+"""Keys that change what somebody may know, or what is protected, and not only how well."""
 
 
-def _own(
-    grid: Annotated[
-        list[str],
-        Option(
-            "--grid",
-            metavar="KEY=VALUE,...",
-            help="Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
-            "commas. Of claims a key of the plan. All combinations are tried. Repeatable.",
-        ),
-    ],
-    out: Annotated[Path, Option("--out", metavar="DIR", help="Folder for what is found; the same command goes on.")],
-    recommend: Annotated[str, Option(metavar="knee|best-utility", help="The rule by which one is taken.")] = "knee",
-    risk_limit: Annotated[
-        float | None, Option(metavar="RISK", help="Settings of a higher risk are not recommended, as 0.09.")
-    ] = None,
-    keep_releases: Annotated[
-        bool, Option("--keep-releases", help="Write each release to DIR/releases; none is kept otherwise.")
-    ] = False,
-) -> None:
-    """What exploring can be told beside the options of ``protect``."""
+def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None:
+    """Try every setting that was not tried before, and say what was found."""
+    quiet = bool(told["quiet"] or told["as_json"])
+    own = {"k": told["k"] or 0} if "k" in told else {}
+    options: RunOptions = record(SHAPES[shape].options, {**told, **own, "out": typed.out})
+    asked = Asked(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
+    with _stops_told(typed.out):
+        found = explored(shape, options, asked, Screen(quiet=quiet))
+    exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
+    if not exploration.safe:
+        raise NoSafeRelease(
+            f"None of {len(settings)} settings gives a safe release; why stands in {PAGE} of {typed.out.name}. Allow "
+            "more suppression or coarser hierarchies, or ask for less."
+        )
+    for text in notes_on(settings):
+        note(f"Note: {text}.", quiet=quiet)
+    if told["as_json"]:
+        print_json({**found.content, "out": str(typed.out)})
+    elif not told["quiet"]:
+        _tell(exploration, typed.out, found.earlier)
 
 
-def _exploring(shape: str) -> Callable[..., None]:
-    """The command of a shape: its parameters are the options of ``protect`` and those of exploring."""
-
-    def explore(**told: Any) -> None:
-        from cloister.cli.explore_job import Typed, run_explore  # frames and kernels are loaded only when needed
-
-        if isinstance(told.get("data"), Address):
-            raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
-        own = {name: told.pop(name) for name in inspect.signature(_own).parameters}
-        run_explore(shape, told, Typed(**own))
-
-    settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
-    own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(_own).parameters.values()]
-    return described(
-        explore,
-        [*(parameter(one, needed=one.name != "k") for one in settings), *own],
-        "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
-        "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
-        "comes: after an interruption the same command goes on.",
-    )
+def notes_on(settings: Sequence[Setting]) -> list[str]:
+    """Return what should be known of settings that do not promise the same."""
+    keys = list(settings[0])
+    adversary = [key for key in keys if key in OF_THE_ADVERSARY or key.startswith("adversary.")]
+    if not adversary:
+        return []
+    return [f"risk is against whom each setting assumes, which {', '.join(adversary)} changes: lower is not safer then"]
 
 
-for _shape, _example in EXAMPLES.items():
-    app.command(_shape, epilog=_example)(_exploring(_shape))
+@contextmanager
+def _stops_told(out: Path) -> Iterator[None]:
+    """Say of an interruption that what was found is kept."""
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        path = out / RECORD
+        if not path.is_file():
+            raise
+        count = path.read_bytes().count(b"\n") - 1
+        what = f"{count} setting{'' if count == 1 else 's'} stand in {out.name}, and the same command goes on"
+        raise StoppedLate(out.name, stop, what) from None
+
+
+def _tell(exploration: Exploration, out: Path, earlier: int) -> None:
+    rows = [
+        [str(place + 1), in_words(one.setting), *_figures(one, loss), _marks(exploration, place)]
+        for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
+    ]
+    screen = console()
+    head = ["no.", "setting", "risk", "loss", "suppressed", ""]
+    screen.print(grid("Settings", head, rows))
+    before = f"{earlier} of {len(rows)} were there already. " if earlier else ""
+    seconds = f"{time.perf_counter() - STARTED:.2f} s"
+    screen.print(f"{before}Every release was verified. {seconds}", soft_wrap=True)
+    if exploration.measure is not None:
+        screen.print(f"Loss: {exploration.measure}. On the frontier (*), no other setting beats one in both.")
+    taken, why = exploration.recommended, exploration.recommendation.why
+    words = "none" if taken is None else f"{exploration.outcomes.index(taken) + 1} ({in_words(taken.setting)})"
+    screen.print(f"Recommended: {words}, {why}.", soft_wrap=True)
+    screen.print(f"For the custodian alone: {out / PAGE}", soft_wrap=True)
+
+
+def _figures(one: Outcome, loss: float | None) -> list[str]:
+    if one.figures is None:
+        return ["no safe release", "", ""]
+    told = [one.figures.risk, one.figures.loss if loss is None else loss]
+    shown = [f"{value:.4f}" if value is not None and math.isfinite(value) else "withheld" for value in told]
+    count = one.figures.suppressed
+    return [*shown, f"{count:,}" if isinstance(count, int) else count]
+
+
+def _marks(exploration: Exploration, place: int) -> str:
+    taken = " recommended" if exploration.recommendation.place == place else ""
+    return f"{'*' if place in exploration.on_frontier else ''}{taken}"

@@ -1,69 +1,102 @@
 """``cloister hierarchy``: check, preview and build hierarchies."""
 
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-from typer import Argument, Option
+import polars as pl
 
-from cloister.cli.options import Json, Verbose
-
-app = typer.Typer(
-    help="Check, preview and build hierarchies.",
-    epilog="Example: cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-Data = Annotated[Path | None, Argument(metavar="DATA", help="CSV or Parquet file with values of the column.")]
-Column = Annotated[
-    str | None, Option("--column", metavar="COLUMN", help="The column of DATA; its only one if not given.")
-]
+from cloister.cli.options import BuildOptions, CheckOptions, PreviewOptions
+from cloister.cli.output import console, grid, print_json, say
+from cloister.errors import InputError
+from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, parse_hierarchy, preview
+from cloister.hierarchy.file_hierarchy import FileHierarchy
+from cloister.io import as_text, distinct_values, write_private
+from cloister.io.columns import listed
+from cloister.sources import read_table
+from cloister.tabular.roles import check_columns
 
 
-@app.command("check", epilog="Example: cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip")
-def check(
-    hierarchy: Annotated[str, Argument(metavar="FILE|BUILDER", help="Hierarchy file, or a builder as interval:5,10.")],
-    data: Data = None,
-    column: Column = None,
-    missing_as: Annotated[str | None, Option(metavar="VALUE", help="How the file writes a missing value.")] = None,
-    as_json: Json = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not."""
-    from cloister.cli.hierarchy_job import check_hierarchy
-
-    check_hierarchy(hierarchy, data, column, missing_as, as_json=as_json)
-
-
-@app.command("preview", epilog="Example: cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age")
-def preview(
-    hierarchy: Annotated[str, Argument(metavar="FILE|BUILDER", help="Hierarchy file, or a builder as interval:5,10.")],
-    data: Data = None,
-    column: Column = None,
-    missing_as: Annotated[str | None, Option(metavar="VALUE", help="How the file writes a missing value.")] = None,
-    show_values: Annotated[
-        bool, Option("--show-values", help="Print a few labels of each level too: values of the data, as of patients.")
-    ] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Show the levels: how many groups each has, and their sizes."""
-    from cloister.cli.hierarchy_job import preview_hierarchy
-
-    preview_hierarchy(hierarchy, data, column, missing_as, show_values=show_values, as_json=as_json)
+def check_hierarchy(options: CheckOptions) -> None:
+    """Print what is wrong with a hierarchy, or that nothing is."""
+    path = Path(options.hierarchy)
+    if os.path.isfile(path):
+        report = check_file(path)
+        if not report.is_legal:
+            raise InputError(" ".join(problem.message for problem in report.problems), file=path.name)
+    hierarchy = parse_hierarchy(options.hierarchy, missing_as=options.missing_as)
+    covered = ""
+    if options.data is not None:
+        bound = _bound(hierarchy, options.data, options.column)
+        covered = f", and it holds all {len(bound.values)} values of column {bound.column!r}"
+    if options.as_json:
+        print_json({"legal": True, "hierarchy": hierarchy.spec, "kind": hierarchy.kind})
+    else:
+        console().print(f"{hierarchy.spec} is legal{covered}.", soft_wrap=True)
 
 
-@app.command("build", epilog="Example: cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv")
-def build(
-    hierarchy: Annotated[str, Argument(metavar="BUILDER", help="A builder, as interval:5,10,20/top=90.")],
-    data: Data = None,
-    column: Column = None,
-    out: Annotated[Path | None, Option(metavar="FILE", help="Write the hierarchy file here; must not exist.")] = None,
-    as_json: Json = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere."""
-    from cloister.cli.hierarchy_job import build_hierarchy
+def preview_hierarchy(options: PreviewOptions) -> None:
+    """Print how many groups each level has and their sizes; labels, which are data, only where asked for."""
+    hierarchy, shown = parse_hierarchy(options.hierarchy, missing_as=options.missing_as), options.show_values
+    if options.data is not None:
+        values: list[str | None] = _column(options.data, options.column)[1].to_list()
+    elif isinstance(hierarchy, FileHierarchy):
+        values = [row[0] or None for row in hierarchy.rows]
+    else:
+        raise InputError(f"To preview {hierarchy.spec}, values are needed: give a data file, and --column.")
+    levels = preview(hierarchy, values)
+    if options.as_json:
+        names = ("level", "n_groups", "smallest", "largest", *(["examples"] if shown else []))
+        print_json({"hierarchy": hierarchy.spec, "levels": [{n: getattr(level, n) for n in names} for level in levels]})
+        return
+    rows = [
+        [str(level.level), f"{level.n_groups:,}", f"{level.smallest:,}", f"{level.largest:,}"]
+        + ([", ".join("(missing)" if one is None else one for one in level.examples)] if shown else [])
+        for level in levels
+    ]
+    heads = ["level", "groups", "smallest", "largest", *(["labels"] if shown else [])]
+    console().print(grid(hierarchy.spec, heads, rows))
 
-    build_hierarchy(hierarchy, data, column, out, as_json=as_json)
+
+def build_hierarchy(options: BuildOptions) -> None:
+    """Write the hierarchy of a column's values in the form of an ARX file."""
+    hierarchy, out = parse_hierarchy(options.hierarchy), options.out
+    if options.data is None:
+        raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
+    bound = _bound(hierarchy, options.data, options.column)
+    rows = list(zip(*bound.labels, strict=True))
+    lines = [";".join(map(_cell, row)) for row in rows]
+    text = "".join(f"{line}\n" for line in lines)
+    if out is None:
+        if options.as_json:
+            print_json({"hierarchy": hierarchy.spec, "column": bound.column, "rows": rows})
+        elif sys.stdout.isatty():
+            for line in lines:
+                say(line)
+        else:
+            sys.stdout.write(text)
+        return
+    write_private(out, text.encode())
+    if options.as_json:
+        print_json({"file": out.name, "values": len(rows), "levels": bound.n_levels})
+    else:
+        console().print(f"{out.name}: {len(rows):,} values, {bound.n_levels} levels.", soft_wrap=True)
+
+
+def _cell(label: str | None) -> str:
+    text = label or ""
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ';"\n\r') else text
+
+
+def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
+    frame = read_table(data).frame
+    if column is None and frame.width > 1:
+        raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {listed(frame.columns)}.")
+    name = frame.columns[0] if column is None else column
+    check_columns([name], frame.columns, data.name)
+    return name, as_text(frame[name])
+
+
+def _bound(hierarchy: Hierarchy, data: Path, column: str | None) -> BoundHierarchy:
+    name, values = _column(data, column)
+    return hierarchy.bind(name, distinct_values(values))

@@ -1,76 +1,96 @@
 """``cloister init``: a first job or plan, guessed from data."""
 
+import os
+from collections.abc import Sequence
+from contextlib import chdir
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-from typer import Argument, Option
-
-from cloister.cli.data_argument import QueryText, data_of, data_word
-from cloister.cli.options import Delimiter, Encoding, Json, Missing, Quiet, Verbose
-
-OF_TABLE = "Example: cloister init table patients.csv --out job.toml"
-app = typer.Typer(
-    help="Look at data, guess roles and hierarchies, and write a first job or plan.",
-    epilog=OF_TABLE,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+from cloister.claims.first_plan import first_plan
+from cloister.claims.guessing import Guess
+from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
+from cloister.cli.output import console, grid, note, print_json
+from cloister.errors import InputError
+from cloister.io import Query, is_taken, write_private
+from cloister.io.columns import check_header
+from cloister.jobs.first_job import first_job
+from cloister.pipeline.jobs import JobRun, prepare_part
+from cloister.sources import form_of, profiled, read_claim_tables, read_table
 
 
-@app.callback()
-def _init() -> None:
-    """Look at data, guess roles and hierarchies, and write a first job or plan."""
+def init_claims(options: InitClaimsOptions) -> None:
+    """Read, guess, write a plan, and say what each column was taken for."""
+    _check_free(options.out)
+    how: dict[str, Any] = _reading(options)
+    patients, claims = read_claim_tables(options.patients, options.claims, **how)
+    for source in (patients, claims):
+        if source.format == "csv":
+            check_header(source.frame, source.name)
+    made = first_plan(patients, claims)
+    write_private(options.out, made.text.encode())
+    tables = (("patients", made.patients), ("claims", made.claims))
+    _tell(options, options.out, "plan", tables, [*patients.notes, *claims.notes])
 
 
-@app.command("claims", epilog="Example: cloister init claims patients.csv claims.csv --out plan.toml")
-def claims(
-    patients: Annotated[Path, Argument(metavar="PATIENTS", help="CSV or Parquet file, one row a patient.")],
-    claims: Annotated[Path, Argument(metavar="CLAIMS", help="CSV or Parquet file, any number of rows a patient.")],
-    out: Annotated[Path, Option(metavar="PLAN", help="Write the plan here; must not exist.")],
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    missing: Missing = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
+def init_shape(shape: str, options: InitJobOptions) -> None:
+    """Read, guess, try, write a job, and say what each column was taken for."""
+    out = options.out
+    _check_free(out)
+    if options.k < 2:
+        raise InputError(f"k is {options.k}, but a patient who is alone is not protected: ask for 2 or more.")
+    how: dict[str, Any] = _reading(options)
+    source = read_table(options.data, form_of(shape), **how)
+    if source.format == "csv":
+        check_header(source.frame, source.name)
+    folder = out.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
+    said = {key: list(value) if key == "missing" else value for key, value in how.items() if value}
+    made = first_job(shape, source, _place(options.data, folder), options.k, said)
+    asked = JobRun(made.job, out.absolute(), folder / made.job.output)
+    with chdir(folder):  # the data must go through all that can be checked, as the job is written
+        for name in made.job.parts:
+            prepare_part(asked, name).check()
+    write_private(out, made.text.encode())
+    _tell(options, out, "job", [(source.name, made.columns)], source.notes)
+
+
+def _check_free(out: Path) -> None:
+    if is_taken(out):
+        raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
+
+
+def _reading(options: InitOptions) -> dict[str, object]:
+    return {"encoding": options.encoding, "delimiter": options.delimiter, "missing": options.missing}
+
+
+def _place(data: Path | Query, folder: Path) -> dict[str, str]:
+    """Return the keys of a source that say where its data are, as seen from the folder of the job."""
+    collection = profiled(data)
+    if collection is not None:
+        return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
+    if isinstance(data, Path):
+        return {"file": Path(os.path.relpath(data, folder)).as_posix()}
+    in_file = data.scheme in ("duckdb", "sqlite")
+    url = f"{data.scheme}:{Path(os.path.relpath(data.place, folder)).as_posix()}" if in_file else data.url
+    return {"url": str(url), "query": data.query.strip()}
+
+
+def _tell(
+    options: InitOptions, out: Path, what: str, tables: Sequence[tuple[str, Sequence[Guess]]], notes: Sequence[str]
 ) -> None:
-    """Write a plan that protects these patients and their claims, as far as names and contents of columns tell."""
-    from cloister.cli.init_job import init_claims
-
-    init_claims(patients, claims, out, encoding, delimiter, missing or [], as_json=as_json, quiet=quiet)
-
-
-def _add(shape: str, epilog: str, said: str) -> None:
-    """Add the command that writes a job for one source of a shape."""
-
-    @app.command(shape, epilog=epilog, help=said)
-    def _(
-        data: Annotated[Path, Argument(metavar="DATA", parser=data_word, help="CSV (also gzip'd) or Parquet file.")],
-        out: Annotated[Path, Option(metavar="JOB", help="Write the job here; must not exist.")],
-        k: Annotated[int, Option("-k", help="Patients that must look the same.")] = 5,
-        query: QueryText = None,
-        encoding: Encoding = None,
-        delimiter: Delimiter = None,
-        missing: Missing = None,
-        as_json: Json = False,
-        quiet: Quiet = False,
-        verbose: Verbose = False,  # noqa: ARG001
-    ) -> None:
-        from cloister.cli.init_job import init_shape
-
-        where = data_of(data, query, encoding=encoding, delimiter=delimiter)
-        init_shape(shape, where, out, k, encoding, delimiter, missing or [], as_json=as_json, quiet=quiet)
-
-
-_add("table", OF_TABLE, "Write a job that protects this table, as far as names and contents of columns tell.")
-_add(
-    "codes",
-    "Example: cloister init codes diagnoses.csv --out job.toml",
-    "Write a job that protects these sets of codes.",
-)
-_add(
-    "trajectories",
-    "Example: cloister init trajectories visits.csv --out job.toml",
-    "Write a job that protects these codes with ages.",
-)
+    if options.as_json:
+        roles = {
+            table: {guess.column: {"role": guess.role, "sureness": guess.sureness, "why": guess.why} for guess in found}
+            for table, found in tables
+        }
+        print_json({what: out.name, "roles": roles})
+        return
+    for text in notes:
+        note(text, quiet=options.quiet)
+    if options.quiet:
+        return
+    for table, found in tables:
+        rows = [[guess.column, guess.role, guess.sureness] for guess in found]
+        console().print(grid(f"Columns of {table}", ["column", "role", "how sure"], rows))
+    console().print(f"{out.name} was written. Read it through before it is used.", soft_wrap=True)

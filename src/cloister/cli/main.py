@@ -11,18 +11,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from cloister.cli import (
-    assess,
-    attack,
-    compare,
-    demo,
-    explore,
-    hierarchy,
-    init,
-    protect,
-    verify,
-)
-from cloister.cli import run as run_verb
+from cloister.cli.commands import app
 from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
 from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.errors import CloisterError, InputError
@@ -35,27 +24,6 @@ LARGEST_ANSWER = 3
 INTERRUPTED = 130
 PANIC = "PanicException"
 """What Polars raises where it has a defect; no `Exception`, and known by name as Polars is loaded only when needed."""
-
-app = typer.Typer(
-    name="cloister",
-    help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
-    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.add_typer(protect.app, name="protect")
-app.add_typer(assess.app, name="assess")
-app.command("attack", epilog=attack.EXAMPLE)(attack.attack)
-app.add_typer(explore.app, name="explore")
-app.command("compare", epilog=compare.EXAMPLE)(compare.compare)
-app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
-app.command("run", epilog=run_verb.EXAMPLE)(run_verb.run)
-app.add_typer(init.app, name="init")
-app.add_typer(hierarchy.app, name="hierarchy")
-app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 
 def _terminate(number: int, _frame: object) -> None:

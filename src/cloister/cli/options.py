@@ -1,24 +1,342 @@
-"""Options that many commands have, in the same words."""
+"""What commands other than ``protect`` can be told, each option declared once; see `cloister.settings`."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from typer import Option
+from cloister.settings import (
+    AsJson,
+    Delimiter,
+    Encoding,
+    Help,
+    Missing,
+    MissingAs,
+    QueryText,
+    Quiet,
+    Threads,
+    Verbose,
+    Visit,
+)
 
-Missing = Annotated[
-    list[str] | None, Option(metavar="TEXT", help="Read this text as a missing value, as ? or NA. Repeatable.")
-]
-MissingAs = Annotated[str | None, Option(metavar="VALUE", help="How hierarchy files write a missing value.")]
-Delimiter = Annotated[str | None, Option(metavar="CHAR", help="Delimiter of the CSV files; detected if not given.")]
-Encoding = Annotated[str | None, Option(metavar="NAME", help="Encoding of the CSV files; detected if not given.")]
-Threads = Annotated[int | None, Option(metavar="N", help="Threads; all cores if not given. Never changes the answer.")]
-Json = Annotated[bool, Option("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
-Verbose = Annotated[bool, Option("--verbose", "-v", help="Show places in the code on errors.")]
-Known = Annotated[
-    list[str] | None,
-    Option("-m", metavar="N,N,...", help="How many of them attackers know of a patient; 1,2,3,5 unless given."),
-]
-NumbersOut = Annotated[
-    Path | None, Option(metavar="FILE", help="Write the numbers as JSON to a new file, for its owner alone.")
-]
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+Id = Annotated[str | None, Help("Column that tells patients apart.", "COLUMN")]
+Code = Annotated[str | None, Help("Column with one code a line.", "COLUMN")]
+Patients = Annotated[Path, Help("CSV (also gzip'd) or Parquet; one row a patient.", option="PATIENTS")]
+Claims = Annotated[Path, Help("CSV or Parquet; any number of rows a patient.", option="CLAIMS")]
+KINDS = "CSV (also gzip'd) or Parquet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessOptions:
+    """What every ``assess`` can be told: how files are read, and where numbers go."""
+
+    missing: Missing = ()
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    out: Annotated[Path | None, Help("Write the numbers as JSON to a new file, for its owner alone.", "FILE")] = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessTableOptions(AssessOptions):
+    """What ``assess table`` can be told."""
+
+    data: Annotated["Path | Query", Help(f"{KINDS}; one row a patient.", option="DATA")]
+    qi: Annotated[
+        tuple[str, ...],
+        Help(
+            "A quasi-identifier: what attackers know. Repeatable; without any, only identifiers are looked for.",
+            "COLUMN",
+        ),
+    ] = ()
+    population: Annotated[
+        Path | None, Help("A table of all people that the patients may be among, patients included.", "FILE")
+    ] = None
+    sampling_fraction: Annotated[
+        float | None, Help("Instead: share of the population that the patients are, as a random sample.", "SHARE")
+    ] = None
+    threshold: Annotated[str, Help("The risk taken as acceptable: a number, hhp (0.05) or ema (0.09).", "RISK")] = "0.2"
+    largest_unique: Annotated[
+        int | None, Help("Look for records that up to N columns make unique; 3, or fewer where that takes long.", "N")
+    ] = None
+    zip_census: Annotated[
+        str, Help("Census of the lists of ZIP areas with 20,000 people or fewer.", "2000|2010|both")
+    ] = "both"
+    query: QueryText = None
+    threads: Threads = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessEventsOptions(AssessOptions):
+    """What ``assess`` can be told where attackers know some of a patient's events."""
+
+    m: Annotated[
+        tuple[str, ...], Help("How many of them attackers know of a patient; 1,2,3,5 unless given.", "N,N,...", "-m")
+    ] = ()
+    k: Annotated[int, Help("Patients that a set of what is known should at least have.", option="-k")] = 5
+    repeats: Annotated[bool, Help("Attackers know how often something was recorded, too.")] = False
+    seed: Annotated[int, Help("Of what is sampled, that is for more than three of them.")] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessCodesOptions(AssessEventsOptions):
+    """What ``assess codes`` can be told."""
+
+    data: Annotated["Path | Query", Help(f"{KINDS}: id,codes or codes (wide), or id,code (long).", option="DATA")]
+    id: Id = None
+    codes: Annotated[str | None, Help("Column with all codes of a patient, separated by spaces.", "COLUMN")] = None
+    code: Code = None
+    drop_empty: Annotated[bool, Help("Leave patients without codes out.")] = False
+    query: QueryText = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessTrajectoriesOptions(AssessEventsOptions):
+    """What ``assess trajectories`` can be told."""
+
+    data: Annotated["Path | Query", Help(f"{KINDS}: id,code,age, one pair a line.", option="DATA")]
+    id: Id = None
+    code: Code = None
+    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN")] = None
+    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN")] = None
+    anchor: Annotated[
+        str | None, Help("With --date: column with the date to count from, or each first date.", "COLUMN|first")
+    ] = None
+    age_unit: Annotated[str, Help("With --date: what is counted.", "years|days")] = "years"
+    released: Annotated[bool, Help("The file is of a release: its codes and ages are labels, as [40-44].")] = False
+    query: QueryText = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessClaimsOptions(AssessEventsOptions):
+    """What ``assess claims`` can be told."""
+
+    patients: Patients
+    claims: Claims
+    plan: Annotated[Path, Help("Which columns tell patients apart and are quasi-identifiers; see init.", "PLAN")]
+    released: Annotated[
+        bool,
+        Help("The files are of a release: looked at as they are, without the plan's steps."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class FolderOptions:
+    """What both can be told, as the command line has it."""
+
+    folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
+    claims: Annotated[
+        Path | None, Help("With --original PATIENTS of claims: the file of claims.", option="[CLAIMS]")
+    ] = None
+    plan: Annotated[Path | None, Help("Of claims, with --original: the plan of the release.", "PLAN")] = None
+    hierarchies: Annotated[Path | None, Help("Of a table: folder of hierarchy files, to compare with.", "DIR")] = None
+    privacy: Annotated[
+        str | None, Help("Of generalized code sets: the privacy policy, which is not in the release.", "PRIVACY")
+    ] = None
+    visit: Visit = None
+    attributes: Annotated[
+        Path | None, Help("Of trajectories, with --original: the file of auxiliary attributes.", "FILE")
+    ] = None
+    code_hierarchy: Annotated[
+        str | None, Help("Of trajectories, with --original: the hierarchy of codes, if a file.", "FILE")
+    ] = None
+    age_hierarchy: Annotated[
+        str | None, Help("Of trajectories, with --original: the hierarchy of ages, if a file.", "FILE")
+    ] = None
+    missing: Missing = ()
+    delimiter: Annotated[
+        str | None, Help("Delimiter of the files given; detected, or that of the release, if not given.", "CHAR")
+    ] = None
+    encoding: Encoding = None
+    missing_as: MissingAs = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True)
+class VerifyOptions(FolderOptions):
+    """What ``verify`` can be told."""
+
+    original: Annotated[Path | None, Help("The data it was made from, to compare with.", "INPUT")] = None
+    k: Annotated[int | None, Help("Class size that you expect.", option="-k")] = None
+    m: Annotated[int | None, Help("Of codes: how many you expect to be safe to know.", option="-m")] = None
+    qi: Annotated[
+        tuple[str, ...],
+        Help(
+            "A quasi-identifier that you expect; with --original, its hierarchy where that is a file. Repeatable.",
+            "COLUMN[=HIERARCHY]",
+        ),
+    ] = ()
+    population: Annotated[
+        tuple[Path, ...], Help("A population table that a rule compares with, by the file's name. Repeatable.", "FILE")
+    ] = ()
+    crosswalk: Annotated[
+        Path | None,
+        Help("With --original, of code sets and trajectories: the map written with the release.", "FILE"),
+    ] = None
+    policy: Annotated[
+        str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
+    ] = None
+    engine: Annotated[
+        str | None, Help("Of a table protected inside a database: its address; it is counted there.", "URL")
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = {
+        "original": "claims",
+        "k": "hierarchies",
+        "m": "hierarchies",
+        "qi": "hierarchies",
+        "population": "privacy",
+        "crosswalk": "privacy",
+        "policy": "attributes",
+        "engine": "encoding",
+    }
+
+
+@dataclass(frozen=True)
+class AttackOptions(FolderOptions):
+    """What ``attack`` can be told."""
+
+    original: Annotated[
+        tuple[str, ...], Help("The data it was made from; of a job PART=INPUT, repeated for each part.", "INPUT")
+    ] = ()
+    job: Annotated[Path | None, Help("Of a job, instead: its file, which says where all data are.", "JOB.toml")] = None
+    crosswalk: Annotated[
+        tuple[str, ...],
+        Help("The map written with the release: whose each record is. Of a job PART=FILE, repeated.", "FILE"),
+    ] = ()
+    targets: Annotated[int, Help("Patients looked for; a random sample where there are more.", "N")] = 1_000
+    seed: Annotated[int, Help("Of the sample, and of what is known of each patient.")] = 0
+    qi: Annotated[tuple[str, ...], Help("Of a table: a hierarchy that is a file. Repeatable.", "COLUMN=HIERARCHY")] = ()
+    placed: ClassVar[Mapping[str, str]] = {
+        "original": "claims",
+        "job": "claims",
+        **dict.fromkeys(("crosswalk", "targets", "seed", "qi"), "hierarchies"),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """What ``compare`` can be told."""
+
+    folders: Annotated[tuple[Path, ...], Help("Releases, or jobs, of which each part is taken.", option="DIR...")]
+    out: Annotated[Path | None, Help("Write a page with a picture of risk and loss.", "FILE")] = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions:
+    """What ``explore`` can be told beside the options of ``protect``."""
+
+    grid: Annotated[
+        tuple[str, ...],
+        Help(
+            "Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
+            "commas. Of claims a key of the plan. All combinations are tried. Repeatable.",
+            "KEY=VALUE,...",
+        ),
+    ]
+    out: Annotated[Path, Help("Folder for what is found; the same command goes on.", "DIR")]
+    recommend: Annotated[str, Help("The rule by which one is taken.", "knee|best-utility")] = "knee"
+    risk_limit: Annotated[float | None, Help("Settings of a higher risk are not recommended, as 0.09.", "RISK")] = None
+    keep_releases: Annotated[bool, Help("Write each release to DIR/releases; none is kept otherwise.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJobOptions:
+    """What ``run`` can be told."""
+
+    job: Annotated[Path, Help("A job file, in TOML; cloister init writes a first one.", option="JOB")]
+    dry_run: Annotated[bool, Help("Read and check everything, say what would be done, and write nothing.")] = False
+    overwrite: Annotated[bool, Help("Replace an earlier release of a job.")] = False
+    custodian_dir: Annotated[
+        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
+    ] = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitOptions:
+    """What every ``init`` can be told."""
+
+    encoding: Encoding = None
+    delimiter: Delimiter = None
+    missing: Missing = ()
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitJobOptions(InitOptions):
+    """What ``init`` can be told of one source."""
+
+    data: Annotated["Path | Query", Help(f"{KINDS} file.", option="DATA")]
+    out: Annotated[Path, Help("Write the job here; must not exist.", "JOB")]
+    k: Annotated[int, Help("Patients that must look the same.", option="-k")] = 5
+    query: QueryText = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitClaimsOptions(InitOptions):
+    """What ``init claims`` can be told."""
+
+    patients: Patients
+    claims: Claims
+    out: Annotated[Path, Help("Write the plan here; must not exist.", "PLAN")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyOptions:
+    """What every ``hierarchy`` command can be told."""
+
+    hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]
+    data: Annotated[Path | None, Help("CSV or Parquet file with values of the column.", option="DATA")] = None
+    column: Annotated[str | None, Help("The column of DATA; its only one if not given.", "COLUMN")] = None
+    as_json: AsJson = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(HierarchyOptions):
+    """What ``hierarchy check`` can be told."""
+
+    missing_as: Annotated[str | None, Help("How the file writes a missing value.", "VALUE")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewOptions(CheckOptions):
+    """What ``hierarchy preview`` can be told."""
+
+    show_values: Annotated[
+        bool,
+        Help("Print a few labels of each level too: values of the data, as of patients."),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(HierarchyOptions):
+    """What ``hierarchy build`` can be told."""
+
+    hierarchy: Annotated[str, Help("A builder, as interval:5,10,20/top=90.", option="BUILDER")]
+    out: Annotated[Path | None, Help("Write the hierarchy file here; must not exist.", "FILE")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """What ``demo`` can be told."""
+
+    folder: Annotated[Path, Help("Where to put data and release.", option="[DIR]")] = Path("demo")
+    patients: Annotated[int, Help("Patients of the example hospital, at least 20.", "N")] = 1000
+    seed: Annotated[int, Help("The same seed gives the same hospital.")] = 0
+    quiet: Quiet = False
+    verbose: Verbose = False

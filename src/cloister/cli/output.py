@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
+from cloister.jobs.job import SHAPES
+from cloister.settings import settings_of
 
 
 class Terminated(BaseException):
@@ -82,17 +85,38 @@ def after_writing(name: str) -> Iterator[None]:
         raise InputError(f"The release {name} was written, but standard output did not take what there was to say.")
 
 
+@cache
+def _options() -> dict[str, str]:
+    """How the command line calls settings, by their fields."""
+    return {one.name: one.option.split()[0] for shape in SHAPES.values() for one in settings_of(shape.options)}
+
+
+def in_options(text: str) -> str:
+    """Return a text with its settings worded as options."""
+
+    def option(name: str, value: str | None) -> str:
+        called = _options().get(name, as_option(name, None))
+        return called if value is None else f"{called} {value}"
+
+    return worded(text, option)
+
+
 def note(text: str, *, quiet: bool) -> None:
     """Say something that is not the result on standard error."""
     if not quiet:
-        sys.stderr.write(f"{printable(worded(text, as_option))}\n")
+        sys.stderr.write(f"{printable(in_options(text))}\n")
 
 
 def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
     """Print an error as a sentence, or as a JSON object; return its exit code."""
-    told, message = False, worded(error.text, as_option)
+    told, message = False, in_options(error.text)
     if as_json:
-        fields = {"file": error.file, "row": error.row, "line": error.line, "column": error.column}
+        fields = {
+            "file": error.file and in_options(error.file),
+            "row": error.row,
+            "line": error.line,
+            "column": error.column,
+        }
         with suppress(OSError):  # standard output may be full or closed
             print_json({"error": {"kind": error.kind, "message": message, **fields}})
             told = True

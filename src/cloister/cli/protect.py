@@ -1,66 +1,54 @@
-"""``cloister protect``: a command for each shape, whose options are the settings that the shape declares."""
+"""``cloister protect``: a release is written by the library, and said what was done."""
 
-import typer
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from cloister.cli.declared import command
-from cloister.jobs.sections import SHAPES
-from cloister.settings import RunOptions
-
-TABLE = (
-    "Example: cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
-    "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release"
-)
-CODES = "Example: cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release"
-TRAJECTORIES = "Example: cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release"
-CLAIMS = "Example: cloister protect claims patients.csv claims.csv --plan plan.toml --out release"
-
-app = typer.Typer(help="Protect data and write a release.", epilog=TABLE, no_args_is_help=True, rich_markup_mode=None)
+from cloister.cli.output import StoppedLate, Terminated, after_writing, console, in_options, note, print_json
+from cloister.cli.progress import Screen
+from cloister.cli.summaries import print_summary
+from cloister.pipeline.course import write_release
+from cloister.shape import Run
+from cloister.stopwatch import STARTED, Stopwatch
 
 
-def _protecting(shape: str, example: str, text: str) -> None:
-    """Make the command of a shape."""
+def run_protect(shape: str, options: Any) -> None:
+    """Read, protect, write, and say what was done."""
+    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
+    with late_stops_told(options.out):
+        written = write_release(shape, options, run)
+    with after_writing(options.out.name):
+        if options.as_json:
+            print_json(
+                written.manifest | {"out": str(options.out), "notes": [in_options(line) for line in written.notes]}
+            )
+            return
+        for line in written.notes:
+            note(f"Note: {line}.", quiet=options.quiet)
+        if not options.quiet:
+            print_summary(console(), written.manifest, options.out)
+            if written.attack_seconds is not None:
+                console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 
-    def protect(options: RunOptions) -> None:
-        from cloister.cli.protect_job import run_protect  # frames and kernels are loaded only when needed
 
-        run_protect(shape, options)
+@contextmanager
+def late_stops_told(out: Path) -> Iterator[None]:
+    """Say of a stop that came after the folder was in its place that it was written."""
+    before = _identity(out)
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as stop:
+        if _identity(out) in (None, before):
+            raise
+        raise StoppedLate(out.name, stop) from None
 
-    app.command(shape, epilog=example)(command(SHAPES[shape].options, protect, text))
 
-
-_protecting(
-    "table",
-    TABLE,
-    """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
-
-        Every column needs a role. The release folder appears whole or not at all, after an independent verification.
-        """,
-)
-_protecting(
-    "codes",
-    CODES,
-    """Protect sets of codes, so that no few codes of a patient lead to the patient.
-
-        By disassociation every code is released as recorded, in parts; by generalization records stay whole, and sets
-        of codes stand for codes. The release folder appears whole or not at all, after an independent verification.
-        """,
-)
-_protecting(
-    "trajectories",
-    TRAJECTORIES,
-    """Protect trajectories: which codes a patient had, at which ages.
-
-        Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of codes
-        and ages, generalized where they differ. The release folder appears whole or not at all, after an independent
-        verification.
-        """,
-)
-_protecting(
-    "claims",
-    CLAIMS,
-    """Protect patients and their claims together, as a plan asks.
-
-        The same generalization in every row, and the risk measured by simulating somebody who knows a few values of a
-        patient. The release folder appears whole or not at all, after an independent verification.
-        """,
-)
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another one of its name."""
+    if not os.path.lexists(folder):
+        return None
+    found = folder.lstat()
+    return found.st_dev, found.st_ino

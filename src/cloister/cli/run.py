@@ -1,33 +1,62 @@
-"""``cloister run``."""
+"""``cloister run``: the job is done by the library, and said what was done."""
 
-from pathlib import Path
-from typing import Annotated
+from cloister.cli.options import RunJobOptions
+from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
+from cloister.cli.progress import Screen
+from cloister.cli.protect import late_stops_told
+from cloister.jobs.job_file import read_job
+from cloister.jobs.manifest import UNLINKABLE
+from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
+from cloister.release_folder import REPORT
+from cloister.results import Manifest
+from cloister.shape import Run
+from cloister.stopwatch import STARTED, Stopwatch
 
-from typer import Argument, Option
 
-from cloister.cli.options import Json, Quiet, Verbose
+def run_job(options: RunJobOptions) -> None:
+    """Do what a job file asks; names of files in it are taken from its own folder."""
+    job, path, custodian_dir = read_job(options.job), options.job.absolute(), options.custodian_dir
+    run = Run(Stopwatch(), Screen(quiet=options.quiet or options.as_json))
+    secret = None if custodian_dir is None else custodian_dir.absolute()
+    asked = JobRun(job, path, path.parent / job.output, secret, run)
+    if options.dry_run:
+        _say_dry(try_job(asked, overwrite=options.overwrite), options)
+        return
+    with late_stops_told(asked.out):
+        written = write_job(asked, overwrite=options.overwrite, started=STARTED)
+    with after_writing(asked.out.name):
+        out = options.job.parent / job.output
+        if options.as_json:
+            print_json(written.manifest | {"out": str(out), "notes": [in_options(line) for line in written.notes]})
+            return
+        for line in written.notes:
+            note(f"Note: {line}.", quiet=options.quiet)
+        if options.quiet:
+            return
+        parts = written.manifest["parts"]
+        rows = [[one["name"], one["shape"], one["method"], one["promise"], *_figures(one)] for one in parts]
+        console().print(grid(f"Job {job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
+        apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
+        console().print(f"Every part was verified.{apart}", soft_wrap=True)
+        console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
-EXAMPLE = "Example: cloister run job.toml --dry-run"
+
+def _figures(part: Manifest) -> list[str]:
+    """Risk and loss of a part; of chunks no more is told than what the loss is at most."""
+    risk, loss = ("-" if part[name] is None else f"{part[name]:.3f}" for name in ("risk", "loss"))
+    bound = "<=" if part["method"] == "disassociation" and part["loss"] is not None else ""
+    return [risk, bound + loss]
 
 
-def run(
-    job: Annotated[Path, Argument(metavar="JOB", help="A job file, in TOML; cloister init writes a first one.")],
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Read and check everything, say what would be done, and write nothing.")
-    ] = False,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier release of a job.")] = False,
-    custodian_dir: Annotated[
-        Path | None, Option(metavar="DIR", help="Folder, outside the release, for what only the custodian may see.")
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,  # noqa: ARG001
-) -> None:
-    """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
-
-    Names of files in the job are taken from its own folder. All parts appear together, after an independent
-    verification, or nothing does.
-    """
-    from cloister.cli.run_job import run_job
-
-    run_job(job, dry_run=dry_run, overwrite=overwrite, custodian_dir=custodian_dir, as_json=as_json, quiet=quiet)
+def _say_dry(found: DryRun, options: RunJobOptions) -> None:
+    """Say what would be done."""
+    if options.as_json:
+        print_json(found.summary(in_options))
+        return
+    for text in found.notes:
+        note(f"Note: {text}.", quiet=options.quiet)
+    if options.quiet:
+        return
+    for name, rows in found.parts.items():
+        console().print(facts(f"{name} ({found.job.parts[name].shape})", rows))
+    console().print("Nothing was protected or written: this was a dry run.", soft_wrap=True)

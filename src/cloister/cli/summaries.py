@@ -1,218 +1,189 @@
-"""The summary of a release on the screen, by its shape; of any other shape what every manifest has."""
+"""The summary of a release on the screen, by its form; of any other form what every manifest has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from cloister.claims.manifest import ClaimsManifest
 from cloister.cli.output import facts, grid
-from cloister.codesets.options import DISASSOCIATION
-from cloister.release_folder import REPORT, TABLE, WITH_CODES
+from cloister.codesets.disassociation.manifest import DisassociationManifest
+from cloister.codesets.generalization.manifest import GeneralizationManifest
+from cloister.codesets.manifest import CodeRecords
+from cloister.manifests import MODELS, typed
+from cloister.release_folder import REPORT, form_of
 from cloister.report.sentences import codes_sentences, guarantee_sentences, table_sentences
 from cloister.results import Manifest
 from cloister.shape import Rows
+from cloister.table_with_codes.manifest import TableWithCodesManifest
+from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 from cloister.tabular.options import FULL_DOMAIN
+from cloister.trajectories.manifest import TrajectoriesManifest
 
 
 def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
-    shape = manifest["shape"]
-    screen.print(facts("Release", ROWS.get(shape, _usual_rows)(manifest)))
-    if shape in COLUMNS:
-        screen.print(COLUMNS[shape](manifest))
+    if form_of(manifest) not in MODELS:
+        screen.print(facts("Release", _usual_rows(manifest)))
+    else:
+        read = typed(manifest)
+        rows = ROWS[form_of(manifest)](read, manifest)
+        took = f"{read.seconds.total:.2f} s"
+        if isinstance(read, TableManifest):
+            took = f"{took}, of which search {read.seconds.search:.2f} s"
+        source = read.settings.source
+        if isinstance(read, ClaimsManifest):
+            source = f"{source} and {read.settings.claims}"
+        screen.print(facts("Release", [("source", source), *rows, ("time", took)]))
+        if isinstance(read, TableManifest):
+            screen.print(table_columns(read))
+        if isinstance(read, ClaimsManifest):
+            screen.print(claims_columns(read))
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
 def _usual_rows(manifest: Manifest) -> Rows:
-    counts = [f"{count:,}" if isinstance(count, int) else count for count in manifest["records"].values()]
-    return [
-        ("source", manifest["settings"]["source"]),
-        ("records", ", ".join(f"{name} {count}" for name, count in zip(manifest["records"], counts, strict=True))),
-        ("time", f"{manifest['seconds']['total']:.2f} s"),
-    ]
+    records = ", ".join(f"{name} {_count(count)}" for name, count in manifest["records"].items())
+    source, seconds = manifest["settings"]["source"], manifest["seconds"]["total"]
+    return [("source", source), ("records", records), ("time", f"{seconds:.2f} s")]
 
 
-def table_rows(manifest: Manifest) -> Rows:
-    """Return what was released of a table, under which guarantee, at what loss."""
-    records = manifest["records"]
-    return [
-        ("source", manifest["settings"]["source"]),
-        (
-            "records",
-            f"{_table_count(records['released'])} of {_table_count(records['in'])} released, "
-            f"{_table_count(records['suppressed'])} suppressed",
-        ),
-        *([("protected table", f"{manifest[TABLE]['name']}, in the database")] if TABLE in manifest else []),
-        ("guarantee", f"{'; '.join(table_sentences(manifest))} (verified)"),
-        *_table_codes(manifest),
-        ("highest risk", f"{manifest['risk']['highest']:.4f} (average {manifest['risk']['average']:.4f})"),
-        ("loss", f"{_table_loss(manifest['utility'])} ({manifest['settings']['loss']}; 0 nothing lost, 1 everything)"),
-        *_table_method(manifest),
-        ("time", f"{manifest['seconds']['total']:.2f} s, of which search {manifest['seconds']['search']:.2f} s"),
-    ]
-
-
-def _table_codes(manifest: Manifest) -> list[tuple[str, str]]:
-    """What is promised of a column of codes, and how much of it can be counted."""
-    if WITH_CODES not in manifest:
-        return []
-    codes = manifest[WITH_CODES]
-    hidden = f"{codes['utility']['occurrences_in_item_chunks']:.2%}"
-    return [
-        ("and of codes", f"{'; '.join(codes_sentences(manifest))} (verified)"),
-        ("counts not told", f"at most {hidden} of the occurrences of codes"),
-    ]
-
-
-def _table_count(number: int | str) -> str:
+def _count(number: int | str) -> str:
     return f"{number:,}" if isinstance(number, int) else number
 
 
-def _table_loss(utility: dict[str, Any]) -> str:
-    return f"{utility['loss']:.6f}" if utility["exact"] else f"about {utility['loss']:.2f}"
+def _verified(sentences: list[str]) -> str:
+    return f"{'; '.join(sentences)} (verified)"
 
 
-def _table_method(manifest: Manifest) -> list[tuple[str, str]]:
-    """The method, where it is not the common one, and the search, where there was one."""
-    rows, method, settings = [], manifest["method"], manifest["settings"]
-    if method != FULL_DOMAIN:
-        rows.append(("method", f"{method}: levels differ between classes"))
-    if "search" in manifest:
-        merged = settings["merge_bound"] is not None
-        found = _table_search(manifest["search"], settings["search"])
-        rows.append(("search", "a policy, whose classes were then merged" if merged else found))
-    averaged = [f"{column} ({how})" for column, how in settings["microaggregate"].items()]
+def table_rows(read: TableManifest, manifest: Manifest) -> Rows:
+    """Return what was released of a table, under which guarantee, at what loss."""
+    records, utility, settings = read.records, read.utility, read.settings
+    released = f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} suppressed"
+    rows = [("records", released)]
+    if read.table is not None:
+        rows.append(("protected table", f"{read.table.name}, in the database"))
+    rows.append(("guarantee", _verified(table_sentences(manifest))))
+    if isinstance(read, TableWithCodesManifest):
+        rows.append(("and of codes", _verified(codes_sentences(manifest))))
+        hidden = f"{read.codes.utility.occurrences_in_item_chunks:.2%}"
+        rows.append(("counts not told", f"at most {hidden} of the occurrences of codes"))
+    loss = f"{utility.loss:.6f}" if utility.exact else f"about {utility.loss:.2f}"
+    rows.append(("highest risk", f"{read.risk.highest:.4f} (average {read.risk.average:.4f})"))
+    rows.append(("loss", f"{loss} ({settings.loss}; 0 nothing lost, 1 everything)"))
+    if read.method != FULL_DOMAIN:
+        rows.append(("method", f"{read.method}: levels differ between classes"))
+    if read.search is not None:
+        is_merged = settings.merge_bound is not None
+        rows.append(("search", "a policy, whose classes were then merged" if is_merged else _search(read)))
+    averaged = [f"{column} ({how})" for column, how in settings.microaggregate.items()]
     return [*rows, ("averaged", f"{', '.join(averaged)}: not truthful there")] if averaged else rows
 
 
-def _table_search(search: dict[str, Any], name: str) -> str:
-    if name == "fixed":
+def _search(read: TableManifest) -> str:
+    search = read.search
+    assert search is not None
+    if read.settings.search == "fixed":
         return "none: the levels were fixed"
-    if search["optimal"]:
-        return f"proven optimal among {search['lattice']:,} policies"
-    ended = "not proven optimal" if name != "optimal" else "stopped by the time limit"
-    if not search["bound"]:
+    if search.optimal:
+        return f"proven optimal among {search.lattice:,} policies"
+    ended = "not proven optimal" if read.settings.search != "optimal" else "stopped by the time limit"
+    if not search.bound:
         return ended
-    return f"{ended}; no policy loses less than {search['bound']:.6f} (gap {search['gap']:.2%})"
+    return f"{ended}; no policy loses less than {search.bound:.6f} (gap {search.gap:.2%})"
 
 
-def table_columns(manifest: Manifest) -> Table:
-    """Return role, level and loss of each column."""
+def table_columns(read: TableManifest) -> Table:
+    """Return role, level and loss of each column; of a level that differs between classes, the lowest and highest."""
     rows = []
-    for column, described in manifest["columns"].items():
-        lost = manifest["utility"]["columns"].get(column)
-        if WITH_CODES in manifest and column == manifest[WITH_CODES]["column"]:
-            rows.append([column, "codes", "", ""])
-            continue
-        level = "" if lost is None else f"{_table_levels(described)} of {lost['top']}"
-        rows.append([column, described["role"], level, "" if lost is None else f"{lost['loss']:.3f}"])
+    for name, column in read.columns.items():
+        if isinstance(read, TableWithCodesManifest) and name == read.codes.column:
+            rows.append([name, "codes", "", ""])
+        elif isinstance(column, QuasiIdentifierColumn) and name in read.utility.columns:
+            lost, levels = read.utility.columns[name], column.used_levels
+            level = str(column.level) if column.level is not None else f"{levels[0]}-{levels[-1]}"
+            rows.append([name, column.role, f"{level} of {lost.top}", f"{lost.loss:.3f}"])
+        else:
+            rows.append([name, column.role, "", ""])
     return grid("Columns", ["column", "role", "level", "loss"], rows)
 
 
-def _table_levels(described: dict[str, Any]) -> str:
-    """The level of a column; where it differs between classes, the lowest and the highest."""
-    if described["level"] is not None:
-        return str(described["level"])
-    return f"{described['levels'][0]}-{described['levels'][-1]}"
-
-
-def codes_rows(manifest: Manifest) -> Rows:
-    """Return what was released of code sets, under which guarantee, at what loss."""
-    return _chunks_rows(manifest) if manifest["method"] == DISASSOCIATION else _generalized_rows(manifest)
-
-
-def _generalized_rows(manifest: Manifest) -> list[tuple[str, str]]:
-    utility, settings = manifest["utility"], manifest["settings"]
-    rows = [
-        ("source", settings["source"]),
-        ("records", _counted(manifest["records"], "left out, without codes or among few without terms")),
-        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
-        ("codes", f"{utility['codes']:,}, {utility['suppressed_codes']:,} of them suppressed"),
+def generalized_rows(read: GeneralizationManifest, manifest: Manifest) -> Rows:
+    """Return what was released of generalized code sets."""
+    utility = read.utility
+    loss = f"{utility.ilm_terms:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
+    return [
+        ("records", _left_out(read.records, "left out, without codes or among few without terms")),
+        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("codes", f"{utility.codes:,}, {utility.suppressed_codes:,} of them suppressed"),
         (
             "terms",
-            f"{utility['terms']:,}, {utility['terms_of_several_codes']:,} of them of several codes "
-            f"({utility['generalized_codes']:,} in all, at most {utility['largest_term']:,} in one)",
+            f"{utility.terms:,}, {utility.terms_of_several_codes:,} of them of several codes "
+            f"({utility.generalized_codes:,} in all, at most {utility.largest_term:,} in one)",
         ),
-        ("loss", _terms_loss(utility)),
+        ("loss", loss if utility.ilm is None else f"{utility.ilm:.6g} (ILM; 0 nothing lost)"),
+        *_asked_of_codes(read, "kept apart from others", "of which nothing is suppressed"),
     ]
-    if settings["policy"] is not None:
-        rows.append(("policy", _policy_row(manifest, "kept apart from others", "of which nothing is suppressed")))
-    if settings["workload"] is not None:
-        rows.append(("case counts", f"errors of {settings['workload']} are told in --custodian-dir alone"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
 
 
-def _terms_loss(utility: dict[str, Any]) -> str:
-    if utility["ilm"] is not None:
-        return f"{utility['ilm']:.6g} (ILM; 0 nothing lost)"
-    return f"{utility['ilm_terms']:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
-
-
-def _chunks_rows(manifest: Manifest) -> list[tuple[str, str]]:
-    records, utility, parts = manifest["records"], manifest["utility"], manifest["clusters"]
+def chunks_rows(read: DisassociationManifest, manifest: Manifest) -> Rows:
+    """Return what was released of disassociated code sets."""
+    utility, parts, pairs = read.utility, read.clusters, read.risk.tied_pairs
     rows = [
-        ("source", manifest["settings"]["source"]),
-        ("records", _counted(records, "without codes left out")),
-        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
-        ("codes", f"{utility['codes']:,}, of which {utility['codes_counted_exactly']:,} are counted exactly"),
-        ("not counted", f"at most {utility['occurrences_in_item_chunks']:.2%} of all occurrences of codes"),
-        ("clusters", f"{parts['clusters']:,} of {parts['smallest']} to {parts['largest']} records"),
-        ("shared chunks", f"{parts['shared_chunks']:,} in {parts['joint_clusters']:,} joint clusters"),
+        ("records", _left_out(read.records, "without codes left out")),
+        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("codes", f"{utility.codes:,}, of which {utility.codes_counted_exactly:,} are counted exactly"),
+        ("not counted", f"at most {utility.occurrences_in_item_chunks:.2%} of all occurrences of codes"),
+        ("clusters", f"{parts.clusters:,} of {parts.smallest} to {parts.largest} records"),
+        ("shared chunks", f"{parts.shared_chunks:,} in {parts.joint_clusters:,} joint clusters"),
+        *_asked_of_codes(read, "with exact counts of each code", "also of patients with any code"),
     ]
-    if manifest["settings"]["policy"] is not None:
-        rows.append(
-            ("policy", _policy_row(manifest, "with exact counts of each code", "also of patients with any code"))
-        )
-    if manifest["settings"]["workload"] is not None:
-        rows.append(("case counts", f"errors of {manifest['settings']['workload']} are told in --custodian-dir alone"))
-    if manifest["risk"]["tied_pairs"] is not None:
-        pairs = manifest["risk"]["tied_pairs"]
+    if pairs is not None:
         rows.append(("codes that give others away", f"{pairs:,} {'pair' if pairs == 1 else 'pairs'} in a chunk"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+    return rows
 
 
-def _counted(records: dict[str, Any], which: str) -> str:
-    counts = {name: f"{count:,}" if isinstance(count, int) else count for name, count in records.items()}
-    return f"{counts['released']} of {counts['in']} released, {counts['suppressed']} {which}"
+def _left_out(records: CodeRecords, which: str) -> str:
+    return f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} {which}"
 
 
-def _policy_row(manifest: Manifest, satisfied: str, preserved: str) -> str:
-    utility = manifest["utility"]
-    if utility["constraints"] is None:
-        return f"{manifest['settings']['policy']}: what became of its sets is told in --custodian-dir alone"
-    return (
-        f"{manifest['settings']['policy']}: {utility['constraints_satisfied']:,} of {utility['constraints']:,} sets "
-        f"{satisfied}, {utility['constraints_preserved']:,} {preserved}"
-    )
+def _asked_of_codes(read: DisassociationManifest | GeneralizationManifest, satisfied: str, preserved: str) -> Rows:
+    """What became of the utility policy and the workload, where they were asked for."""
+    utility, settings, rows = read.utility, read.settings, []
+    if settings.policy is not None and utility.constraints is None:
+        rows.append(("policy", f"{settings.policy}: what became of its sets is told in --custodian-dir alone"))
+    elif settings.policy is not None:
+        kept = f"{utility.constraints_satisfied:,} of {utility.constraints:,} sets {satisfied}"
+        rows.append(("policy", f"{settings.policy}: {kept}, {utility.constraints_preserved:,} {preserved}"))
+    if settings.workload is not None:
+        rows.append(("case counts", f"errors of {settings.workload} are told in --custodian-dir alone"))
+    return rows
 
 
-def trajectories_rows(manifest: Manifest) -> Rows:
+def trajectories_rows(read: TrajectoriesManifest, manifest: Manifest) -> Rows:
     """Return what was released of trajectories, under which guarantee, at what loss."""
-    records, utility, risk = manifest["records"], manifest["utility"], manifest["risk"]
+    records, utility, risk, policy = read.records, read.utility, read.risk, read.settings.policy
+    alike = f"{utility.trajectories:,} different ones, each of {risk.smallest:,} to {risk.largest:,} patients"
     rows = [
-        ("source", manifest["settings"]["source"]),
-        ("patients", f"{records['released']:,} of {records['in']:,} released"),
-        ("guarantee", f"{'; '.join(guarantee_sentences(manifest))} (verified)"),
-        (
-            "trajectories",
-            f"{utility['trajectories']:,} different ones, each of {risk['smallest']:,} to {risk['largest']:,} patients",
-        ),
-        ("pairs", f"{utility['pairs']:,}"),
-        ("loss of codes", _exact_loss(utility["ilm_exact"], utility["ilm"])),
-        ("loss of ages", _exact_loss(utility["alm_exact"], utility["alm"])),
+        ("patients", f"{records.released:,} of {records.in_:,} released"),
+        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("trajectories", alike),
+        ("pairs", f"{utility.pairs:,}"),
+        ("loss of codes", _exact_loss(utility.ilm_exact, utility.ilm)),
+        ("loss of ages", _exact_loss(utility.alm_exact, utility.alm)),
     ]
-    if utility["constraints"] is not None:
-        kept = f"{utility['constraints_kept']:,} of {utility['constraints']:,} sets kept apart from others"
-        rows.append(("policy", f"{manifest['settings']['policy']}: {kept}"))
-    elif manifest["settings"]["policy"] is not None:
-        rows.append(("policy", manifest["settings"]["policy"]))
-    if utility["patients_untold"]:
-        rows.append(("nothing told", f"of {utility['patients_untold']:,} patients, who are one row of * each"))
-    if manifest["clustering"]["blocks"] > 1:
-        rows.append(("blocks", f"{manifest['clustering']['blocks']:,}, compared within"))
-    return [*rows, ("time", f"{manifest['seconds']['total']:.2f} s")]
+    if utility.constraints is not None:
+        kept = f"{utility.constraints_kept:,} of {utility.constraints:,} sets kept apart from others"
+        rows.append(("policy", f"{policy}: {kept}"))
+    elif policy is not None:
+        rows.append(("policy", policy))
+    if utility.patients_untold:
+        rows.append(("nothing told", f"of {utility.patients_untold:,} patients, who are one row of * each"))
+    if read.clustering.blocks > 1:
+        rows.append(("blocks", f"{read.clustering.blocks:,}, compared within"))
+    return rows
 
 
 def _exact_loss(exact: float, paper: float | None) -> str:
@@ -220,49 +191,42 @@ def _exact_loss(exact: float, paper: float | None) -> str:
     return f"{exact:.3f} (0 nothing, 1 all; {counted})"
 
 
-def _likeliest(risk: Mapping[str, Any]) -> str:
-    """What is said of who picks the likeliest of those who fit."""
-    found = risk["likeliest"]
-    low, high = found["interval"]
-    above = ": ABOVE the threshold, not limited" if high > risk["threshold"] else ""
-    return f"{found['mean']:.4f} for who picks the likeliest ({low:.4f} to {high:.4f}; {found['limit']}){above}"
-
-
-def claims_rows(manifest: Manifest) -> Rows:
+def claims_rows(read: ClaimsManifest, _manifest: Manifest) -> Rows:
     """Return what was released of claims, at which measured risk."""
-    records, risk, choice = manifest["records"], manifest["risk"], manifest["choice"]
-    there = records["in"] if isinstance(records["in"], str) else f"{records['in']:,}"
-    low, high = risk["interval"]
+    records, risk, choice, likeliest = read.records, read.risk, read.choice, read.risk.likeliest
+    (low, high), (lowest, highest) = risk.interval, likeliest.interval
+    above = ": ABOVE the threshold, not limited" if highest > risk.threshold else ""
+    picked = f"{likeliest.mean:.4f} for who picks the likeliest ({lowest:.4f} to {highest:.4f}; {likeliest.limit})"
     return [
-        ("source", f"{manifest['settings']['source']} and {manifest['settings']['claims']}"),
-        ("patients", f"{records['released']:,} released (in the source: {there})"),
-        ("claims", f"{records['claims']:,} released"),
-        ("risk", f"{risk['mean']:.4f} in the mean ({low:.4f} to {high:.4f}; at most {risk['threshold']:g}; verified)"),
-        ("flagged", f"{risk['flag_rate']:.4f} of attacks leave fewer than {risk['k']} candidates"),
-        ("flags believed", f"{risk['tolerant']['highest']:.4f} at most ({risk['tolerant']['limit']})"),
-        ("likeliest", _likeliest(risk)),
-        ("truncation", f"{choice['truncation']} (percentile of claims)"),
-        *([] if choice["optimal"] else [("search", "ended by its bound: the best levels found by then")]),
-        ("loss", f"about {manifest['utility']['loss']:.2f} (0 nothing lost, 1 everything)"),
-        ("time", f"{manifest['seconds']['total']:.2f} s"),
+        ("patients", f"{records.released:,} released (in the source: {_count(records.in_)})"),
+        ("claims", f"{records.claims:,} released"),
+        ("risk", f"{risk.mean:.4f} in the mean ({low:.4f} to {high:.4f}; at most {risk.threshold:g}; verified)"),
+        ("flagged", f"{risk.flag_rate:.4f} of attacks leave fewer than {risk.k} candidates"),
+        ("flags believed", f"{risk.tolerant.highest:.4f} at most ({risk.tolerant.limit})"),
+        ("likeliest", f"{picked}{above}"),
+        ("truncation", f"{choice.truncation} (percentile of claims)"),
+        *([] if choice.optimal else [("search", "ended by its bound: the best levels found by then")]),
+        ("loss", f"about {read.utility.loss:.2f} (0 nothing lost, 1 everything)"),
     ]
 
 
-def claims_columns(manifest: Manifest) -> Table:
+def claims_columns(read: ClaimsManifest) -> Table:
     """Return the level of each quasi-identifier."""
     rows = [
-        [name, table, f"{column['level']} of {column['top']}", column["hierarchy"]]
-        for table in ("patients", "claims")
-        for name, column in manifest["columns"][table].items()
-        if "level" in column
+        [name, table, f"{column.level} of {column.top}", column.hierarchy or ""]
+        for table, columns in (("patients", read.columns.patients), ("claims", read.columns.claims))
+        for name, column in columns.items()
+        if column.level is not None
     ]
     return grid("Quasi-identifiers", ["column", "file", "level", "hierarchy"], rows)
 
 
-ROWS: dict[str, Callable[[Manifest], Rows]] = {
+ROWS: dict[str, Callable[[Any, Manifest], Rows]] = {
     "table": table_rows,
-    "codes": codes_rows,
+    "table_with_codes": table_rows,
+    "disassociation": chunks_rows,
+    "generalization": generalized_rows,
     "trajectories": trajectories_rows,
     "claims": claims_rows,
 }
-COLUMNS: dict[str, Callable[[Manifest], Table]] = {"table": table_columns, "claims": claims_columns}
+"""What is said between source and time, from the manifest as its type and as JSON."""

@@ -1,17 +1,137 @@
-"""``cloister verify``."""
+"""``cloister verify``: a release folder of any shape, or of a job, checked again from its files."""
 
-from cloister.cli.declared import command
-from cloister.cli.folder_options import VerifyOptions
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
-EXAMPLE = "Example: cloister verify release --original patients.csv -k 5 --qi age --qi sex"
+import polars as pl
+
+from cloister.cli.options import AttackOptions, VerifyOptions
+from cloister.cli.output import print_json, say
+from cloister.cli.progress import Screen
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
+from cloister.io import Source
+from cloister.io.query import is_address
+from cloister.io.tally import is_large, read_tally
+from cloister.jobs.manifest import JOB
+from cloister.pipeline.places import release_at
+from cloister.pipeline.table_words import hierarchy_files, split_wanted
+from cloister.release_folder import WITH_CODES, delimiter_told
+from cloister.results import Manifest
+from cloister.settings import settings_of
+from cloister.sources import read_table
+from cloister.verification import verify_folder
+
+OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
+OF_OUTPUT = {"as_json", "quiet", "verbose"}
+OF_TABLES = OF_ALL | {"qi", "hierarchies", "population"}
+FITTING = {
+    "table": OF_TABLES,
+    "codes": OF_ALL | {"m", "crosswalk", "privacy", "policy", "visit"},
+    "trajectories": OF_ALL | {"attributes", "crosswalk", "code_hierarchy", "age_hierarchy"},
+    "claims": OF_ALL | {"claims", "plan", "crosswalk"},
+    "job": {"folder", "engine"},
+}
+"""Options that say something of a release, by its shape."""
 
 
-def _verify(options: VerifyOptions) -> None:
-    from cloister.cli.verify_job import run_verify  # frames are loaded only when needed
+def run_verify(options: VerifyOptions) -> None:
+    """Check a folder by its shape, and say what was checked."""
+    manifest = release_at(options.folder, Screen(quiet=True))
+    _check_fitting(options, manifest)
+    is_of_files = manifest.get("shape") in ("codes", "trajectories", "claims")
+    read = partial(_read, options, manifest)
+    original = options.original if is_of_files or options.original is None else _original(options, manifest, read)
+    compared = [*([] if options.original is None else [options.original]), *options.population]
+    verdict = verify_folder(
+        options.folder,
+        original=original if options.claims is None else (original, options.claims),
+        hierarchies=hierarchies_named(options, manifest, compared),
+        populations={path.name: read(path).frame for path in options.population},
+        k=options.k,
+        quasi_identifiers=tuple(columns_named(options, manifest)),
+        m=options.m,
+        crosswalk=options.crosswalk,
+        missing=options.missing,
+        privacy=options.privacy,
+        policy=options.policy,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        visit=options.visit,
+        attributes=options.attributes,
+        plan=options.plan,
+        database=options.engine,
+    )
+    if options.as_json:
+        print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
+    elif not options.quiet:
+        say(f"{options.folder.name} holds ({verdict.how}):")
+        for check in verdict.checks:
+            say(f"  {check}")
 
-    run_verify(options)
+
+def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
+    """Refuse options that mean nothing for such a release."""
+    shape = str(manifest.get("shape"))
+    fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
+    strange = [
+        one.option
+        for one in settings_of(VerifyOptions)
+        if one.name not in fitting and getattr(options, one.name) != one.default
+    ]
+    if strange and shape == JOB:
+        raise InputError(
+            f"{options.folder.name} is of a job, and is checked as a whole. Compare or expect something of a part, as "
+            f"in cloister verify {options.folder.name}/PART."
+        )
+    if strange:
+        known = [one.option for one in settings_of(VerifyOptions) if one.name in fitting - OF_OUTPUT - {"folder"}]
+        name = {"table": "Tables", "codes": "Code sets"}.get(shape, shape.title())
+        raise InputError(f"{name} have {', '.join(known)}. Leave out {', '.join(strange)}.")
+    if options.visit is not None and not (options.privacy or "").startswith("visits:"):
+        raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
+    if shape == "claims" and (options.original is None) is not (options.claims is None):
+        raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
 
 
-verify = command(
-    VerifyOptions, _verify, "Check a release again, from its files alone; exit code 1 if it does not hold."
-)
+def columns_named(options: VerifyOptions | AttackOptions, manifest: Manifest) -> dict[str, str]:
+    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
+    columns = manifest.get("columns")
+    return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
+
+
+def hierarchies_named(
+    options: VerifyOptions | AttackOptions, manifest: Manifest, compared: Sequence[Path]
+) -> dict[str, Hierarchy]:
+    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
+    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
+    typed = {column: word for column, word in words.items() if word} | columns_named(options, manifest)
+    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
+    if options.hierarchies is None or not compared:
+        return found
+    files = hierarchy_files(options.hierarchies, compared[0])
+    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
+
+
+def _read(options: VerifyOptions, manifest: Manifest, path: Path) -> Source:
+    return read_table(
+        path,
+        missing=options.missing,
+        encoding=options.encoding,
+        delimiter=options.delimiter,
+        usual_delimiter=delimiter_told(manifest),
+    )
+
+
+def _original(options: VerifyOptions, manifest: Manifest, read: Callable[[Path], Source]) -> pl.DataFrame:
+    """The original of a table, or the tally of what was released of it where it is better not read whole."""
+    path, columns = options.original, manifest.get("columns")
+    assert path is not None
+    if is_address(str(path)):
+        raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
+    if WITH_CODES in manifest or not isinstance(columns, dict) or not path.is_file() or not is_large(path):
+        return read(path).frame
+    released = [name for name, told in columns.items() if not (isinstance(told, dict) and told.get("ids") == "number")]
+    words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
+    return read_tally(path, released, **words)  # type: ignore[arg-type]

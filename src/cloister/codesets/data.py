@@ -1,5 +1,6 @@
 """Code sets as read and numbered, the form every method starts from; and as one record a line, as in ``data.csv``."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,35 @@ Codes = NDArray[np.int32]
 
 LARGEST = 2**31 - 1
 """The largest number that a request may state."""
+
+
+def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
+    """Return where each of some things of these lengths begins, one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def spread(starts: Integers, lengths: Integers) -> Integers:
+    """Return the places of runs that begin at ``starts``, one run after the other.
+
+    Examples
+    --------
+    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before: Integers = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def are_runs(offsets: Integers, end: int) -> bool:
+    """Return whether offsets say where runs begin, from 0 to the end."""
+    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
+
+
+def ascend(values: Codes, offsets: Integers) -> bool:
+    """Return whether values rise strictly within each run."""
+    inside = np.ones(values.size, dtype=np.bool_)
+    inside[offsets[:-1][np.diff(offsets) > 0]] = False
+    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,14 +84,12 @@ class CodeSets:
     def from_records(
         cls, records: Sequence[Iterable[str]], ids: pl.Series | None = None, *, repeats: bool = False
     ) -> "CodeSets":
-        """Make code sets of lists of codes.
-
-        Parameters
-        ----------
-        records : the codes of each patient; a code that is repeated counts once, or is numbered if ``repeats``
-        ids : as many as there are records
-        """
-        sets = [_numbered(record) if repeats else set(record) for record in records]
+        """Make code sets of lists of codes; a code that is repeated counts once, or is numbered if ``repeats``."""
+        counts = [Counter(record) for record in records]
+        sets = [
+            {f"{code}{MARK}{n}" for code in found for n in range(1, found[code] + 1)} if repeats else {*found}
+            for found in counts
+        ]
         for row, codes in enumerate(sets, start=1):
             if not codes:
                 raise InputError(f"Record {row} has no codes. Leave such patients out.", row=row)
@@ -69,10 +97,16 @@ class CodeSets:
             raise InputError(f"There are {len(ids)} ids for {len(sets)} records. Give one a record.")
         vocabulary = tuple(sorted(set().union(*sets)))
         position = {code: number for number, code in enumerate(vocabulary)}
-        offsets = np.zeros(len(sets) + 1, dtype=np.int64)
-        np.cumsum([len(codes) for codes in sets], out=offsets[1:])
+        offsets = starts_of([len(codes) for codes in sets])
         items = [number for codes in sets for number in sorted(position[code] for code in codes)]
         return cls(vocabulary, offsets, np.array(items, dtype=np.int32), ids, repeats)
+
+    @classmethod
+    def of_all(cls, vocabulary: tuple[str, ...], *, repeats: bool) -> "CodeSets":
+        """Return one record that holds every code: of a release, to make a policy anew."""
+        n_codes = len(vocabulary)
+        items = np.arange(n_codes, dtype=np.int32)
+        return cls(vocabulary, np.array([0, n_codes], dtype=np.int64), items, None, repeats)
 
     @classmethod
     def read(
@@ -90,14 +124,10 @@ class CodeSets:
     ) -> "CodeSets":
         """Read code sets from CSV (also gzip'd) or Parquet; codes are text always.
 
-        Parameters
-        ----------
-        path : one patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line
-            (``id,code``)
-        id, codes, code : names of the columns; without, the first of the usual names is taken
-        repeats : number the occurrences of a code in a record instead of counting it once
-        drop_empty : leave patients without codes out
-        encoding, delimiter, missing : overrule what is detected; texts that stand for a missing code
+        One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
+        columns that are not named, the first of the usual names is taken. ``repeats`` numbers the occurrences of a code
+        in a record; ``missing`` are texts that stand for a missing code; ``drop_empty`` leaves patients without codes
+        out.
         """
         columns = CodeColumns(id, codes, code)
         source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
@@ -130,13 +160,6 @@ class CodeSets:
         return found
 
 
-def _numbered(record: Iterable[str]) -> set[str]:
-    seen: dict[str, int] = {}
-    for code in record:
-        seen[code] = seen.get(code, 0) + 1
-    return {f"{code}{MARK}{number}" for code, count in seen.items() for number in range(1, count + 1)}
-
-
 ID, CODES = "id", "codes"
 RECORDS_AT_ONCE = 1 << 18
 
@@ -144,10 +167,7 @@ RECORDS_AT_ONCE = 1 << 18
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
 
-    Parameters
-    ----------
-    codes : where they are numbered occurrences, the numbers are left out: a code stands as often as it occurs
-    numbered : add a column ``id`` that numbers the rows
+    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
 
     Examples
     --------
@@ -162,15 +182,13 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
 
 def code_texts(codes: CodeSets) -> pl.Series:
     """Return the codes of each record as text, separated by spaces."""
-    return pl.concat([_lines(codes, start) for start in range(0, codes.n_records, RECORDS_AT_ONCE)])
-
-
-def _lines(codes: CodeSets, start: int) -> pl.Series:
-    """The text of some records from one on."""
-    bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
     names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
     tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
-    is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
-    is_last[bounds[1:] - bounds[0] - 1] = 1
-    words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
-    return pl.Series("".join(words).split("\n")[:-1], dtype=pl.String)
+    texts = []
+    for start in range(0, codes.n_records, RECORDS_AT_ONCE):
+        bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
+        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
+        is_last[bounds[1:] - bounds[0] - 1] = 1
+        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
+        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
+    return pl.concat(texts)

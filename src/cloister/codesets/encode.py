@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import CodeSource
 
 Keys = NDArray[np.int64]
@@ -52,13 +52,10 @@ class EncodedCodes:
 
     Attributes
     ----------
-    vocabulary : the codes that occur, in the order of their UTF-8 bytes
-    offsets : (n_records + 1,) int64, where each record's codes begin in ``items``
-    items : int32, positions in the vocabulary, ascending within a record
+    vocabulary, offsets, items : as of `cloister.codesets.data.CodeSets`
     ids : of the records that have codes, if the file names patients
     lines : position in the file of each record, from 0; of a long file, position of its patient among the sorted ids
     n_empty : records without codes, left out
-    notes : what a user should know
     """
 
     vocabulary: tuple[str, ...]
@@ -69,18 +66,11 @@ class EncodedCodes:
     n_empty: int
     notes: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"EncodedCodes({len(self.lines)} records, {len(self.vocabulary)} codes)"
-
 
 def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> EncodedCodes:
     """Number the codes of every record.
 
-    Parameters
-    ----------
-    repeats : whether the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else a code counts
-        once
-    drop_empty : leave records without codes out
+    If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
 
     Examples
     --------
@@ -100,7 +90,17 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
     kept = np.flatnonzero(sizes)
     n_empty = n_read - len(kept)
     if (n_empty and not drop_empty) or not len(kept):
-        raise _empty(source, n_empty, n_read, int(np.argmin(sizes > 0)) + 1)
+        first = int(np.argmin(sizes > 0)) + 1 if source.layout == "wide" else None
+        where = "" if first is None else f" (the first is record {first})"
+        raise InputError(
+            f"{n_empty} of {n_read} patients in {source.name} have no code{where}. "
+            f"Leave them out with {setting('drop_empty')}."
+            if n_empty < n_read
+            else f"No patient in {source.name} has a code: there is nothing to release.",
+            file=source.name,
+            row=first,
+            column=source.columns.codes or source.columns.code,
+        )
     offsets = np.zeros(len(kept) + 1, dtype=np.int64)
     np.cumsum(sizes[kept], out=offsets[1:])
     ids = None if found.ids is None else found.ids.gather(kept) if n_empty else found.ids
@@ -116,8 +116,6 @@ class CodesByRecord:
     names : the codes, in the order of their UTF-8 bytes
     keys : record * number of codes + code, ascending
     n_records : how many records were read, those without codes among them
-    ids : of the records, if there are any
-    notes : what a user should know
     """
 
     names: list[str]
@@ -129,23 +127,45 @@ class CodesByRecord:
 
 def codes_by_record(source: CodeSource) -> CodesByRecord:
     """Return the codes of each record as they were read; whether they can be written is for `check_writable`."""
-    return _from_lines(source) if source.layout == "wide" else _from_rows(source)
+    if source.layout == "wide":
+        names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
+        kind, width = pl.Enum(names), max(1, len(names))
+        parts = [
+            np.sort(part * RECORDS_AT_ONCE * width + _keys(record, words, kind, width))
+            for part, (record, words) in enumerate(_slices(source))
+        ]
+        keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return CodesByRecord(names, keys, len(source.cells), source.ids)
+    if source.ids is None:
+        raise ValueError("one code a line needs ids")
+    cells = source.cells.str.strip_chars()
+    present = cells.is_not_null() & (cells != "") & ~cells.is_in(source.missing)
+    ids = source.ids.unique().sort()
+    record = (source.ids.rank("dense") - 1).filter(present)
+    codes = cells.filter(present)
+    names = _in_order(codes.unique())
+    keys = np.sort(_keys(record, codes, pl.Enum(names), max(1, len(names))))
+    n_without = len(cells) - len(codes)  # not published: it bounds how many patients have no code
+    notes = (f"lines of {source.name} without a code were passed over",) if n_without else ()
+    return CodesByRecord(names, keys, len(ids), ids, notes)
 
 
 def counted_once(names: list[str], keys: Keys, *, repeats: bool) -> tuple[list[str], Keys]:
-    """Return names and keys without repetitions: each code once a record, or its occurrences numbered."""
-    return _numbered(names, keys) if repeats else (names, keys[_is_first(keys)])
-
-
-def _from_lines(source: CodeSource) -> CodesByRecord:
-    names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
-    kind, width = pl.Enum(names), max(1, len(names))
-    parts = [
-        np.sort(part * RECORDS_AT_ONCE * width + _keys(record, words, kind, width))
-        for part, (record, words) in enumerate(_slices(source))
-    ]
-    keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    return CodesByRecord(names, keys, len(source.cells), source.ids)
+    """Return names and keys without repetitions: each code once a record, or its n-th occurrence an item of its own."""
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    if not repeats:
+        return names, keys[is_first]
+    first = np.flatnonzero(is_first)
+    occurrence = np.arange(len(keys)) - np.repeat(first, np.diff(first, append=len(keys)))
+    record, code = np.divmod(keys, max(1, len(names)))
+    most = int(occurrence.max(initial=0)) + 1
+    pairs, item = np.unique(code * most + occurrence, return_inverse=True)
+    spelled = [f"{names[pair // most]}{MARK}{pair % most + 1}" for pair in pairs.tolist()]
+    order = sorted(range(len(spelled)), key=lambda number: spelled[number].encode())
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [spelled[number] for number in order], np.sort(record * len(order) + rank[item])
 
 
 def _slices(source: CodeSource) -> Iterator[tuple[pl.Series, pl.Series]]:
@@ -167,45 +187,8 @@ def _keys(record: pl.Series, words: pl.Series, kind: pl.Enum, width: int) -> Key
     return keys
 
 
-def _from_rows(source: CodeSource) -> CodesByRecord:
-    if source.ids is None:
-        raise ValueError("one code a line needs ids")
-    cells = source.cells.str.strip_chars()
-    present = cells.is_not_null() & (cells != "") & ~cells.is_in(source.missing)
-    ids = source.ids.unique().sort()
-    record = (source.ids.rank("dense") - 1).filter(present)
-    codes = cells.filter(present)
-    names = _in_order(codes.unique())
-    width = max(1, len(names))
-    keys = np.sort(_keys(record, codes, pl.Enum(names), width))
-    n_without = len(cells) - len(codes)  # not told: it bounds how many patients have no code
-    notes = (f"lines of {source.name} without a code were passed over",) if n_without else ()
-    return CodesByRecord(names, keys, len(ids), ids, notes)
-
-
 def _in_order(distinct: pl.Series) -> list[str]:
-    """Codes by their UTF-8 bytes."""
     return [str(name) for name in distinct.drop_nulls().sort()]
-
-
-def _is_first(keys: Keys) -> NDArray[np.bool_]:
-    first = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    return first
-
-
-def _numbered(names: list[str], keys: Keys) -> tuple[list[str], Keys]:
-    """Make the n-th occurrence of a code in a record an item of its own."""
-    first = np.flatnonzero(_is_first(keys))
-    occurrence = np.arange(len(keys)) - np.repeat(first, np.diff(first, append=len(keys)))
-    record, code = np.divmod(keys, max(1, len(names)))
-    most = int(occurrence.max(initial=0)) + 1
-    pairs, item = np.unique(code * most + occurrence, return_inverse=True)
-    spelled = [f"{names[pair // most]}{MARK}{pair % most + 1}" for pair in pairs.tolist()]
-    order = sorted(range(len(spelled)), key=lambda number: spelled[number].encode())
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return [spelled[number] for number in order], np.sort(record * len(order) + rank[item])
 
 
 def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
@@ -227,20 +210,7 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
     if marked:
         raise InputError(
             f"{marked} of {len(names)} distinct codes of column {column!r} end in {MARK} and a number, which is "
-            "how repeated codes are written. Rename them, or protect without --repeats.",
+            f"how repeated codes are written. Rename them, or protect without {setting('repeats')}.",
             file=source.name,
             column=column,
         )
-
-
-def _empty(source: CodeSource, n_empty: int, n_read: int, first: int) -> InputError:
-    wide = source.layout == "wide"
-    where = f" (the first is record {first})" if wide else ""
-    return InputError(
-        f"{n_empty} of {n_read} patients in {source.name} have no code{where}. Leave them out with --drop-empty."
-        if n_empty < n_read
-        else f"No patient in {source.name} has a code: there is nothing to release.",
-        file=source.name,
-        row=first if wide else None,
-        column=source.columns.codes or source.columns.code,
-    )

@@ -6,11 +6,10 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section
+from cloister.manifest.head import Count, FileName, ManifestHead, MisfitError, Positive, Section, fitting
 
 from .data import LARGEST
-from .policy import is_built
-from .policy_words import is_support, policy_words
+from .policy import is_built, is_support, policy_words
 from .request import CodesRequest, GivenCodes, MethodRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
@@ -26,7 +25,7 @@ SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 def _makes_a_policy(words: str) -> str:
     if (is_built(words) and policy_words(words) is None) or (is_support(words) and not SUPPORT.fullmatch(words)):
-        raise ValueError("words that make no policy")
+        raise MisfitError(["policy"])
     return words
 
 
@@ -44,9 +43,7 @@ class CodeInput(Section):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         named = [name for name in (self.id, self.codes, self.code) if name is not None]
-        if len(set(named)) < len(named):
-            raise ValueError("a column that is two things")
-        return self
+        return fitting(self, {"input_columns": len(set(named)) == len(named)})
 
 
 class SharedCodesSettings(Section):
@@ -65,9 +62,8 @@ class SharedCodesSettings(Section):
 
     @model_validator(mode="after")
     def _fit_input(self) -> Self:
-        if not {*self.not_released}.isdisjoint(self.input_columns.model_dump().values()):
-            raise ValueError("a column that is read and not released")
-        return self
+        is_read = self.input_columns.model_dump().values()
+        return fitting(self, {"not_released": {*self.not_released}.isdisjoint(is_read)})
 
 
 class NumberColumn(Section):
@@ -99,18 +95,11 @@ class CodeRecords(Section):
 
     @model_validator(mode="after")
     def _add_up(self) -> Self:
-        if self.in_ != _total(self.released, self.suppressed):
-            raise ValueError("they do not add up")
-        return self
+        return fitting(self, {"in": self.in_ == _total(self.released, self.suppressed)})
 
     @classmethod
     def of(cls, released: int, left_out: int | str) -> Self:
-        """Return the numbers.
-
-        Parameters
-        ----------
-        left_out : patients, or ``<N`` for fewer than N
-        """
+        """Return the numbers; ``left_out`` is ``<N`` for fewer than N."""
         numbers = {"in": _total(released, left_out), "released": released, "suppressed": left_out}
         return cls.model_validate(numbers)
 
@@ -145,11 +134,8 @@ class PolicySets(Section):
     @model_validator(mode="after")
     def _descend(self) -> Self:
         counts = self.counts()
-        if None in counts and counts != (None, None, None):
-            raise ValueError("one number without the others")
-        if counts != tuple(sorted(counts, key=lambda count: -(count or 0))):
-            raise ValueError("more sets satisfied or preserved than there are")
-        return self
+        fits = None not in counts or counts == (None, None, None)
+        return fitting(self, {"constraints": fits and counts == tuple(sorted(counts, key=lambda n: -(n or 0)))})
 
     def counts(self) -> tuple[int | None, int | None, int | None]:
         """Return sets, satisfied and preserved ones."""
@@ -178,16 +164,13 @@ class CodesManifest(ManifestHead):
     def _fit_inside(self) -> Self:
         settings = self.settings
         fits = {
-            "seed": self.seed >= 0,
             "columns": self.columns.published() == columns_of(settings.ids).published(),
             "guarantee.one_row_per_patient": settings.input_columns.id is None
             or self.guarantee.one_row_per_patient == "ids",
             "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
             "utility.constraints": (self.utility.constraints is not None) is has_sets(settings.policy),
         }
-        if not all(fits.values()):
-            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
-        return self
+        return fitting(self, fits)
 
 
 def columns_of(ids: str) -> CodeDataColumns:
@@ -222,12 +205,9 @@ def one_row_of(given: GivenCodes) -> Literal["assumed", "ids"]:
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
-    """Return how many patients were left out; of fewer than k only that it is so.
+    """Return how many patients were left out: some without codes, and a few without any code that is released.
 
-    Parameters
-    ----------
-    n_empty : patients without codes
-    few : patients without any code that is released; fewer than k, and never counted, nor is what they follow from
+    Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """
     most = n_empty if n_empty == 0 or n_empty >= k else k - 1
     if few:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cloister.errors import InputError
 from cloister.hierarchy.icd import CodePath, load_classification
@@ -38,7 +38,8 @@ def gwas_diseases() -> dict[str, tuple[str, ...]]:
 
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
-BUILDERS, GWAS = ("level", "sim", "sup"), "gwas"
+BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
+BUILDERS = ("level", "sim", BY_SUPPORT)
 CLASSIFICATIONS = ("icd9", "icd10")
 FINENESS = 10_000
 """Parts of a percent in which the smallest percentage is named."""
@@ -49,12 +50,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class SupportAsked:
-    """How many patients have each set of a policy of frequent sets together.
-
-    Attributes
-    ----------
-    percent : of the patients, at least
-    """
+    """How many patients have each set of a policy of frequent sets together: at least ``percent`` of them."""
 
     percent: float
     n_records: int
@@ -62,14 +58,13 @@ class SupportAsked:
     def check(self, k: int) -> None:
         """Refuse sets that k patients or fewer may have: by keeping them together the release would tell them."""
         least = least_support(self.percent, self.n_records)
-        if least > k:
-            return
-        smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
-        advice = "No percentage will do." if smallest > 100 else f"Ask for sup:{smallest:.10g} or more."
-        raise InputError(
-            f"The policy sup:{self.percent:g} asks for sets that {least} of {self.n_records} patients "
-            f"{'has' if least == 1 else 'have'}, but sets that {k} or fewer have tell too much of them. {advice}"
-        )
+        if least <= k:
+            smallest = math.ceil(round((k + 1) * 100 * FINENESS / max(1, self.n_records), 6)) / FINENESS
+            advice = "No percentage will do." if smallest > 100 else f"Ask for sup:{smallest:.10g} or more."
+            raise InputError(
+                f"The policy sup:{self.percent:g} asks for sets that {least} of {self.n_records} patients "
+                f"{'has' if least == 1 else 'have'}, but sets that {k} or fewer have tell too much of them. {advice}"
+            )
 
 
 @dataclass(frozen=True)
@@ -79,8 +74,8 @@ class UtilityPolicy:
     Attributes
     ----------
     constraints : the sets; where diagnoses repeat, a code stands for all its occurrences
-    names : what the constraints are called, as many as there are sets
-    spec : where the policy came from, as on the command line: ``level:1``, the name of a file
+    names : what the constraints are called
+    spec : where the policy came from: ``level:1``, the name of a file
     support : of the sets, if they were chosen because they are frequent; None if they say nothing of the patients
 
     Examples
@@ -98,8 +93,7 @@ class UtilityPolicy:
         if len(self.constraints) != len(self.names):
             raise InputError("A utility policy needs one name for each of its sets of codes.")
         counts = Counter(code for constraint in self.constraints for code in constraint)
-        shared = sorted(code for code, count in counts.items() if count > 1)
-        if shared:
+        if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
                 f"The sets of a utility policy must be disjoint, but {_shown(shared)} {_verb(shared, 'stand')} in more "
                 "than one. Leave each code in one set."
@@ -120,22 +114,17 @@ class UtilityPolicy:
     def from_json(cls, path: str | Path) -> "UtilityPolicy":
         """Read a policy: an object from name to list of codes."""
         path = Path(path)
-        return cls.of(_read_object(path), _name(path))
+        return cls.of(read_policy_file(path, "utility"), path.name or str(path))
 
     @classmethod
     def by_level(cls, codes: CodeSets, level: int, classification: str | None = None) -> "UtilityPolicy":
-        """Put codes together that share a category (1), section (2) or chapter (3) of the classification.
-
-        Parameters
-        ----------
-        classification : ``icd9`` or ``icd10``; None: the one that knows more of the codes
-        """
+        """Put codes together that share a category (1), section (2) or chapter (3), by ICD-9-CM or ICD-10-CM."""
         if level not in LEVELS:
             raise InputError(f"A utility policy by level has level 1, 2 or 3, not {level!r}.")
         groups: dict[str, list[str]] = {}
         for code, path in _paths(codes, classification).items():
             groups.setdefault(str(getattr(path, LEVELS[level])), []).append(code)
-        return cls.of(groups, f"level:{level}{_stated(classification)}")
+        return cls.of(groups, f"level:{level}" + ("" if classification is None else f"/{classification}"))
 
     @classmethod
     def similar(cls, codes: CodeSets, size: int, classification: str | None = None) -> "UtilityPolicy":
@@ -144,18 +133,13 @@ class UtilityPolicy:
             raise InputError(f"A utility policy by similarity needs a number of codes from 1 on, not {size!r}.")
         found = _paths(codes, classification)
         leaves = sorted(found, key=lambda code: (found[code].category, code.upper().replace(".", ""), code))
-        spec = f"sim:{size}{_stated(classification)}"
+        spec = f"sim:{size}" + ("" if classification is None else f"/{classification}")
         blocks = [leaves[start : start + size] for start in range(0, len(leaves), size)]
         return cls.of({f"{block[0]} to {block[-1]}": block for block in blocks}, spec)
 
     @classmethod
     def frequent(cls, codes: CodeSets, percent: float) -> "UtilityPolicy":
-        """Put codes together that at least this percentage of the patients have together.
-
-        Parameters
-        ----------
-        percent : above 0, at most 100; 0.625 is 0.625 %
-        """
+        """Put codes together that at least this percentage of the patients have together: 0.625 is 0.625 %."""
         itemsets = frequent_itemsets(codes.offsets, codes.items, least_support(percent, codes.n_records))
         used: set[str] = set()
         chosen: dict[str, list[str]] = {}
@@ -195,8 +179,7 @@ class UtilityPolicy:
 
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data."""
-        named = {code for constraint in self.constraints for code in constraint}
-        _require_known(named, codes.items_by_code(), "utility policy")
+        _require_known({code for each in self.constraints for code in each}, codes.items_by_code(), "utility policy")
         return self
 
     def within(self, codes: CodeSets) -> "UtilityPolicy":
@@ -222,29 +205,109 @@ def is_built(spec: str) -> bool:
     return spec == GWAS or (bool(colon) and kind in BUILDERS)
 
 
+def is_support(spec: str) -> bool:
+    """Whether words are those of a policy of frequent sets."""
+    return spec.partition(":")[:2] == (BY_SUPPORT, ":")
+
+
+def is_made_of_codes(spec: str) -> bool:
+    """Whether words say how a policy is made of the codes alone, so that it can be made anew from a release."""
+    return is_built(spec) and not is_support(spec)
+
+
 def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
 
-    Parameters
-    ----------
-    k : of the release; frequent sets that k patients or fewer may have are refused before they are looked for
+    Frequent sets that ``k`` patients or fewer may have are refused before they are looked for.
     """
     if spec == GWAS:
         return UtilityPolicy.gwas(codes)
-    kind, _, rest = spec.partition(":")
-    text, _, classification = rest.partition("/")
     if not is_built(spec):
         return UtilityPolicy.from_json(spec)
-    number = _number(text)
-    if number is None or (kind != "sup" and not number.is_integer()):
+    kind, number, classification = _parts(spec)
+    if not math.isfinite(number) or (kind != BY_SUPPORT and not number.is_integer()):
         raise InputError(f"The policy {spec!r} needs a number after the colon, as in level:1, sim:5 or sup:0.625.")
-    if kind == "sup" and classification:
-        raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
-    if kind == "sup":
+    if kind == BY_SUPPORT:
+        if classification:
+            raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
         SupportAsked(number, codes.n_records).check(k)
         return UtilityPolicy.frequent(codes, number)
     build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
     return build(codes, int(number), classification or None)
+
+
+def _parts(spec: str) -> tuple[str, float, str | None]:
+    """Kind, number and classification of the words for a builder; NaN is no number, None no classification."""
+    kind, _, rest = spec.partition(":")
+    text, slash, classification = rest.partition("/")
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    return kind, number, classification if slash else None
+
+
+class PolicyWords(NamedTuple):
+    """What words say of how a policy is made of codes; ``number``: of the level, of codes or percent, 0 of ``gwas``."""
+
+    kind: str
+    number: float
+    classification: str | None
+
+    def fits(self, other: "PolicyWords | None") -> bool:
+        """Whether these words may mean what others do: a classification that is not said may be any."""
+        return other is not None and self[:2] == other[:2] and self.classification in (None, other.classification)
+
+
+def policy_words(spec: str) -> PolicyWords | None:
+    """Return what words say; None where they make no policy of any codes.
+
+    Examples
+    --------
+    >>> policy_words("level:1/icd9") == policy_words("level:1.0/icd9"), policy_words("level:9"), policy_words("my.json")
+    (True, None, None)
+    """
+    if spec == GWAS:
+        return PolicyWords(GWAS, 0, None)
+    if not is_built(spec):
+        return None
+    kind, number, classification = _parts(spec)
+    known = {"level": number in LEVELS, "sim": number >= 1 and number.is_integer(), BY_SUPPORT: 0 < number <= 100}
+    classified = classification is None or (kind != BY_SUPPORT and classification in CLASSIFICATIONS)
+    return PolicyWords(kind, number, classification) if known[kind] and classified else None
+
+
+def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
+    """Return the policy that words make of codes; None where they make none."""
+    try:
+        return parse_policy(spec, codes)
+    except InputError:
+        return None
+
+
+def as_told(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
+    """Return the policy; where its words would make another one of these codes, with words that say nothing.
+
+    A recipient makes the policy anew from its words, so that they must be true.
+    """
+    if policy.support is not None:
+        own = is_support(policy.spec)
+        return policy if own else replace(policy, spec=f"{BY_SUPPORT}:{policy.support.percent:.12g}")
+    if not is_built(policy.spec):
+        return policy
+    made = None if is_support(policy.spec) else made_of(policy.spec, codes)
+    is_true = made is not None and set(made.constraints) == set(policy.constraints)
+    return policy if is_true else replace(policy, spec=GIVEN)
+
+
+def classified(spec: str, codes: CodeSets) -> str:
+    """Return words for a policy with the classification that they mean for these codes: ``level:1/icd9``.
+
+    Where codes are suppressed the other classification may know more of those that are left.
+    """
+    if spec == GWAS or not is_made_of_codes(spec) or "/" in spec:
+        return spec
+    return f"{spec}/{max(CLASSIFICATIONS, key=lambda kind: len(_known_paths(codes, kind)))}"
 
 
 def known_codes(names: Sequence[str], codes: CodeSets, what: str) -> tuple[str, ...]:
@@ -260,17 +323,8 @@ def least_support(percent: float, n_records: int) -> int:
     return max(1, math.ceil(round(percent * n_records / 100, 9)))
 
 
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
-    unknown = sorted(names - known.keys())
-    if unknown:
+    if unknown := sorted(names - known.keys()):
         raise InputError(
             f"{_shown(unknown)} of the {what} {_verb(unknown, 'do')} not occur in the data. Write codes as the data "
             "do, or leave them out."
@@ -284,18 +338,8 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def _verb(names: Sequence[str], plural: str) -> str:
-    """A verb for so many names."""
     singular = {"do": "does", "have": "has", "stand": "stands"}
     return singular[plural] if len(names) == 1 else plural
-
-
-def _stated(classification: str | None) -> str:
-    return "" if classification is None else f"/{classification}"
-
-
-def _name(path: Path) -> str:
-    """The name of a file, or the whole path of one that has none, as ``.``."""
-    return path.name or str(path)
 
 
 def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
@@ -305,16 +349,9 @@ def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
     kinds = CLASSIFICATIONS if classification is None else (classification,)
     best = max((_known_paths(codes, kind) for kind in kinds), key=len)
     if not best:
-        raise InputError(
-            f"No code of the data belongs to {' or '.join(kinds)}. Write the utility policy as a JSON file, from name "
-            "to list of codes."
-        )
+        known = " or ".join(kinds)
+        raise InputError(f"No code of the data belongs to {known}. Write the utility policy as {UTILITY_FORM}.")
     return best
-
-
-def better_known(codes: CodeSets) -> str:
-    """Return the classification that knows more of the codes; of equal ones the first."""
-    return max(CLASSIFICATIONS, key=lambda kind: len(_known_paths(codes, kind)))
 
 
 def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
@@ -323,36 +360,38 @@ def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
     return {code: path for code, path in paths.items() if path is not None}
 
 
-def _read_object(path: Path) -> dict[str, list[str]]:
-    """The object in a JSON file, from name to list of texts; each name once."""
-    content = _content(path)
-    problem = None
-    if not isinstance(content, dict) or not all(isinstance(codes, list) for codes in content.values()):
-        problem = "is not an object from name to list of codes"
-    elif not all(isinstance(code, str) for codes in content.values() for code in codes):
-        problem = "has codes that are not text; write them in quotes"
-    if problem is not None:
-        raise InputError(
-            f'The utility policy {_name(path)} {problem}, as in {{"hypertension": ["401.0", "404.00"]}}.',
-            file=_name(path),
-        )
-    found: dict[str, list[str]] = content
-    return found
+UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
+PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
+POLICY_FILES: dict[str, tuple[type, str, str]] = {
+    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
+    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
+}
+"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
 
 
-def _content(path: Path) -> Any:
-    reason = "cannot be read"
+def read_policy_file(path: Path, what: str) -> Any:
+    """Return the sets of codes in a JSON file, as they are written there; each name once."""
+    kind, form, words = POLICY_FILES[what]
+    name = path.name or str(path)
+    problem = "cannot be read"
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=_once)
+        content = json.loads(path.read_bytes(), object_pairs_hook=_once)
+        sets = content.values() if isinstance(content, dict) else content
+        if not isinstance(content, kind) or not all(isinstance(codes, list) for codes in sets):
+            problem = f"is not {form}"
+        elif not all(isinstance(code, str) for codes in sets for code in codes):
+            problem = f"has codes that are not text; write them in quotes: {form}"
+        else:
+            return content
     except FileNotFoundError:
-        reason = "is not there; a policy is a JSON file, level:1, sim:5, sup:0.625 or gwas"
+        problem = f"is not there; a policy is a JSON file, {words}"
     except IsADirectoryError:
-        reason = "is a folder; a policy is a JSON file, level:1, sim:5, sup:0.625 or gwas"
+        problem = f"is a folder; a policy is a JSON file, {words}"
     except OSError:
         pass
     except (ValueError, RecursionError):
-        reason = "is not JSON, or names a set twice"
-    raise InputError(f"The utility policy {_name(path)} {reason}.", file=_name(path))
+        problem = "is not JSON, or names a set twice"
+    raise InputError(f"The {what} policy {name} {problem}.", file=name)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

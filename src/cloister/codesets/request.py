@@ -5,7 +5,6 @@ Informatics 50, section 6.1: sets of codes that a share of the patients have, an
 larger set being a smaller one and one more code (section 6.4).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -87,18 +86,14 @@ Method = TypeVar("Method", bound=MethodRequest, covariant=True)
 
 @dataclass(frozen=True)
 class GivenCodes:
-    """Code sets as they were given.
+    """Code sets as they were given: by a file, or as objects, which are called so and have no lines.
 
     Attributes
     ----------
-    codes : one set a patient
-    name : name of the file, or what else it was
     columns : which column of the file is what
     not_released : other columns of the file
-    delimiter : of the file, else a comma
-    format : of the file, else csv
     n_empty : patients without codes that were left out
-    lines : (n_records,) position of each record in the file, from 0; None where there is no file; never released
+    lines : (n_records,) position of each record in the file, from 0; never released
     notes : what a user should know about how they were read
     """
 
@@ -124,9 +119,8 @@ class CodesRequest(Generic[Method]):
 
     Attributes
     ----------
-    method : what the method is asked for
     policy : the utility policy of ``method``, with its names
-    workload : case counts whose error is to be told
+    workload : case counts whose error is measured for the custodian
     numbered : whether the records of the data file are numbered
     drop_empty : whether patients without codes were to be left out
     accuracy : whether answers that the release gives are to be compared with the original
@@ -155,12 +149,7 @@ def read_given(
     missing: tuple[str, ...] = (),
     usual_delimiter: str | None = None,
 ) -> GivenCodes:
-    """Read code sets with where they came from.
-
-    Parameters
-    ----------
-    usual_delimiter : taken where none can be detected; the rest as of `CodeSets.read`
-    """
+    """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
     source = read_code_lists(
         path,
         columns=columns,
@@ -206,20 +195,15 @@ def check_codes(codes: CodeSets) -> CodeSets:
 
 def _is_numbered(codes: CodeSets) -> bool:
     """Whether each record that has an occurrence of a code has all earlier ones."""
-    named = [occurrence(name) for name in codes.vocabulary]
-    place = {found: item for item, found in enumerate(named) if found is not None}
-    before = np.array([_before(found, place) for found in named], dtype=np.int64)
+    place = {occurrence(name): item for item, name in enumerate(codes.vocabulary)}
+    before = np.full(codes.n_codes, NO_PLACE, dtype=np.int64)
+    for found, item in place.items():
+        if found is not None:
+            before[item] = FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)
     owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * codes.n_codes
     earlier = before[codes.items]
     later = earlier != FIRST
     return bool(np.all(earlier != NO_PLACE) and np.isin((owner + earlier)[later], owner + codes.items).all())
-
-
-def _before(found: tuple[str, int] | None, place: Mapping[tuple[str, int], int]) -> int:
-    """The item of the occurrence before, or that there is none."""
-    if found is None:
-        return NO_PLACE
-    return FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)
 
 
 def counted(codes: CodeSets) -> CountedSets:
@@ -231,12 +215,7 @@ def counted(codes: CodeSets) -> CountedSets:
 class VisitsFile:
     """How a file of visits is read; what is None is found out.
 
-    Attributes
-    ----------
-    visit : column that tells visits apart
-    codes, code : columns with all codes of a visit, or with one code; of no meaning where the file has none so called
-    encoding, delimiter : of a CSV file
-    missing : texts that stand for a missing code
+    ``visit`` tells visits apart; ``codes`` or ``code``, with all codes of a visit or one, may be missing from the file.
     """
 
     visit: str | None = None
@@ -249,14 +228,7 @@ class VisitsFile:
 
 @dataclass(frozen=True)
 class CodesExpectation:
-    """What the recipient expects, whatever the manifest says.
-
-    Attributes
-    ----------
-    k, m : patients that must be left to whoever knows codes of one, and how many codes that may be
-    privacy, policy : of generalized code sets, the policies that the release names: objects, or their words
-    visits : how a file of visits is read, if the words for the privacy policy name one
-    """
+    """What the recipient expects, whatever the manifest says; of generalized codes also the policies that it names."""
 
     k: int | None = None
     m: int | None = None

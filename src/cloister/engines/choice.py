@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
 from cloister.io.query import Query, is_address
 from cloister.io.read import is_parquet
@@ -16,6 +16,7 @@ from cloister.io.text import is_packed
 from cloister.sources import profiled
 
 SPARK = "spark"
+MEMORY = setting("engine", "memory")
 
 NO_SCHEMAS = ("temp", "system", "information_schema")
 TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
@@ -81,7 +82,8 @@ def check_memory_or_spark(word: str) -> None:
     """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret."""
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(
-            "--engine can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) for this shape."
+            f"{setting('engine')} can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) "
+            "for this shape."
         )
 
 
@@ -117,18 +119,23 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
     if word == "memory":
         return ChosenEngine("memory")
     if word == "auto":
-        return _by_size(data, needs_rows)
+        records = 0 if isinstance(data, Query) or not data.is_file() else approximate_records(data)
+        if records < LARGE:
+            return ChosenEngine("memory")
+        about = f"about {records:,} records"
+        if needs_rows is None:
+            why = f"the engine is duckdb, as there are {about} (--engine memory overrules that)"
+            return ChosenEngine("duckdb", why)
+        return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
     if needs_rows is not None:
         raise InputError(
             f"{needs_rows} needs the rows of the table, of which other engines than memory know only counts. Give "
-            "--engine memory, or leave it out."
+            f"{MEMORY}, or leave it out."
         )
-    if is_spark(word):
-        _must_be_file(data, "spark")
-        return ChosenEngine("spark")
-    if word == "duckdb":
-        _must_be_file(data, "duckdb")
-        return ChosenEngine("duckdb")
+    if is_spark(word) or word == "duckdb":
+        where: Where = "duckdb" if word == "duckdb" else "spark"
+        _must_be_file(data, where)
+        return ChosenEngine(where)
     if not isinstance(data, Query) or data.url != word:
         raise InputError(
             "The engine is the address of a database, so that the table must be in it: name the same address as DATA "
@@ -136,33 +143,20 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         )
     if data.scheme not in ("postgresql", "postgres", "duckdb"):
         raise InputError(
-            "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave --engine out."
+            "Tables are protected inside PostgreSQL and DuckDB; from other databases they are read. Leave out "
+            f"{setting('engine')}."
         )
     return ChosenEngine("database")
 
 
 def _must_be_file(data: Path | Query, engine: str) -> None:
-    if not isinstance(data, Query) and profiled(data) is not None:
-        raise InputError(
-            f"The engine {engine} counts single files, and no collections by a profile. Give --engine memory."
-        )
     if isinstance(data, Query):
         raise InputError(
             f"The engine {engine} counts files, but the table is in a database. Give the address of the database as "
             "engine, or leave it out."
         )
-
-
-def _by_size(data: Path | Query, needs_rows: str | None) -> ChosenEngine:
-    if isinstance(data, Query) or not data.is_file():
-        return ChosenEngine("memory")
-    records = approximate_records(data)
-    if records < LARGE:
-        return ChosenEngine("memory")
-    about = f"about {records:,} records"
-    if needs_rows is not None:
-        return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
-    return ChosenEngine("duckdb", f"the engine is duckdb, as there are {about} (--engine memory overrules that)")
+    if profiled(data) is not None:
+        raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give {MEMORY}.")
 
 
 def approximate_records(path: Path) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, header_of
 from cloister.io.disk import shown_name
@@ -99,12 +99,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
 
 
 def _check_repeatable(query: Query) -> None:
-    """Refuse a query that gives other rows each time it runs, as it runs for every count.
-
-    Raises
-    ------
-    InputError : It draws lots, or takes the first rows in no order.
-    """
+    """Refuse a query that gives other rows each time it runs, as it runs for every count."""
     from sqlglot import exp, parse_one
 
     tree = parse_one(query.select, dialect="duckdb")
@@ -121,20 +116,17 @@ def _seen(connection: Any, query: Query) -> tuple[EngineColumn, ...]:
     """Make the view that statements see the table through."""
     relation = connection.sql(query.select)
     check_names(relation.columns, query.name)
-    words = [_by_bytes(name, str(kind), query) for name, kind in zip(relation.columns, relation.types, strict=True)]
+    words = []
+    for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
+        word, own = selected(name, kind, query), quoted(name)
+        if word != own or kind == "VARCHAR":
+            # By bytes: texts that the database takes for the same, as without regard to case, differ.
+            word = f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
+        words.append(word)
     view = f"CREATE TEMP VIEW {SOURCE} AS SELECT {', '.join(words)} FROM (\n{query.select}\n) AS t"  # noqa: S608
     connection.execute(view).fetchall()
     empty = frame_of(connection.sql(f"SELECT * FROM {SOURCE} LIMIT 0"))  # noqa: S608
     return tuple(EngineColumn(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
-
-
-def _by_bytes(name: str, kind: str, query: Query) -> str:
-    """What is selected of a column: texts that the database takes for the same, as without regard to case, differ."""
-    word = selected(name, kind, query)
-    own = quoted(name)
-    if word == own and kind != "VARCHAR":
-        return word
-    return f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
 
 
 def _in_our_words(ask: Any, file: str) -> Any:
@@ -167,18 +159,19 @@ class DuckDBFile:
 
     def fetch(self, query: Any) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
-        frame = waited_for(lambda: self._answer(query.sql(dialect=self.dialect)), self.connection.interrupt)
+        sql = query.sql(dialect=self.dialect)
+        frame = waited_for(lambda: self._answer(sql), self.connection.interrupt)
         return as_in_file(frame, self.schema, self.file)
 
     def _answer(self, sql: str) -> pl.DataFrame:
-        told = ""
+        found = ""
         try:
             return frame_of(self.connection.sql(sql))
         except MemoryError:
             raise
         except Exception as error:  # its message quotes values; of it, the number of a line is taken
-            told = _what_failed(error)
-        raise InputError(f"{self.file} {told}", file=self.file)
+            found = _what_failed(error)
+        raise InputError(f"{self.file} {found}", file=self.file)
 
 
 @contextmanager
@@ -192,8 +185,14 @@ def duckdb_file(
 ) -> Iterator[DuckDBFile]:
     """Yield a file as DuckDB reads it."""
     shown = shown_name(path)
-    parts = _parquet(path, shown) if is_parquet(path) else _csv(path, shown, delimiter, encoding)
-    _check_names(list(parts.schema), shown)
+    is_csv = not is_parquet(path)
+    relation, schema, separator = _csv(path, shown, delimiter, encoding) if is_csv else _parquet(path, shown)
+    if len({name.casefold() for name in schema}) < len(schema):
+        raise InputError(
+            f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb cannot "
+            f"tell apart. Rename one, or give {setting('engine', 'memory')}.",
+            file=shown,
+        )
     folder = Path(tempfile.mkdtemp(prefix="cloister-duckdb-"))  # 0700
     connection = connect(
         ":memory:",
@@ -206,34 +205,29 @@ def duckdb_file(
         threads=threads,
     )
     try:
-        refusal = InputError(f"{shown} cannot be read by the engine duckdb. Give --engine memory.", file=shown)
-        call_foreign(lambda: connection.sql(parts.relation).create_view(SOURCE), refusal)
-        columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in parts.schema.items())
-        yield DuckDBFile(shown, columns, tuple(missing), parts.format, parts.delimiter, parts.schema, connection)
+        refusal = InputError(
+            f"{shown} cannot be read by the engine duckdb. Give {setting('engine', 'memory')}.", file=shown
+        )
+        call_foreign(lambda: connection.sql(relation).create_view(SOURCE), refusal)
+        columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in schema.items())
+        kind = "csv" if is_csv else "parquet"
+        yield DuckDBFile(shown, columns, tuple(missing), kind, separator, schema, connection)
     finally:
         connection.close()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class _File:
-    """How DuckDB is told to read a file."""
-
-    relation: str
-    schema: pl.Schema
-    format: str
-    delimiter: str | None
-
-
-def _parquet(path: Path, shown: str) -> _File:
+def _parquet(path: Path, shown: str) -> tuple[str, pl.Schema, None]:
+    """What DuckDB reads, and the types that a Parquet file has for the engine memory."""
     refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
     schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
     check_names(list(schema), shown)
     plain = plain_columns(pl.DataFrame(schema=schema), shown).schema
-    return _File(f"SELECT * FROM read_parquet([{_word(_pattern(path))}])", plain, "parquet", None)  # noqa: S608
+    return f"SELECT * FROM read_parquet([{_word(_pattern(path))}])", plain, None  # noqa: S608
 
 
-def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> _File:
+def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> tuple[str, pl.Schema, str]:
+    """What DuckDB reads, and the names that the first line of the file has."""
     head = head_of(path, encoding)
     if delimiter is None:
         delimiter = detect_delimiter(head, shown)
@@ -247,16 +241,7 @@ def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) ->
         "quote = '\"', escape = '\"', "
         "nullstr = '', allow_quoted_nulls = true, null_padding = false, strict_mode = true)"
     )
-    return _File(relation, pl.Schema(dict.fromkeys(names, pl.String)), "csv", delimiter)
-
-
-def _check_names(names: Sequence[str], shown: str) -> None:
-    if len({name.casefold() for name in names}) < len(names):
-        raise InputError(
-            f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb cannot "
-            "tell apart. Rename one, or give --engine memory.",
-            file=shown,
-        )
+    return relation, pl.Schema(dict.fromkeys(names, pl.String)), delimiter
 
 
 def _pattern(path: Path) -> str:
@@ -277,5 +262,5 @@ def _what_failed(error: Exception) -> str:
     at = f" near line {line[1]}" if line else ""
     return (
         f"cannot be read as a table{at}: a record has another number of cells, or text that is not UTF-8. Correct it, "
-        "or give --engine memory, which says more of it."
+        f"or give {setting('engine', 'memory')}, which says more of it."
     )

@@ -14,7 +14,7 @@ from cloister.io import RECORDS, as_text
 
 from .choice import check_table_name
 from .relation import Database, Engine, Kind, Loaded
-from .statements import MISSING, by_bytes, key, key_of, place, plain, texts
+from .statements import GIVEN, MISSING, by_bytes, key, place, plain, texts
 
 SUPPRESSED = "cloister_suppressed"
 
@@ -63,11 +63,12 @@ def make(database: Database, making: Making) -> None:
     """Make the protected table: recode by joining level maps, suppress by an anti-join."""
     codes = _codes(making)
     for number, one in enumerate(making.recoded):
-        _load_map(database, number, one, codes[one.column])
+        rows = [(key, codes[one.column][label], label) for key, label in _keys(database, one)]
+        database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
     runs = [run for run in _runs(making) if run[0] in codes]
     left_out = making.suppressed.iter_rows(named=True)
-    rows = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in left_out]
-    database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, rows)
+    gone = [tuple(sum(codes[column][row[column]] for column in run) for run in runs) for row in left_out]
+    database.load(SUPPRESSED, {place(number): "whole" for number in range(len(runs))}, gone)
     database.run(exp.Create(this=table_name(making.table), kind="TABLE", expression=protected(database, making)))
 
 
@@ -89,7 +90,7 @@ def _runs(making: Making) -> list[list[str]]:
 def _codes(making: Making) -> dict[str, dict[str | None, int]]:
     """The code of each label of each recoded column; sums of the codes of a run order as the bytes of its labels do."""
     labels = {one.column: sorted(set(one.labels.values()), key=lambda x: (x or "").encode()) for one in making.recoded}
-    codes = {}
+    codes: dict[str, dict[str | None, int]] = {}
     for run in _runs(making):
         unit = 1
         for column in reversed(run if run[0] in labels else []):
@@ -128,17 +129,12 @@ def protected(engine: Engine, making: Making) -> exp.Select:
     return query.where(exp.Not(this=exp.Exists(this=left_out.where(*same)))).order_by(*in_order)
 
 
-def released_tally(table: str, columns: Sequence[str]) -> exp.Select:
-    """Return how many records of a protected table have each combination of values: columns by place, and ``n``."""
-    own = [exp.column(column, quoted=True) for column in columns]
-    named = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "n", quoted=True)
-    return exp.select(*named, counted).from_(table_name(table)).group_by(*own)
-
-
 def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the tally of these columns of a protected table."""
-    frame = engine.fetch(released_tally(table, columns))
+    """Return how many records of a protected table have each combination of values, as a tally."""
+    own = [exp.column(column, quoted=True) for column in columns]
+    placed = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
+    counted = exp.alias_(exp.Count(this=exp.Star()), "n", quoted=True)
+    frame = engine.fetch(exp.select(*placed, counted).from_(table_name(table)).group_by(*own))
     named = [frame[place(number)].alias(column) for number, column in enumerate(columns)]
     return pl.DataFrame([*named, frame["n"].cast(pl.Int64).alias(RECORDS)])
 
@@ -194,17 +190,15 @@ def _map(number: int) -> str:
     return f"cloister_levels_{number}"
 
 
-def _load_map(database: Database, number: int, one: Recoded, codes: Mapping[str | None, int]) -> None:
-    """Load the level map of a column: the key of each value, and the code and the text of its label."""
+def _keys(database: Database, one: Recoded) -> list[tuple[str, str | None]]:
+    """The key by which each value of a column is joined, and its label."""
     if _kind(database, one.column) == "text":
-        rows = [(value or MISSING, codes[label], label) for value, label in one.labels.items()]
-    else:
-        frame = database.fetch(texts(database, one.column))
-        keys = dict(zip(as_text(frame["value"]), map(key_of, frame["t"].cast(pl.String)), strict=True))
-        if not keys.keys() <= one.labels.keys():
-            raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
-        rows = [(key, codes[one.labels[value]], one.labels[value]) for value, key in keys.items()]
-    database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
+        return [(value or MISSING, label) for value, label in one.labels.items()]
+    frame = database.fetch(texts(database, one.column))
+    if not {*as_text(frame["value"])} <= one.labels.keys():
+        raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
+    keys = [MISSING if text is None else GIVEN + text for text in frame["t"].cast(pl.String)]  # as `key` makes them
+    return [(key, one.labels[value]) for value, key in zip(as_text(frame["value"]), keys, strict=True)]
 
 
 def loading(name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[Any, ...]]) -> Iterator[exp.Expr]:

@@ -11,7 +11,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
 from cloister.io.adbc import answer_of, driver_of, fetched, note_power, opened, selected, with_patience
 from cloister.io.columns import check_names
-from cloister.io.foreign import waited_for
+from cloister.io.foreign import call_foreign, waited_for
 from cloister.io.query import Call, Query, quoted
 
 from .in_database import dropping, looking_for
@@ -87,17 +87,8 @@ class PostgreSQL:
 
     def commit(self) -> None:
         """Make what was done in the transaction stay."""
-        self._waited(self._committed)
-
-    def _committed(self) -> None:
-        try:
-            self.cursor.connection.commit()
-            return
-        except Exception:  # noqa: S110  (its message may quote values)
-            pass
-        raise InputError(
-            "The connection to the database was lost before the protected table stayed there. Run it again."
-        )
+        lost = "The connection to the database was lost before the protected table stayed there. Run it again."
+        self._waited(lambda: call_foreign(self.cursor.connection.commit, InputError(lost)))
 
     def undo(self, table: str) -> None:
         """Remove a table whose making was committed already."""
@@ -114,7 +105,12 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
         words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
-        waited_for(lambda: _in_our_words(lambda: _prepared(cursor, query, words), query.name), call.stop)
+        # A table keeps what the query gives; a view would give other rows each time of one with random().
+        kept = (
+            f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
+            f"SELECT {words} FROM (\n{query.select}\n) AS t WITH NO DATA"
+        )
+        waited_for(lambda: _in_our_words(lambda: cursor.execute(kept), query.name), call.stop)
         columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
@@ -134,21 +130,16 @@ def _begun(cursor: Any, query: Query, call: Call) -> str:
     return ", ".join(words)
 
 
-def _prepared(cursor: Any, query: Query, words: str) -> None:
-    """Make the table that keeps what the query gives; a view would give other rows each time of one with random()."""
-    cursor.execute(
-        f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
-        f"SELECT {words} FROM (\n{query.select}\n) AS t WITH NO DATA"
-    )
-
-
 def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
     """Run the query, which can write nothing but our own temporary table, and see what it gave."""
-    cursor.execute("SAVEPOINT cloister")
-    cursor.execute("SET LOCAL transaction_read_only = on")
-    cursor.execute(f"INSERT INTO pg_temp.{quoted(SOURCE)} SELECT {words} FROM (\n{query.select}\n) AS t")  # noqa: S608
-    cursor.execute("RELEASE SAVEPOINT cloister")
-    cursor.execute(f"ANALYZE pg_temp.{quoted(SOURCE)}")
+    for statement in (
+        "SAVEPOINT cloister",
+        "SET LOCAL transaction_read_only = on",
+        f"INSERT INTO pg_temp.{quoted(SOURCE)} SELECT {words} FROM (\n{query.select}\n) AS t",  # noqa: S608
+        "RELEASE SAVEPOINT cloister",
+        f"ANALYZE pg_temp.{quoted(SOURCE)}",
+    ):
+        cursor.execute(statement)
     seen = cursor.adbc_execute_schema(f"SELECT * FROM pg_temp.{quoted(SOURCE)}")  # noqa: S608
     empty = pl.from_arrow(seen.empty_table())
     assert isinstance(empty, pl.DataFrame)
@@ -165,16 +156,12 @@ def _in_our_words(make: Callable[[], object], file: str) -> None:
         raise
     except Exception as error:
         state = getattr(error, "sqlstate", None)
-    raise _refusal(file, state)
-
-
-def _refusal(file: str, state: str | None) -> InputError:
     if state == FULL:
-        return InputError(f"The disk of the database server is full: the protected table of {file} was not made.")
+        raise InputError(f"The disk of the database server is full: the protected table of {file} was not made.")
     if state is None or state.startswith(("08", "57P")):
-        return InputError(
+        raise InputError(
             f"The connection to the database was lost while the protected table of {file} was being made. Nothing "
             "stayed there: run it again once the database is there."
         )
     why = REASONS.get(state, f"the database refuses it (SQLSTATE {state})")
-    return InputError(f"The protected table of {file} cannot be made in the database: {why}.")
+    raise InputError(f"The protected table of {file} cannot be made in the database: {why}.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
 
 if TYPE_CHECKING:
@@ -104,5 +104,7 @@ def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFram
     """Return the rows of a query, columns by place in the types that a file has for us."""
     types = {f"c{number}": kind for number, kind in enumerate(schema.values())}
     casts = [pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns]
-    refusal = InputError(f"{file} has a type of numbers or dates that this engine cannot count. Give --engine memory.")
+    refusal = InputError(
+        f"{file} has a type of numbers or dates that this engine cannot count. Give {setting('engine', 'memory')}."
+    )
     return call_foreign(lambda: frame.with_columns(casts), refusal)

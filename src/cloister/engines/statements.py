@@ -13,7 +13,7 @@ from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns
 from cloister.io.columns import check_years
 
-from .relation import Engine, EngineColumn
+from .relation import Engine
 
 SOURCE = "cloister_source"
 """The view through which an engine sees the table; it has no name of its own."""
@@ -39,12 +39,19 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
     wanted : columns; None for all, as a statement on one of thousands must not name the others
     """
     names = {column.name for column in engine.columns} if wanted is None else set(wanted)
-    columns = [
-        exp.alias_(_plain(column, engine.missing), place(number), quoted=True)
-        for number, column in enumerate(engine.columns)
-        if column.name in names
-    ]
-    return exp.select(*columns).from_(exp.to_table(engine.view))
+    cells = []
+    for number, column in enumerate(engine.columns):
+        if column.name not in names:
+            continue
+        cell: exp.Expr = exp.column(column.seen_as or column.name, quoted=True)
+        if column.kind == "float":
+            cell = exp.Nullif(this=cell, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
+        elif column.kind == "text":
+            given = exp.Nullif(this=cell.copy(), expression=exp.Literal.string(""))
+            words = [exp.Literal.string(word) for word in engine.missing]
+            cell = exp.case().when(cell.isin(*words), exp.null()).else_(given) if words else given
+        cells.append(exp.alias_(cell, place(number), quoted=True))
+    return exp.select(*cells).from_(exp.to_table(engine.view))
 
 
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
@@ -53,24 +60,6 @@ def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
     counted = exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
     query = exp.select(*chosen, counted).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
-
-
-def id_counts(engine: Engine, column: str) -> exp.Select:
-    """Return how many records there are, how many of them have an id, and how many ids: ``n``, ``given``, ``ids``."""
-    one = exp.column(place(_number(engine, column)), quoted=True)
-    return exp.select(
-        exp.alias_(exp.Count(this=exp.Star()), COUNT),
-        exp.alias_(exp.Count(this=one.copy()), "given"),
-        exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
-    ).from_(plain(engine, [column]).subquery("t"))
-
-
-def unique_counts(engine: Engine, column: str) -> exp.Select:
-    """Return how many records there are, and how many have a value that no other has: ``n``, ``alone``."""
-    inner = tally(engine, [column]).subquery("t")
-    records = exp.column(COUNT, quoted=True)
-    alone = exp.Sum(this=exp.case().when(records.copy().eq(1), exp.Literal.number(1)).else_(exp.Literal.number(0)))
-    return exp.select(exp.alias_(_whole(exp.Sum(this=records)), COUNT), exp.alias_(_whole(alone), "alone")).from_(inner)
 
 
 def texts(engine: Engine, column: str) -> exp.Select:
@@ -92,11 +81,6 @@ def key(expression: exp.Expr) -> exp.Expr:
     return exp.func("COALESCE", given, exp.Literal.string(MISSING))
 
 
-def key_of(text: str | None) -> str:
-    """Return what `key` makes of a text."""
-    return MISSING if text is None else GIVEN + text
-
-
 def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     """Return what sorts an expression by the UTF-8 bytes of its text, missing first."""
     text = exp.func("COALESCE", as_text(expression), exp.Literal.string(""))
@@ -105,24 +89,8 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
 
 
-def _plain(column: EngineColumn, missing: Sequence[str]) -> exp.Expr:
-    """A column in which null is the only missing value."""
-    own = exp.column(column.seen_as or column.name, quoted=True)
-    if column.kind == "float":
-        return exp.Nullif(this=own, expression=exp.cast(exp.Literal.string("NaN"), exp.DataType.Type.DOUBLE))
-    if column.kind == "text":
-        given = exp.Nullif(this=own.copy(), expression=exp.Literal.string(""))
-        words = [exp.Literal.string(word) for word in missing]
-        return exp.case().when(own.isin(*words), exp.null()).else_(given) if words else given
-    return own
-
-
 def _number(engine: Engine, column: str) -> int:
     return [one.name for one in engine.columns].index(column)
-
-
-def _whole(expression: exp.Expr) -> exp.Expr:
-    return exp.cast(expression, exp.DataType.Type.BIGINT)
 
 
 @dataclass(frozen=True)
@@ -136,13 +104,23 @@ class IdCoverage:
 
 def count_ids(engine: Engine, column: str) -> IdCoverage:
     """Return the counts of a column that identifies patients."""
-    return IdCoverage(*engine.fetch(id_counts(engine, column)).row(0))
+    one = exp.column(place(_number(engine, column)), quoted=True)
+    counted = exp.select(
+        exp.alias_(exp.Count(this=exp.Star()), COUNT),
+        exp.alias_(exp.Count(this=one.copy()), "given"),
+        exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
+    ).from_(plain(engine, [column]).subquery("t"))
+    return IdCoverage(*engine.fetch(counted).row(0))
 
 
 def unique_share(engine: Engine, column: str) -> float:
     """Return the share of the records whose value in a column no other has."""
-    records, alone = engine.fetch(unique_counts(engine, column)).row(0)
-    return float((alone or 0) / max(1, records or 0))
+    times = exp.column(COUNT, quoted=True)
+    alone = exp.Sum(this=exp.case().when(times.copy().eq(1), exp.Literal.number(1)).else_(exp.Literal.number(0)))
+    sums = [exp.cast(one, exp.DataType.Type.BIGINT) for one in (exp.Sum(this=times), alone)]
+    counted = exp.select(*(exp.alias_(one, name) for one, name in zip(sums, (COUNT, "alone"), strict=True)))
+    n_records, n_alone = engine.fetch(counted.from_(tally(engine, [column]).subquery("t"))).row(0)
+    return float((n_alone or 0) / max(1, n_records or 0))
 
 
 def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from cloister.errors import InputError
-from cloister.jobs.folder import is_job, part_names
+from cloister.jobs.manifest import is_job, part_names
 from cloister.release_folder import read_manifest
+from cloister.report import render_comparison, render_exploration
 from cloister.results import Manifest
 
 from .figures import Figures, figures_of
-from .frontier import frontier
-from .outcome import comparable, points_of
+from .outcome import Exploration, comparable, frontier, points_of
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,9 @@ class Comparison:
 
     Attributes
     ----------
-    figures : by name of the release
     settings : settings that differ between releases of one shape: the value of each release by name, as text;
         None where it has no such setting
     losses : by which they are compared; None where losses cannot be compared
-    measure : what these losses are; None where they cannot be compared
-    on_frontier : names of the releases that no other beats in both risk and loss
     """
 
     figures: Mapping[str, Figures]
@@ -104,3 +101,36 @@ def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
             yield from _flat(part, f"{name}.{key}" if name else str(key))
     elif value not in (None, {}, []):
         yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+HEAD = ("shape", "method", "guarantee", "verified", "released", "suppressed", "risk", "average", "loss", "measure")
+NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verified (as stated)", "measure": "loss is"}
+
+
+def exploration_page(exploration: Exploration, source: str) -> str:
+    """Return the page of an exploration; ``source`` is the name of the data."""
+    return render_exploration(exploration.told(), source)
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return the page of releases side by side."""
+    return render_comparison(comparison.told(), rows_of(comparison.figures))
+
+
+def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
+    """Return what a table of releases says: a name, and a cell for each release."""
+    told = list(figures.values())
+    rows = [(NAMES.get(name, name), [_cell(getattr(one, name)) for one in told]) for name in HEAD]
+    more = dict.fromkeys(name for one in told for name in one.more)
+    there = [name for name in more if any(one.more.get(name) is not None for one in told)]
+    return rows + [(name.replace("_", " "), [_cell(one.more.get(name)) for one in told]) for name in there]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

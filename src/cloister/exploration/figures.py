@@ -19,10 +19,7 @@ class Figures:
 
     Attributes
     ----------
-    shape, method : as in the manifest
-    guarantee : the rules, in words
     promise : the largest k, m and power that the rules name, 0 where none does: the greater the better
-    verified : whether the manifest says that the release was verified
     released, suppressed : records; text where the manifest withholds a small count
     risk : highest chance that a record is re-identified, in [0, 1]; of claims the upper end of the interval of the mean
         chance; of codes what the rule promises, 1 / k
@@ -30,7 +27,6 @@ class Figures:
     loss : in [0, 1], 0 nothing lost; None where the manifest withholds it
     measure : what ``loss`` is; losses of different measures cannot be compared
     plain_loss : the same for a table by one measure whatever loss was minimized; None for other shapes
-    more : further figures of the shape, by name
     """
 
     shape: str

@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
-ROOT = "*"
-"""The label of the top level when a builder makes it; also how a suppressed record is written."""
-
+ROOT = "*"  # the label of the top level when a builder makes it; also how a suppressed record is written
 Leaves = NDArray[np.int64]
 
 
@@ -56,7 +54,7 @@ class Hierarchy(Protocol):
         """Those of the distinct values that the hierarchy does not cover."""
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+        """Return the hierarchy bound to these distinct values."""
 
 
 def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
@@ -71,7 +69,7 @@ def require_cover(column: str, n_outside: int, n_values: int, problem: str, advi
     if n_outside:
         raise InputError(
             f"{n_outside} of {n_values} distinct values of column '{column}' {problem}. {advice} "
-            "--unmatched-values FILE lists them.",
+            f"{setting('unmatched_values', 'FILE')} lists them.",
             column=column,
         )
 
@@ -108,3 +106,42 @@ def make_ladder(
     counts[-1] = total
     counts.flags.writeable = False
     return BoundHierarchy(column, values, (values, *between, (ROOT,) * len(values)), counts, total)
+
+
+Read = TypeVar("Read")
+Levels = tuple[Sequence[Sequence[str]], Sequence[Leaves], int]
+"""Labels and leaves of the levels between the original one and the root, and the leaves of the domain."""
+
+
+class BuiltHierarchy(Generic[Read]):
+    """What builders share: each value is read by itself, what cannot be read is outside."""
+
+    def read(self, text: str) -> Read | None:
+        """Return what a value stands for; None where the hierarchy does not cover it."""
+        raise NotImplementedError
+
+    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with values outside, and what to do."""
+        raise NotImplementedError
+
+    def levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
+        """Return the levels of these distinct values, all of them covered."""
+        raise NotImplementedError
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that the hierarchy does not cover."""
+        return [value for value in values if value is not None and self.read(value) is None]
+
+    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
+        """Return the hierarchy bound to these distinct values."""
+        texts, missing = texts_in_order(values)
+        read = [found for text in texts if (found := self.read(text)) is not None]
+        if len(read) < len(texts):
+            require_cover(column, len(texts) - len(read), len(texts), *self.refusal(texts))
+        labels, leaves, n_leaves = self.levels(texts, read)
+        return make_ladder(column, texts, missing, labels, leaves, n_leaves)
+
+
+def of_values_present(labels: Sequence[Sequence[str]], n_values: int) -> Levels:
+    """Return levels whose domain is the distinct values present."""
+    return labels, [group_sizes(level) for level in labels], n_values

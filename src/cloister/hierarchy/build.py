@@ -9,16 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
+from typing import ClassVar
 
 from cloister.errors import InputError, did_you_mean
-from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, group_sizes, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import IntervalHierarchy
 
-LONGEST_SHOWN = 100
-"""A longer text is a mistake that need not be repeated in a message."""
-
+LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 
 
@@ -33,26 +32,23 @@ class Builder:
     takes_arguments: bool = False
 
 
-def _interval(arguments: list[str], options: Mapping[str, str]) -> Hierarchy:
-    bounds = {name: _number(text, "interval") for name, text in options.items()}
-    return IntervalHierarchy(tuple(_number(width, "interval") for width in arguments), **bounds)
-
-
-def _prefix(arguments: list[str], _: Mapping[str, str]) -> Hierarchy:
-    if len(arguments) != 1:
-        raise _misused("prefix")
-    return PrefixHierarchy(_number(arguments[0], "prefix"))
-
-
 BUILDERS: dict[str, Builder] = {
     "interval": Builder(
         "interval:5,10,20/top=90/bottom=0",
         "intervals of these widths; optional bounds",
-        _interval,
+        lambda widths, bounds: IntervalHierarchy(
+            tuple(_number(width, "interval") for width in widths),
+            **{name: _number(bound, "interval") for name, bound in bounds.items()},
+        ),
         options=("top", "bottom"),
         takes_arguments=True,
     ),
-    "prefix": Builder("prefix:5", "codes of up to 5 characters, cut one a level", _prefix, takes_arguments=True),
+    "prefix": Builder(
+        "prefix:5",
+        "codes of up to 5 characters, cut one a level",
+        lambda arguments, _: PrefixHierarchy(_number(",".join(arguments), "prefix")),
+        takes_arguments=True,
+    ),
     "date": Builder(
         "date:month,quarter,year",
         "ISO dates; units among day, month, quarter, year, decade, or day, week",
@@ -84,7 +80,10 @@ def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
         return _build(name, arguments, options)
     if os.path.isfile(text):
         return read_hierarchy_file(text, missing_as=missing_as)
-    raise _unknown(name, text)
+    hint = did_you_mean(name, BUILDERS)
+    usages = ", ".join(builder.usage for builder in BUILDERS.values())
+    named = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
+    raise InputError(f"{named} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
 
 
 def names_hierarchy(spec: str, kind: str) -> bool:
@@ -126,13 +125,6 @@ def _misused(name: str) -> InputError:
     return InputError(f"The hierarchy builder {name} {shape} ({builder.meaning}). Correct its arguments.")
 
 
-def _unknown(name: str, text: str) -> InputError:
-    hint = did_you_mean(name, BUILDERS)
-    usages = ", ".join(builder.usage for builder in BUILDERS.values())
-    asked = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
-    return InputError(f"{asked} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
-
-
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 
@@ -151,7 +143,7 @@ CHAINS = (("day", "month", "quarter", "year", "decade"), ("day", "week"))
 
 
 @dataclass(frozen=True)
-class DateHierarchy:
+class DateHierarchy(BuiltHierarchy[date]):
     """Levels of dates: as recorded, one for each unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
 
     Values are ISO dates, `YYYY-MM-DD`, with or without a time after `T` or a space; the time and its zone are dropped
@@ -164,6 +156,7 @@ class DateHierarchy:
     """
 
     units: tuple[str, ...]
+    kind: ClassVar[str] = "date"
 
     def __post_init__(self) -> None:
         if not self.units or not all(unit in UNITS for unit in self.units):
@@ -177,51 +170,35 @@ class DateHierarchy:
             )
 
     @property
-    def kind(self) -> str:
-        """`date`."""
-        return "date"
-
-    @property
     def spec(self) -> str:
         """As on the command line: `date:month,quarter,year`."""
         return f"date:{','.join(self.units)}"
 
-    def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that are not ISO dates of the calendar."""
-        return [value for value in values if value is not None and _read_day(value) is None]
+    def read(self, text: str) -> date | None:
+        """Return the day of an ISO date or time stamp of the calendar."""
+        stamp = text.strip()
+        if not ISO_DATE.fullmatch(stamp):
+            return None
+        try:
+            return datetime.fromisoformat(stamp).date()
+        except ValueError:
+            return None
 
-    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
-        texts, missing = texts_in_order(values)
-        days = [day for text in texts if (day := _read_day(text)) is not None]
-        require_cover(
-            column,
-            len(texts) - len(days),
-            len(texts),
-            "are not dates as YYYY-MM-DD (a time may follow)",
-            "Write them so, or use suppress or a hierarchy file.",
-        )
-        labels = [[UNITS[unit](day) for day in days] for unit in self.units]
-        return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
+    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with values that are no dates."""
+        advice = "Write them so, or use suppress or a hierarchy file."
+        return "are not dates as YYYY-MM-DD (a time may follow)", advice
 
-
-def _read_day(text: str) -> date | None:
-    """Return the day of an ISO date or time stamp, None of anything else."""
-    stamp = text.strip()
-    if not ISO_DATE.fullmatch(stamp):
-        return None
-    try:
-        return datetime.fromisoformat(stamp).date()
-    except ValueError:
-        return None
+    def levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:
+        """Return one level for each unit."""
+        return of_values_present([[UNITS[unit](day) for day in read] for unit in self.units], len(texts))
 
 
-LONGEST = 64
-"""Longest code that a prefix hierarchy takes, in characters."""
+LONGEST = 64  # longest code that a prefix hierarchy takes, in characters
 
 
 @dataclass(frozen=True)
-class PrefixHierarchy:
+class PrefixHierarchy(BuiltHierarchy[str]):
     """Levels that keep ever fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
 
     Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
@@ -231,6 +208,7 @@ class PrefixHierarchy:
     """
 
     length: int
+    kind: ClassVar[str] = "prefix"
 
     def __post_init__(self) -> None:
         if type(self.length) is not int or not 1 <= self.length <= LONGEST:
@@ -239,63 +217,41 @@ class PrefixHierarchy:
             )
 
     @property
-    def kind(self) -> str:
-        """`prefix`."""
-        return "prefix"
-
-    @property
     def spec(self) -> str:
         """As on the command line: `prefix:5`."""
         return f"prefix:{self.length}"
 
-    def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that are longer than the hierarchy."""
-        return [value for value in values if value is not None and len(value) > self.length]
+    def read(self, text: str) -> str | None:
+        """Return the code, unless it is too long."""
+        return text if len(text) <= self.length else None
 
-    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
-        texts, missing = texts_in_order(values)
-        self._require_cover(column, texts)
-        labels = [
-            [text[: self.length - dropped] + "*" * dropped for text in texts] for dropped in range(1, self.length)
-        ]
-        return make_ladder(column, texts, missing, labels, [group_sizes(level) for level in labels], len(texts))
+    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with codes that are too long."""
+        longest = max(map(len, texts))
+        advice = f"Use prefix:{longest}, or correct the values."
+        advice = advice if longest <= LONGEST else "Use suppress or a hierarchy file."
+        return f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}", advice
 
-    def _require_cover(self, column: str, texts: Sequence[str]) -> None:
-        longest = max(map(len, texts), default=0)
-        require_cover(
-            column,
-            len(self.outside(texts)),
-            len(texts),
-            f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}",
-            f"Use prefix:{longest}, or correct the values."
-            if longest <= LONGEST
-            else "Use suppress or a hierarchy file.",
-        )
+    def levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:
+        """Return one level for each character dropped but the last."""
+        dropped = range(1, self.length)
+        return of_values_present([[text[: self.length - n] + "*" * n for text in read] for n in dropped], len(texts))
 
 
 @dataclass(frozen=True)
-class SuppressHierarchy:
+class SuppressHierarchy(BuiltHierarchy[str]):
     """Two levels: the value as it is, and `*`.
 
     The domain is the distinct values present; every value is covered.
     """
 
-    @property
-    def kind(self) -> str:
-        """`suppress`."""
-        return "suppress"
+    kind: ClassVar[str] = "suppress"
+    spec: ClassVar[str] = "suppress"
 
-    @property
-    def spec(self) -> str:
-        """`suppress`."""
-        return "suppress"
+    def read(self, text: str) -> str:
+        """Return the value."""
+        return text
 
-    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002 - the protocol's signature
-        """Return an empty list: no value is outside."""
-        return []
-
-    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
-        texts, missing = texts_in_order(values)
-        return make_ladder(column, texts, missing, (), (), len(texts))
+    def levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:  # noqa: ARG002 - of the base class
+        """Return no level between value and root."""
+        return (), (), len(texts)

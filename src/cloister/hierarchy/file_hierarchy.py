@@ -12,19 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BoundHierarchy, Hierarchy, require_cover, texts_in_order
 
 Rows = Sequence[Sequence[str]]
-LINES_SHOWN = 5
-"""How many line numbers a message lists."""
-
-LABELS_SHOWN = 3
-"""How many labels a preview shows of a level."""
+LINES_SHOWN = 5  # how many line numbers a message lists
+LABELS_SHOWN = 3  # how many labels a preview shows of a level
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,6 @@ class HierarchyProblem:
     Attributes
     ----------
     kind : `empty`, `ragged`, `duplicate`, `no-root`, `two-roots` or `not-nested`
-    message : what was found, on which lines, and what to do; never a label
     rows : the lines concerned, counted from 1
     """
 
@@ -64,7 +60,6 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
 
     Parameters
     ----------
-    rows : (n_values,) rows of labels
     lines : (n_values,) line of each row in its file; counted from 1 if not given
 
     Examples
@@ -83,20 +78,14 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
     columns = list(zip(*(row for _, row in whole), strict=True))
     kept = [line for line, _ in whole]
     ragged = [line for line, row in zip(numbers, rows, strict=True) if len(row) != width]
-    problems = (*_ragged(ragged, width), *_duplicates(columns, kept), *_roots(columns, kept), *_nesting(columns, kept))
+    problems = (*_row_problems(ragged, width, columns, kept), *_level_problems(columns, kept))
     return HierarchyReport(name, len(rows), width, tuple(len(set(column)) for column in columns), problems)
 
 
-Columns = Sequence[Sequence[str]]
-
-
-def _ragged(ragged: Sequence[int], width: int) -> Iterator[HierarchyProblem]:
+def _row_problems(ragged: Sequence[int], width: int, columns: Rows, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     if ragged:
         message = f"Most rows have {width} columns, but not {_at(ragged)}. Give every value a label at every level."
         yield HierarchyProblem("ragged", message, tuple(ragged))
-
-
-def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     seen: set[str] = set()
     again: list[int] = []
     for line, value in zip(lines, columns[0], strict=True) if columns else ():
@@ -108,7 +97,7 @@ def _duplicates(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyPro
         yield HierarchyProblem("duplicate", message, tuple(again))
 
 
-def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
+def _level_problems(columns: Rows, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     roots = columns[-1] if columns else ()
     if len(columns) < 2 or not any(roots):
         message = "There is no root. End every row with one more column that holds the same label, such as *."
@@ -120,29 +109,20 @@ def _roots(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]
             "Correct them, or end every row with one more column that holds the same label, such as *."
         )
         yield HierarchyProblem("two-roots", message, tuple(others))
-
-
-def _nesting(columns: Columns, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     for level in range(1, len(columns) - 1):
-        broken, split = _split(columns[level], columns[level + 1], lines)
-        if broken:
+        parents: dict[str, str] = {}
+        split = [
+            (line, label)
+            for line, label, parent in zip(lines, columns[level], columns[level + 1], strict=True)
+            if parents.setdefault(label, parent) != parent
+        ]
+        if split:
+            broken, where = len({label for _, label in split}), tuple(line for line, _ in split)
             message = (
                 f"Levels {level} and {level + 1} do not nest (the first column is level 0): the values of a label have "
-                f"to share their next label, and those of {broken} do not, {_at(split)}. Give them the same one there."
+                f"to share their next label, and those of {broken} do not, {_at(where)}. Give them the same one there."
             )
-            yield HierarchyProblem("not-nested", message, tuple(split))
-
-
-def _split(finer: Sequence[str], coarser: Sequence[str], lines: Sequence[int]) -> tuple[int, list[int]]:
-    """Return how many finer labels have more than one coarser label, and the lines that differ from the first."""
-    parents: dict[str, str] = {}
-    broken: set[str] = set()
-    split: list[int] = []
-    for line, label, parent in zip(lines, finer, coarser, strict=True):
-        if parents.setdefault(label, parent) != parent:
-            broken.add(label)
-            split.append(line)
-    return len(broken), split
+            yield HierarchyProblem("not-nested", message, where)
 
 
 def _at(lines: Sequence[int]) -> str:
@@ -166,16 +146,14 @@ def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "v
     """Return the groups that the values form at each level; repeated values count as often as they are given."""
     occurrences = Counter(values)
     ladder = hierarchy.bind(column, list(occurrences))
-    weights = [occurrences[value] for value in ladder.values]
-    return tuple(_preview_level(level, labels, weights) for level, labels in enumerate(ladder.labels))
-
-
-def _preview_level(level: int, labels: Iterable[str | None], weights: Iterable[int]) -> LevelPreview:
-    groups: Counter[str | None] = Counter()
-    for label, weight in zip(labels, weights, strict=True):
-        groups[label] += weight
-    sizes = groups.values()
-    return LevelPreview(level, len(groups), min(sizes, default=0), max(sizes, default=0), tuple(groups)[:LABELS_SHOWN])
+    found = []
+    for level, labels in enumerate(ladder.labels):
+        groups: Counter[str | None] = Counter()
+        for label, value in zip(labels, ladder.values, strict=True):
+            groups[label] += occurrences[value]
+        least, most = min(groups.values(), default=0), max(groups.values(), default=0)
+        found.append(LevelPreview(level, len(groups), least, most, tuple(groups)[:LABELS_SHOWN]))
+    return tuple(found)
 
 
 ENCODINGS = ("utf-8-sig", "cp1252")
@@ -193,7 +171,6 @@ class FileHierarchy:
 
     Parameters
     ----------
-    rows : (n_values,) rows of labels, from the value to the root
     lines : (n_values,) line of each row in the file; counted from 1 if empty
     missing_as : text under which missing is listed, or None for an empty cell
     """
@@ -202,6 +179,7 @@ class FileHierarchy:
     rows: tuple[tuple[str, ...], ...] = field(repr=False)
     lines: tuple[int, ...] = field(default=(), repr=False)
     missing_as: str | None = field(default=None, repr=False)
+    kind: ClassVar[str] = "file"
 
     def __post_init__(self) -> None:
         report = check_rows(self.rows, self.name, self.lines or None)
@@ -214,11 +192,6 @@ class FileHierarchy:
         """Return the hierarchy of rows written in Python, as a file would hold them: None is an empty cell."""
         cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
         return cls(name, tuple(cells), missing_as=missing_as)
-
-    @property
-    def kind(self) -> str:
-        """`file`."""
-        return "file"
 
     @property
     def spec(self) -> str:
@@ -244,44 +217,37 @@ class FileHierarchy:
         return [value for value in values if value is not None and value not in self._row_of]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+        """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
-        n_outside = len(self.outside(texts))
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
-        require_cover(column, n_outside, len(texts), f"are not listed in {self.name}", advice)
+        require_cover(column, len(self.outside(texts)), len(texts), f"are not listed in {self.name}", advice)
         if missing and self._missing_row is None:
             raise InputError(
                 f"Column '{column}' has missing values, but {self.name} does not list them. Add a row for the empty "
-                "value, or name the value that stands for missing in the file with --missing-as.",
+                f"value, or name the value that stands for missing in the file with {setting('missing_as')}.",
                 file=self.name,
                 column=column,
             )
-        return self._ladder(column, texts, missing)
-
-    def _ladder(self, column: str, texts: Sequence[str], missing: bool) -> BoundHierarchy:
         numbers = [self._row_of[text] for text in texts]
-        values: tuple[str | None, ...] = tuple(texts)
-        if missing and self._missing_row is not None:
-            numbers.append(self._missing_row)
-            values = (*texts, None)
+        present: tuple[str | None, ...] = tuple(texts)
+        row, surplus = self._missing_row, 0
+        if row is not None:
+            # Leaves that the row of missing stands for, less 1: none if nothing needs it, 2 if its text occurs as well.
+            surplus = missing + (self.rows[row][0] in texts) - 1
+            if missing:
+                numbers.append(row)
+                present = (*texts, None)
         paths = list(zip(*(self.rows[number] for number in numbers), strict=True)) or [()] * len(self.rows[0])
         below = tuple(tuple(label or None for label in level) for level in paths[1:-1])
-        surplus = self._surplus(texts, missing)
-        counts = np.ones((len(paths), len(values)), dtype=np.int64)
+        counts = np.ones((len(paths), len(present)), dtype=np.int64)
         for level in range(1, len(paths)):
             sizes = self._group_sizes[level]
-            of_missing = None if self._missing_row is None else self.rows[self._missing_row][level]
+            of_missing = None if row is None else self.rows[row][level]
             counts[level] = [sizes[label] + surplus * (label == of_missing) for label in paths[level]]
         counts.flags.writeable = False
         return BoundHierarchy(
-            column, values, (values, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1)
+            column, present, (present, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1)
         )
-
-    def _surplus(self, texts: Sequence[str], missing: bool) -> int:
-        """Leaves that the row of missing stands for, less 1: -1 if nothing needs it, 1 if its text occurs as well."""
-        if self._missing_row is None:
-            return 0
-        return missing + (self.rows[self._missing_row][0] in texts) - 1
 
 
 def read_hierarchy_file(
@@ -293,7 +259,6 @@ def read_hierarchy_file(
     ----------
     path : the file; UTF-8, or else Windows-1252
     delimiter : one character; detected if None: `;` if the file has one, else a tab, else `,`
-    missing_as : text under which missing is listed, or None for an empty cell
     """
     name = os.fsencode(Path(path).name).decode("utf-8", "replace")
     rows, lines = _read_rows(Path(path), delimiter)
@@ -307,46 +272,41 @@ def check_file(path: str | Path, delimiter: str | None = None) -> HierarchyRepor
 
 
 def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
-    """Return the rows that are not blank, and the line on which each begins."""
-    text = _decode(_read_bytes(path), path.name)
+    try:
+        content: bytes | None = path.read_bytes()
+    except OSError:
+        content = None  # refused below, so that no path stays in the chain of causes
+    if content is None:
+        raise InputError(
+            f"The hierarchy file {path.name} cannot be read. Check that it exists and its rights.", file=path.name
+        )
+    text = _decoded(content)
+    if text is None:
+        raise InputError(f"{path.name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8.", file=path.name)
     if delimiter is None:
         delimiter = next((mark for mark in ";\t" if mark in text), ",")
-    records = _parse(text, delimiter)
-    if records is None:
+    rows, lines, line, is_split = [], [], 1, True
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        for row in reader:
+            if row:
+                rows.append(tuple(row))
+                lines.append(line)
+            line = reader.line_num + 1
+    except (csv.Error, TypeError, ValueError):
+        is_split = False
+    if not is_split:
         raise InputError(
             f"{path.name} cannot be split into columns. Name the delimiter (one character) and check its quotes.",
             file=path.name,
         )
-    return tuple(row for row, _ in records), tuple(line for _, line in records)
+    return tuple(rows), tuple(lines)
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        pass  # raised below, so that no path stays in the chain of causes
-    raise InputError(
-        f"The hierarchy file {path.name} cannot be read. Check that it exists and its rights.", file=path.name
-    )
-
-
-def _decode(content: bytes, name: str) -> str:
+def _decoded(content: bytes) -> str | None:
     for encoding in ENCODINGS:
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise InputError(f"{name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8.", file=name)
-
-
-def _parse(text: str, delimiter: str) -> list[tuple[tuple[str, ...], int]] | None:
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        records, line = [], 1
-        for row in reader:
-            if row:
-                records.append((tuple(row), line))
-            line = reader.line_num + 1
-    except (csv.Error, TypeError, ValueError):
-        return None
-    return records
+    return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cloister.hierarchy.bound import BoundHierarchy, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import BuiltHierarchy, Levels
 
 SPELLINGS = {
     "icd9": re.compile(r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?([0-9]{0,2})"),
@@ -28,20 +28,6 @@ class CodePath(NamedTuple):
     chapter: str
 
 
-class Range(NamedTuple):
-    """Categories from ``first`` to ``last``, compared as text, under one title."""
-
-    first: str
-    last: str
-    title: str
-
-    @property
-    def label(self) -> str:
-        """The range and its title: `001-009 Intestinal infectious diseases`."""
-        span = self.first if self.first == self.last else f"{self.first}-{self.last}"
-        return f"{span} {self.title}"
-
-
 @dataclass(frozen=True)
 class Classification:
     """The tables of one classification."""
@@ -50,11 +36,6 @@ class Classification:
     sections: Mapping[str, str]
     chapters: Mapping[str, str]
     codes: Mapping[str, int]
-
-    @property
-    def n_codes(self) -> int:
-        """Codes of the whole classification."""
-        return sum(self.codes[category] for category in self.chapters)
 
     def path(self, text: str) -> CodePath | None:
         """Return the names of a code, with or without dot, in either case; None if its category is not known."""
@@ -65,17 +46,6 @@ class Classification:
         four_digits = f"{category}.{rest[0]}" if rest else category
         return CodePath(four_digits, category, self.sections[category], self.chapters[category])
 
-    def codes_under(self, four_digits: str) -> int:
-        """Return the codes that a 4-digit label covers; a category recorded alone covers itself."""
-        return self.codes.get(four_digits.replace(".", ""), 1) if "." in four_digits else 1
-
-    def codes_by(self, labels: Mapping[str, str]) -> Counter[str]:
-        """Return the codes under each section or chapter."""
-        totals: Counter[str] = Counter()
-        for category, label in labels.items():
-            totals[label] += self.codes[category]
-        return totals
-
 
 @lru_cache(maxsize=2)
 def load_classification(kind: str) -> Classification:
@@ -84,21 +54,15 @@ def load_classification(kind: str) -> Classification:
     codes = {row["prefix"]: int(row["codes"]) for row in _read(f"{kind}_counts.csv")}
     categories = [prefix for prefix in codes if (match := spelling.fullmatch(prefix)) and not match.group(2)]
     ranges = list(_read(f"{kind}_ranges.csv"))
-    by_level = {
-        level: [Range(row["first"], row["last"], row["title"]) for row in ranges if row["level"] == level]
-        for level in ("section", "chapter")
-    }
-    return Classification(
-        spelling,
-        {category: _range_of(category, by_level["section"]).label for category in categories},
-        {category: _range_of(category, by_level["chapter"]).label for category in categories},
-        codes,
-    )
-
-
-def _range_of(category: str, ranges: list[Range]) -> Range:
-    """Return the range that holds the category and starts last: the innermost where they overlap."""
-    return max(found for found in ranges if found.first <= category <= found.last)
+    by_level: dict[str, dict[str, str]] = {}
+    for level in ("section", "chapter"):
+        found = [(row["first"], row["last"], row["title"]) for row in ranges if row["level"] == level]
+        by_level[level] = {}
+        for category in categories:
+            # The range that starts last holds a category: the innermost where they overlap.
+            first, last, title = max(one for one in found if one[0] <= category <= one[1])
+            by_level[level][category] = f"{first if first == last else f'{first}-{last}'} {title}"
+    return Classification(spelling, by_level["section"], by_level["chapter"], codes)
 
 
 def _read(name: str) -> Iterable[dict[str, str]]:
@@ -109,7 +73,7 @@ def _read(name: str) -> Iterable[dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class IcdHierarchy:
+class IcdHierarchy(BuiltHierarchy[CodePath]):
     """Six levels of diagnosis codes: as recorded, 4 digits, category, section, chapter, `*`.
 
     Codes are read with or without dot, in either case, with spaces around; level 0 keeps what was recorded, the other
@@ -131,48 +95,38 @@ class IcdHierarchy:
         """As on the command line: `icd9` or `icd10`."""
         return self.kind
 
-    def outside(self, values: Sequence[str | None]) -> list[str]:
-        """Those of the distinct values that do not belong to a category of the classification."""
-        tables = load_classification(self.kind)
-        return [value for value in values if value is not None and tables.path(value) is None]
+    def read(self, text: str) -> CodePath | None:
+        """Return the names of a code of a category that some edition has."""
+        return load_classification(self.kind).path(text)
 
-    def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with values that are no codes."""
+        advice = f"Write them as in {self.example} (leading zeros kept), or use prefix or a hierarchy file."
+        return f"are not codes of a category of {self.name}", advice
+
+    def levels(self, texts: Sequence[str], read: Sequence[CodePath]) -> Levels:  # noqa: ARG002 - of the base class
+        """Return 4 digits, category, section and chapter; a label covers at least the values that are present."""
         tables = load_classification(self.kind)
-        texts, missing = texts_in_order(values)
-        paths = [path for text in texts if (path := tables.path(text)) is not None]
-        require_cover(
-            column,
-            len(texts) - len(paths),
-            len(texts),
-            f"are not codes of a category of {self.name}",
-            f"Write them as in {self.example} (leading zeros kept), or use prefix or a hierarchy file.",
-        )
-        labels = list(zip(*paths, strict=True)) or [()] * len(CodePath._fields)
-        covered, surplus = _covered(tables, paths)
+        labels: Sequence[Sequence[str]] = list(zip(*read, strict=True)) or [()] * len(CodePath._fields)
+        # A category recorded alone covers itself at the level of 4 digits.
+        present = Counter(path.four_digits for path in read)
+        four_digits = {
+            label: max(tables.codes.get(label.replace(".", ""), 1) if "." in label else 1, found)
+            for label, found in present.items()
+        }
+        below = _sums(four_digits, {path.four_digits: path.category for path in read})
+        category = {label: max(tables.codes[label], found) for label, found in below.items()}
+        surplus = {label: found - tables.codes[label] for label, found in category.items()}
+        covered = [four_digits, category]
+        codes = {label: tables.codes[label] for label in tables.chapters}
+        for parents in (tables.sections, tables.chapters):
+            whole = _sums(codes, parents)
+            covered.append({label: whole[label] + extra for label, extra in _sums(surplus, parents).items()})
         leaves = [
             np.fromiter((counts[label] for label in level), dtype=np.int64, count=len(level))
             for level, counts in zip(labels, covered, strict=True)
         ]
-        return make_ladder(column, texts, missing, labels, leaves, tables.n_codes + sum(surplus.values()))
-
-
-def _covered(tables: Classification, paths: Sequence[CodePath]) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """Return the leaves of each label present, level by level, and how many each category has beyond the tables."""
-    present = Counter(path.four_digits for path in paths)
-    four_digits = {label: max(tables.codes_under(label), found) for label, found in present.items()}
-    parents = {path.four_digits: path.category for path in paths}
-    below = _sums(four_digits, parents)
-    category = {label: max(tables.codes[label], found) for label, found in below.items()}
-    surplus = {label: found - tables.codes[label] for label, found in category.items()}
-    higher = [_with_surplus(tables, surplus, labels) for labels in (tables.sections, tables.chapters)]
-    return [four_digits, category, *higher], surplus
-
-
-def _with_surplus(tables: Classification, surplus: Mapping[str, int], labels: Mapping[str, str]) -> dict[str, int]:
-    """Return the codes of the sections or chapters present, with what their categories have beyond the tables."""
-    codes = tables.codes_by(labels)
-    return {label: codes[label] + extra for label, extra in _sums(surplus, labels).items()}
+        return labels, leaves, sum(codes.values()) + sum(surplus.values())
 
 
 def _sums(counts: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:

@@ -3,11 +3,12 @@
 from cloister.io.code_events import EventColumns, EventSource, code_events, read_code_events
 from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_code_lists
 from cloister.io.columns import as_text, distinct_values, plain_columns
+from cloister.io.csv import Source
 from cloister.io.disk import is_taken, private_file, sha256, write_private
 from cloister.io.folder import Place, appearing, release_folder, remove_dead_partials
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.query import Query, is_address
-from cloister.io.read import Source, read_table
+from cloister.io.read import read_table
 from cloister.io.tally import (
     RECORDS,
     counted,

@@ -36,8 +36,7 @@ REASONS = {
     "57014": "was cancelled: it took longer than the database allows (a statement timeout), or somebody stopped it",
 }
 """What a SQLSTATE says of a query."""
-LOST = re.compile(r"08...|57P0[1-5]")
-"""States of a connection that is gone."""
+LOST = re.compile(r"08...|57P0[1-5]")  # States of a connection that is gone
 OF_CLASS = {
     "22": "fails on a value, such as text that is no number, or a division by zero",
     "42": "is not understood, or names what is not there",
@@ -58,11 +57,11 @@ TOO_POWERFUL = (
     "the account may read files or run programs of the database server, and so may every function that the query "
     "calls, views of others included; use a role with SELECT on what is read"
 )
-PATIENCE_S = 15
-"""Seconds until a server that does not answer at all counts as not there."""
+PATIENCE_S = 15  # Seconds until a server that does not answer at all counts as not there
 
 ALL_ROWS = {"adbc.sqlite.query.batch_rows": str(2**31 - 2)}
 """Types are taken from all rows, not from the first thousand."""
+KINDS = ("text", "blob", "real", "integer")  # Types of a cell of SQLite
 
 
 def read_adbc(query: Query, call: Call) -> pl.DataFrame:
@@ -148,20 +147,16 @@ def answer_of(query: Query, cursor: Any, call: Call, ask: Callable[[], T]) -> T:
         raise
     except Exception as error:
         state = getattr(error, "sqlstate", None)
-    lost = bool(LOST.fullmatch(state)) if state else call.doing == "fetch" and not _answers(cursor)
-    raise _refusal(query, state, lost=lost)
-
-
-def _refusal(query: Query, state: str | None, *, lost: bool) -> InputError:
-    if lost:
-        sentence = (
+    is_lost = bool(LOST.fullmatch(state)) if state else call.doing == "fetch" and not _answers(cursor)
+    if is_lost:
+        raise InputError(
             f"The connection to the database was lost while {query.name} was being read. Nothing was kept: run it "
-            "again once the database is there."
+            "again once the database is there.",
+            file=query.name,
         )
-        return InputError(sentence, file=query.name)
     reason = REASONS.get(state or "", OF_CLASS.get((state or "")[:2], "failed in the database, or was stopped there"))
     code = f" (SQLSTATE {state})" if state and re.fullmatch(r"[0-9A-Z]{5}", state) else ""
-    return InputError(f"The query of {query.name} {reason}{code}. Run it alone there to see why.", file=query.name)
+    raise InputError(f"The query of {query.name} {reason}{code}. Run it alone there to see why.", file=query.name)
 
 
 def _answers(cursor: Any) -> bool:
@@ -199,19 +194,19 @@ def read_postgresql(query: Query, call: Call) -> pl.DataFrame:
     """
     driver = driver_of("postgresql", query)
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
-        return answer_of(query, cursor, call, lambda: _postgresql_answer(cursor, query, call))
 
+        def ask() -> pl.DataFrame:
+            # before any query of the transaction; afterwards the server lets nobody take it back
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            note_power(cursor, call)
+            schema = cursor.adbc_execute_schema(query.select)
+            check_names(schema.names, query.name)
+            words = [selected(column, query) for column in schema]
+            call.doing = "fetch"
+            cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n) AS cloister_query")  # noqa: S608
+            return fetched(cursor, query)
 
-def _postgresql_answer(cursor: Any, query: Query, call: Call) -> pl.DataFrame:
-    # before any query of the transaction; afterwards the server lets nobody take it back
-    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    note_power(cursor, call)
-    schema = cursor.adbc_execute_schema(query.select)
-    check_names(schema.names, query.name)
-    words = [selected(column, query) for column in schema]
-    call.doing = "fetch"
-    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n) AS cloister_query")  # noqa: S608
-    return fetched(cursor, query)
+        return answer_of(query, cursor, call, ask)
 
 
 def note_power(cursor: Any, call: Call) -> None:
@@ -245,25 +240,23 @@ def read_sqlite(query: Query, call: Call) -> pl.DataFrame:
     driver = driver_of("sqlite", query)
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     with opened(lambda: driver.connect(address), query, call) as cursor:
-        return answer_of(query, cursor, call, lambda: _sqlite_answer(cursor, query))
 
+        def ask() -> pl.DataFrame:
+            cursor.execute(query.select)
+            names = check_cursor(cursor, query)
+            kinds = [
+                f"max(typeof({quoted(name)}) = '{kind}')"
+                for name in names
+                for kind in ("text", "blob", "real", "integer")
+            ]
+            cursor.execute(f"SELECT {', '.join(kinds)} FROM (\n{query.select}\n)")  # noqa: S608
+            held = cursor.fetchone()
+            words = [_cast(quoted(name), *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
+            cursor.adbc_statement.set_options(**ALL_ROWS)
+            cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n)")  # noqa: S608
+            return fetched(cursor, query)
 
-def _sqlite_answer(cursor: Any, query: Query) -> pl.DataFrame:
-    cursor.execute(query.select)
-    words = _cells_of_one_type(cursor, check_cursor(cursor, query), query)
-    cursor.adbc_statement.set_options(**ALL_ROWS)
-    cursor.execute(f"SELECT {', '.join(words)} FROM (\n{query.select}\n)")  # noqa: S608
-    return fetched(cursor, query)
-
-
-def _cells_of_one_type(cursor: Any, names: list[str], query: Query) -> list[str]:
-    """What is selected of each column: cells of one type."""
-    kinds = [
-        f"max(typeof({quoted(name)}) = '{kind}')" for name in names for kind in ("text", "blob", "real", "integer")
-    ]
-    cursor.execute(f"SELECT {', '.join(kinds)} FROM (\n{query.select}\n)")  # noqa: S608
-    held = cursor.fetchone()
-    return [_cast(quoted(name), *held[4 * place : 4 * place + 4]) for place, name in enumerate(names)]
+        return answer_of(query, cursor, call, ask)
 
 
 def _cast(name: str, text: int | None, blob: int | None, real: int | None, integer: int | None) -> str:

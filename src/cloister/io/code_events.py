@@ -4,76 +4,66 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
-from cloister.io.csv import line_of_record
+from cloister.io.csv import Source, line_of_record
 from cloister.io.query import Query
-from cloister.io.read import Source, read_table
+from cloister.io.read import read_table
 from cloister.io.text import load_text
 
-FIRST = "first"
-"""Stands for the first date of each patient where a column with the date to count from may be named."""
-
+FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
 AgeUnit = Literal["years", "days"]
 
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
 DATE = "%Y-%m-%d"
 TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"
-"""A date, with or without a time of the day."""
+WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, with or without a time of the day
 
-Refused = Callable[[str, int, str | None], InputError]
-"""Makes the error about a record: message with ``{place}``, record from 1, column."""
+Refuse = Callable[[pl.Series, str, str | None], None]
+"""Refuses records that are wrong, if any is: message with ``{place}`` and ``{count}``, column."""
 
 
 @dataclass(frozen=True)
 class EventColumns:
-    """Columns of a file of events; None: the first of the usual names is taken.
+    """Columns of a file of events; None: the first of the usual names is taken."""
 
-    Attributes
-    ----------
-    id : column that tells patients apart
-    code : column with one code
-    age : column with the age, in any unit
-    date : column with a date, in place of the age
-    anchor : column with the date that ages are counted from, or ``first``: each patient's first date
-    unit : what ages made of dates are counted in
-    """
-
-    id: str | None = None
-    code: str | None = None
-    age: str | None = None
-    date: str | None = None
+    id: str | None = None  # column that tells patients apart
+    code: str | None = None  # column with one code
+    age: str | None = None  # column with the age, in any unit
+    date: str | None = None  # column with a date, in place of the age
+    # column with the date that ages are counted from, or ``first``: each patient's first date
     anchor: str | None = None
-    unit: AgeUnit = "years"
+    unit: AgeUnit = "years"  # what ages made of dates are counted in
 
     def __post_init__(self) -> None:
         if (self.date is None) != (self.anchor is None):
             raise InputError(
-                "--date and --anchor make ages together: a column of dates, and the column with the date to count from "
-                f"(such as that of birth) or {FIRST} for each patient's first date. Give both or neither."
+                f"{setting('date')} and {setting('anchor')} make ages together: a column of dates, and the column "
+                "with the "
+                f"date to count from (such as that of birth) or {FIRST} for each patient's first date. Give both or "
+                "neither."
             )
         if self.date is not None and self.age is not None:
-            raise InputError("--age names a column of ages, and --date makes ages from dates. Give one of them.")
+            raise InputError(
+                f"{setting('age')} names a column of ages, and {setting('date')} makes ages from dates. Give one of "
+                "them."
+            )
         if self.unit not in ("years", "days"):
             raise InputError("Ages from dates can be counted in years or days. Choose one of them.")
 
 
 @dataclass(frozen=True)
 class EventSource:
-    """Coded events as they were read, none of them incomplete.
+    """Coded events as they were read, none of them incomplete."""
 
-    Attributes
-    ----------
-    ids, codes, ages : text, one an event, none missing, without spaces around; ages are numbers from 0 on, each written
-        in the shortest way
-    """
-
+    # ids, codes, ages: text, one an event, none missing, without spaces around; ages are numbers from 0 on, each
+    # written in the shortest way
     ids: pl.Series = field(repr=False)
     codes: pl.Series = field(repr=False)
     ages: pl.Series = field(repr=False)
@@ -86,12 +76,9 @@ class EventSource:
     path: Path | None = field(default=None, repr=False)
     encoding: str | None = None
 
-    def refusal(self, message: str, record: int, column: str | None) -> InputError:
-        """Return an error about a record, counted from 1, whose place stands in the message as ``{place}``."""
-        return refused_at(message, record, column, self.name, self._line(record))
-
-    def _line(self, record: int) -> int | None:
-        return _line(self.path, self.encoding, self.delimiter, record)
+    def refuse(self, wrong: pl.Series, message: str, column: str | None) -> None:
+        """Refuse events that are wrong; how many, and the place of the first, stand in the message in braces."""
+        _refuse(self, self.path, wrong, message, column)
 
 
 def read_code_events(
@@ -133,34 +120,28 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     used = [found.id, found.code, found.age or found.date]
     used += [found.anchor] if found.anchor != FIRST else []
     names = [name for name in used if name is not None]
-
-    def refused(message: str, record: int, column: str | None) -> InputError:
-        return refused_at(message, record, column, file, _line(path, source.encoding, source.delimiter, record))
-
+    refuse = partial(_refuse, source, path)
     kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
     for name, what in zip(names, kinds, strict=False):
         absent = frame[name].is_null()
         if what in ("patient", "code"):
             text = _ids(frame[name]) if what == "patient" else _codes(frame[name], file)
             absent = text.is_null() | (text == "")
-        if absent.any():
-            first = int(absent.arg_true()[0]) + 1
-            count = int(absent.sum())
-            lines = "1 line has" if count == 1 else f"{count} lines have"
-            raise refused(
-                f"{lines} no {what} in column {name!r} of {file} ({{place}}{' is the first' if count > 1 else ''}). "
-                "Every line needs a patient, a code and an age: complete or remove such lines.",
-                first,
-                name,
-            )
+        have, first = ("1 line has", "") if absent.sum() == 1 else (f"{absent.sum()} lines have", " is the first")
+        refuse(
+            absent,
+            f"{have} no {what} in column {name!r} of {file} ({{place}}{first}). Every line needs a patient, a code and "
+            "an age: complete or remove such lines.",
+            name,
+        )
     ids = _ids(frame[names[0]])
     if labels:
         ages = as_text(frame[str(found.age)]).str.strip_chars()
     elif found.date is None:
-        ages = plain_ages(frame[str(found.age)], file, refused)
+        ages = plain_ages(frame[str(found.age)], file, refuse)
     else:
         anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
-        ages = ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refused)
+        ages = ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refuse)
     rest = tuple(column for column in frame.columns if column not in names)
     roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
     return EventSource(
@@ -178,17 +159,16 @@ def code_events(source: Source, wanted: EventColumns, path: Path | None = None, 
     )
 
 
-def refused_at(message: str, record: int, column: str | None, file: str, line: int | None) -> InputError:
-    """Return an error about a record of a file, whose place stands in the message as ``{place}``."""
-    place = f"record {record}" if line is None else f"record {record}, line {line}"
-    return InputError(message.replace("{place}", place), file=file, row=record, line=line, column=column)
-
-
-def _line(path: Path | None, encoding: str | None, delimiter: str | None, record: int) -> int | None:
-    """The line of a CSV file at which a record begins."""
-    if path is None or delimiter is None:
-        return None
-    return line_of_record(load_text(path, encoding).data, delimiter, record)
+def _refuse(of: Source | EventSource, path: Path | None, wrong: pl.Series, message: str, column: str | None) -> None:
+    if not wrong.any():
+        return
+    record = int(wrong.arg_true()[0]) + 1
+    line, place = None, f"record {record}"
+    if path is not None and of.delimiter is not None:
+        line = line_of_record(load_text(path, of.encoding).data, of.delimiter, record)
+        place += f", line {line}"
+    message = message.replace("{place}", place).replace("{count}", str(int(wrong.sum())))
+    raise InputError(message, file=of.name, row=record, line=line, column=column)
 
 
 def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
@@ -203,7 +183,7 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
         if found[role] is None:
             raise InputError(
                 f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
-                f"{', '.join(usual)}. Name it with --{role}. {header.listed()}",
+                f"{', '.join(usual)}. Name it with {setting(role)}. {header.listed()}",
                 file=file,
             )
     taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
@@ -214,30 +194,26 @@ def _columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventCo
 
 
 def _ids(column: pl.Series) -> pl.Series:
-    """Ids as text, without spaces around."""
     return as_text(column).str.strip_chars()
 
 
 def _codes(column: pl.Series, file: str) -> pl.Series:
-    """Codes as text, without spaces around."""
     return text_of_codes(column, file).str.strip_chars()
 
 
-def plain_ages(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+def plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
     text = as_text(column)
     written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
     odd = [age for age, plain in written.items() if plain is None]
-    if odd:
-        bad = text.is_in(odd)
-        count = int(bad.sum())
-        are = "1 age" if count == 1 else f"{count} ages"
-        raise refused(
-            f"{are} in column {column.name!r} of {file} {'is' if count == 1 else 'are'} no number from 0 on "
-            f"({{place}}{' is the first' if count > 1 else ''}). Correct or remove such lines.",
-            int(bad.arg_true()[0]) + 1,
-            column.name,
-        )
+    bad = text.is_in(odd) if odd else pl.zeros(0, pl.Boolean, eager=True)
+    ages, are, first = ("1 age", "is", "") if bad.sum() == 1 else (f"{bad.sum()} ages", "are", " is the first")
+    refuse(
+        bad,
+        f"{ages} in column {column.name!r} of {file} {are} no number from 0 on ({{place}}{first}). Correct or remove "
+        "such lines.",
+        column.name,
+    )
     return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
 
 
@@ -254,28 +230,24 @@ def _plain(age: str, *, is_number: bool) -> str | None:
 
 
 def ages_from_dates(
-    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refused: Refused
+    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refuse: Refuse
 ) -> pl.Series:
     """Return ages counted from dates: completed years, or days.
 
-    Parameters
-    ----------
-    anchor : the date to count from, of each event; None: the first date of its patient
+    ``anchor``: the date to count from, of each event; None: the first date of its patient
     """
-    days = _as_dates(dates, file, refused)
+    days = _as_dates(dates, file, refuse)
     if anchor is None:
         frame = pl.DataFrame({"id": ids, "date": days})
         starts = frame.select(pl.col("date").min().over("id")).to_series()
     else:
-        starts = _as_dates(anchor, file, refused)
-    early = days < starts
-    if early.any():
-        raise refused(
-            f"{int(early.sum())} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages "
-            "are counted from ({place} is the first). Correct or remove such lines.",
-            int(early.arg_true()[0]) + 1,
-            dates.name,
-        )
+        starts = _as_dates(anchor, file, refuse)
+    refuse(
+        days < starts,
+        f"{{count}} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages are counted "
+        "from ({place} is the first). Correct or remove such lines.",
+        dates.name,
+    )
     if unit == "days":
         return (days - starts).dt.total_days().cast(pl.String)
     return completed_years(starts, days).cast(pl.String)
@@ -299,19 +271,17 @@ def _day_of_year(days: pl.Series) -> pl.Series:
     return days.dt.month().cast(pl.Int32) * 100 + days.dt.day()
 
 
-def _as_dates(column: pl.Series, file: str, refused: Refused) -> pl.Series:
+def _as_dates(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     """Dates of a column of dates, times, or texts that are an ISO date, with a time or without."""
     if column.dtype in (pl.Date, pl.Datetime):
         return column.cast(pl.Date)
     text = as_text(column).str.strip_chars()
     found = text.str.head(10).str.to_date(DATE, strict=False)
     found = found.set(~text.str.contains(WHOLE_DATE), None)
-    odd = found.is_null()
-    if odd.any():
-        raise refused(
-            f"{int(odd.sum())} of {len(odd)} values in column {column.name!r} of {file} are no dates written as "
-            "YYYY-MM-DD ({place} is the first). Write them so.",
-            int(odd.arg_true()[0]) + 1,
-            column.name,
-        )
+    refuse(
+        found.is_null(),
+        f"{{count}} of {len(found)} values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD "
+        "({place} is the first). Write them so.",
+        column.name,
+    )
     return found

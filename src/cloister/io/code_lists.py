@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.columns import (
     CODE_NAMES,
     CODES_NAMES,
@@ -18,8 +18,9 @@ from cloister.io.columns import (
     taken_as,
     text_of_codes,
 )
+from cloister.io.csv import Source
 from cloister.io.query import Query
-from cloister.io.read import Source, read_table
+from cloister.io.read import read_table
 
 
 @dataclass(frozen=True)
@@ -33,21 +34,15 @@ class CodeColumns:
 
 @dataclass(frozen=True)
 class CodeSource:
-    """Codes as they were read.
+    """Codes as they were read."""
 
-    Attributes
-    ----------
-    cells : text; wide: all codes of a record, separated by white space; long: one code; null where there is none
-    ids : text; wide: one a record; long: whose code it is; None where the file names no patients
-    missing : texts that stand for a missing code
-    """
-
+    # text; wide: all codes of a record, separated by white space; long: one code; null where there is none
     cells: pl.Series
-    ids: pl.Series | None
+    ids: pl.Series | None  # text; wide: one a record; long: whose code it is; None where the file names no patients
     layout: Literal["wide", "long"]
     columns: CodeColumns
     not_released: tuple[str, ...]
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # texts that stand for a missing code
     format: Literal["csv", "parquet"]
     delimiter: str | None
     name: str
@@ -98,6 +93,10 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
     if ids is not None:
         _check_ids(ids, str(found.id), file, wide=found.code is None)
+    roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
+    notes = taken_as(roles)
+    if found.id is None:
+        notes.append("there is no id: every line is assumed to be another patient")
     return CodeSource(
         cells=cells,
         ids=ids,
@@ -108,7 +107,7 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
         format=source.format,
         delimiter=source.delimiter,
         name=file,
-        notes=(*source.notes, *_notes(found, wanted, rest)),
+        notes=(*source.notes, *notes, *not_released(rest)),
     )
 
 
@@ -117,27 +116,32 @@ def _columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColu
     header = Header(file, present, (*ID_NAMES, *CODES_NAMES, *CODE_NAMES), "id,codes")
     header.check(wanted.id, wanted.codes, wanted.code)
     if wanted.codes is not None and wanted.code is not None:
-        raise InputError("--codes names a column with all codes of a patient, --code one with one code. Give one.")
+        raise InputError(
+            f"{setting('codes')} names a column with all codes of a patient, {setting('code')} one with one code. "
+            "Give one."
+        )
     codes, code = wanted.codes, wanted.code
     if codes is None and code is None:
         codes, code = _first(CODES_NAMES, present), _first(CODE_NAMES, present)
         if codes is not None and code is not None:
             raise InputError(
-                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with --codes (all codes of "
-                "a patient) or --code (one code a line).",
+                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with {setting('codes')} "
+                "(all "
+                f"codes of a patient) or {setting('code')} (one code a line).",
                 file=file,
             )
     if codes is None and code is None:
         usual = ", ".join((*CODES_NAMES, *CODE_NAMES))
         raise InputError(
-            f"{file} has no column of codes: none is called {usual}. Name it with --codes or --code. {header.listed()}",
+            f"{file} has no column of codes: none is called {usual}. Name it with {setting('codes')} or "
+            f"{setting('code')}. {header.listed()}",
             file=file,
         )
     identifier = wanted.id or _first(ID_NAMES, present)
     if code is not None and identifier is None:
         raise InputError(
             f"{file} has one code a line, so a column must tell patients apart, but it has none of "
-            f"{', '.join(ID_NAMES)}. Name it with --id. {header.listed()}",
+            f"{', '.join(ID_NAMES)}. Name it with {setting('id')}. {header.listed()}",
             file=file,
         )
     if identifier is not None and identifier in (codes, code):
@@ -167,12 +171,3 @@ def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
             file=file,
             column=column,
         )
-
-
-def _notes(found: CodeColumns, wanted: CodeColumns, rest: Sequence[str]) -> tuple[str, ...]:
-    """Notes on the columns that were recognised by name, and on those that are not released."""
-    roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
-    notes = taken_as(roles)
-    if found.id is None:
-        notes.append("there is no id: every line is assumed to be another patient")
-    return (*notes, *not_released(rest))

@@ -81,7 +81,11 @@ def as_text(series: pl.Series) -> pl.Series:
     series = _plain(series, None)
     dtype = series.dtype
     if dtype.is_float():
-        return _float_text(series)
+        wide = series.cast(pl.Float64)
+        is_integer = ((wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)).fill_null(False)
+        nothing = pl.Series(wide.name, [None], dtype=pl.Float64)
+        integers = wide.zip_with(is_integer, nothing).cast(pl.Int64).cast(pl.String)
+        return integers.zip_with(is_integer, series.cast(pl.String))
     if isinstance(dtype, pl.Datetime):
         return series.dt.to_string(f"%Y-%m-%dT{_TIME}" + ("%:z" if dtype.time_zone else ""))
     if dtype == pl.Time:
@@ -95,14 +99,6 @@ def distinct_values(text: pl.Series) -> list[str | None]:
     """Distinct values by UTF-8 bytes, missing last if it occurs."""
     values: list[str | None] = list(text.drop_nulls().unique().sort())
     return [*values, None] if text.null_count() else values
-
-
-def _float_text(series: pl.Series) -> pl.Series:
-    wide = series.cast(pl.Float64)
-    is_integer = ((wide == wide.floor()) & (wide.abs() < _EXACT_INTEGER)).fill_null(False)
-    nothing = pl.Series(wide.name, [None], dtype=pl.Float64)
-    integers = wide.zip_with(is_integer, nothing).cast(pl.Int64).cast(pl.String)
-    return integers.zip_with(is_integer, series.cast(pl.String))
 
 
 def _plain(series: pl.Series, file: str | None) -> pl.Series:
@@ -126,8 +122,7 @@ def _not_plain(series: pl.Series, found: str, file: str | None) -> InputError:
     return InputError(message, file=file, column=series.name)
 
 
-MOST_LISTED = 50
-"""Columns that a message lists."""
+MOST_LISTED = 50  # Columns that a message lists
 
 _VALUE = re.compile(
     r"[\d\W_]*"  # a number, a date, a telephone number
@@ -144,9 +139,7 @@ ADVICE = "the first line of a file must name its columns"
 ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
 CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
 CODES_NAMES = ("codes",)
-AGE_NAMES = ("age", "age_years")
-"""Names that a column is looked for by, the likeliest first."""
-
+AGE_NAMES = ("age", "age_years")  # Names that a column is looked for by, the likeliest first
 WHITE_SPACE = re.compile(r"\s")
 
 

@@ -7,19 +7,18 @@ reads. The grammar is RFC 4180's: a cell is quoted as a whole, with its quotes d
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.foreign import call_foreign
 from cloister.io.text import load_bytes, text_of
 
 _FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 
-CANDIDATES = (",", ";", "\t", "|")
-"""What is tried, the likeliest first."""
-
+CANDIDATES = (",", ";", "\t", "|")  # What is tried, the likeliest first
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 _SAMPLE_BYTES = 1 << 20
@@ -28,23 +27,20 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 
 @dataclass(frozen=True)
-class CsvTable:
-    """What a text file holds.
+class Source:
+    """A table as it was read."""
 
-    Attributes
-    ----------
-    frame : every column as text, as written; an empty cell, quoted or not, is null
-    """
-
-    frame: pl.DataFrame
-    delimiter: str
-    encoding: str
-    notes: tuple[str, ...]
+    frame: pl.DataFrame  # from CSV all columns are text, as written; null is the only missing value
+    format: Literal["csv", "parquet"]
+    delimiter: str | None  # what separates the cells of a CSV file
+    encoding: str | None  # what a CSV file was decoded from, in Python's name
+    name: str
+    notes: tuple[str, ...] = ()
 
 
 def read_csv(
     path: Path, *, encoding: str | None = None, delimiter: str | None = None, usual_delimiter: str | None = None
-) -> CsvTable:
+) -> Source:
     """The table in the text file ``path``, which may be gzip'd."""
     return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
 
@@ -63,38 +59,33 @@ def csv_of(
     delimiter: str | None = None,
     usual_delimiter: str | None = None,
     may_be_empty: bool = False,
-) -> CsvTable:
+) -> Source:
     """The table in the content of a text file, which may be gzip'd."""
     text = text_of(content, file, encoding)
     if delimiter is None:
         delimiter = detect_delimiter(text.data, file, usual_delimiter)
     check_delimiter(delimiter)
     data = text.data
-    if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in header_outside_quotes(data):
+    if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in _sample(data)[0]:
         data = data.rstrip(b"\r\n")  # blank lines after the last record, which in one column are missing values
     data = data if data.endswith(b"\n") else data + b"\n"
     n_records = count_records(data, delimiter, file)
     if not n_records and not may_be_empty:
         raise InputError(f"{file} has a header but no records.", file=file)
-    cells = _cells(data, delimiter, n_records, file)
-    names = ["" if name is None else name for name in cells.row(0)]
-    check_names(names, file)
-    cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    notes = text.notes
-    if cells.width == 1 and (n_blank := cells.to_series().null_count()):
-        notes += (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
-    return CsvTable(plain_columns(cells, file), delimiter, text.encoding, notes)
-
-
-def _cells(data: bytes, delimiter: str, n_records: int, file: str) -> pl.DataFrame:
-    """Every cell, the header as the first row; null where nothing is written, an empty text where ``""`` is."""
+    # Every cell, the header as the first row; null where nothing is written, an empty text where ``""`` is.
     refusal = InputError(f"{file} cannot be read as CSV.", file=file)
     cells = call_foreign(
         lambda: pl.read_csv(data, has_header=False, separator=delimiter, quote_char='"', infer_schema=False), refusal
     )
     if cells.height != n_records + 1:
         raise refusal
-    return cells
+    names = ["" if name is None else name for name in cells.row(0)]
+    check_names(names, file)
+    cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
+    notes: tuple[str, ...] = ()
+    if cells.width == 1 and (n_blank := cells.to_series().null_count()):
+        notes = (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
+    return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes)
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
@@ -117,7 +108,7 @@ def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
     if len(best) > 1 and steady:
         raise InputError(
             f"The cells of {file} may be separated by {' or '.join(NAMES[mark] for mark in best)}. "
-            "Name the delimiter (delimiter=..., on the command line --delimiter).",
+            f"Name the {setting('delimiter')}.",
             file=file,
         )
     return best[0]
@@ -128,11 +119,6 @@ def check_delimiter(delimiter: str) -> str:
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0':
         return delimiter
     raise InputError("A delimiter is one ASCII character other than a quote and the end of a line.")
-
-
-def header_outside_quotes(data: bytes) -> bytes:
-    """The first record of a text without its quoted cells."""
-    return _sample(data)[0]
 
 
 def _sample(data: bytes) -> list[bytes]:
@@ -149,9 +135,7 @@ def _sample(data: bytes) -> list[bytes]:
 def count_records(data: bytes, delimiter: str, file: str) -> int:
     """Number of data records in ``data``, the header not counted.
 
-    Parameters
-    ----------
-    data : UTF-8 text without NUL, that ends in a newline
+    ``data``: UTF-8 text without NUL, that ends in a newline
     """
     if data.startswith((b"\n", b"\r\n")):
         raise InputError(f"{file}: the first line is blank. It must name the columns.", file=file, line=1)
@@ -161,11 +145,29 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         if b'"' in bare:
             raise _stray_quote(data, delimiter, file)
     if bare.count(b"\r") != bare.count(b"\r\n"):
-        raise _stray_return(data, delimiter, file)
-    n_cells = _cells_per_line(bare, delimiter, file)
+        # A lone carriage return, which Polars sometimes keeps in the cell and sometimes drops.
+        marked = _marked(data, delimiter)
+        lone = marked.replace(b"\r\n", b"\n\n").index(b"\r")
+        found = "has a carriage return inside a cell. Put the cell in quotes"
+        raise _malformed(found, marked, lone, file)
+    # Cells in each line of a text without quotes, the header's first; shape (n_records + 1,).
+    lines = call_foreign(
+        lambda: pl.read_csv(bare, has_header=False, separator="\0", quote_char=None, infer_schema=False),
+        InputError(f"{file} cannot be read as CSV.", file=file),
+    )
+    n_cells = lines.to_series().str.count_matches(delimiter, literal=True).fill_null(0) + 1
     ragged = (n_cells != n_cells[0]).arg_true()
     if len(ragged):
-        raise _ragged(data, delimiter, file, ragged[0], (n_cells[ragged[0]], n_cells[0]))
+        record = ragged[0]
+        line = _line_of(record, _marked(data, delimiter))
+        found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in (n_cells[record], n_cells[0]))
+        raise InputError(
+            f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain "
+            f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter.",
+            file=file,
+            row=record,
+            line=line,
+        )
     return len(n_cells) - 1
 
 
@@ -175,46 +177,19 @@ def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
     return re.compile(rb'(?:\A|(?<=[%b\n]))"[^"]*+(?:""[^"]*+)*+"(?=[%b\n]|\r\n)' % (mark, mark))
 
 
-def _cells_per_line(bare: bytes, delimiter: str, file: str) -> pl.Series:
-    """Cells in each line of a text without quotes, the header's first; shape (n_records + 1,)."""
-    lines = call_foreign(
-        lambda: pl.read_csv(bare, has_header=False, separator="\0", quote_char=None, infer_schema=False),
-        InputError(f"{file} cannot be read as CSV.", file=file),
-    )
-    return lines.to_series().str.count_matches(delimiter, literal=True).fill_null(0) + 1
-
-
 def _marked(data: bytes, delimiter: str) -> bytes:
     """``data`` with each quoted cell replaced by one NUL for each newline inside it."""
     return _quoted_cell(delimiter).sub(lambda cell: b"\0" * cell[0].count(b"\n"), data)
 
 
 def line_of_record(data: bytes, delimiter: str, record: int) -> int:
-    """Return the line, counted from 1, at which a record begins, counted from 1 after the header.
-
-    Parameters
-    ----------
-    data : UTF-8 text whose records were counted without complaint
-    """
+    """Return the line, from 1, at which a record begins, from 1 after the header, of a text that can be read."""
     return _line_of(record, _marked(data, delimiter))
 
 
 def _line_of(record: int, marked: bytes) -> int:
-    """The line, counted from 1, at which a record begins (0 is the header)."""
     before = marked.split(b"\n", record)[:record]
     return 1 + len(before) + sum(line.count(b"\0") for line in before)
-
-
-def _ragged(data: bytes, delimiter: str, file: str, record: int, cells: tuple[int, int]) -> InputError:
-    line = _line_of(record, _marked(data, delimiter))
-    found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in cells)
-    return InputError(
-        f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain a "
-        f"{NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter.",
-        file=file,
-        row=record,
-        line=line,
-    )
 
 
 def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
@@ -225,14 +200,6 @@ def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
         return _malformed("opens a quote that is never closed. Close it", marked, position, file)
     found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
     return _malformed(found, marked, position, file)
-
-
-def _stray_return(data: bytes, delimiter: str, file: str) -> InputError:
-    """The refusal of a lone carriage return, which Polars sometimes keeps in the cell and sometimes drops."""
-    marked = _marked(data, delimiter)
-    found = re.search(rb"\r(?!\n)", marked)
-    assert found
-    return _malformed("has a carriage return inside a cell. Put the cell in quotes", marked, found.start(), file)
 
 
 def _malformed(found: str, marked: bytes, position: int, file: str) -> InputError:

@@ -68,12 +68,7 @@ def shown_name(path: Path) -> str:
 
 @contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file open for writing, readable by its owner alone whatever the umask; on disk at the end.
-
-    Raises
-    ------
-    InputError : the file exists already or cannot be written; nothing is left behind
-    """
+    """A new file open for writing, readable by its owner alone whatever the umask; on disk at the end."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -131,22 +126,12 @@ def remove_folder(folder: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Exchange two paths in one step; False, with nothing done, where the system cannot.
-
-    Raises
-    ------
-    OSError : one of them is missing, or may not be renamed
-    """
+    """Exchange two paths in one step; False, with nothing done, where the system cannot."""
     return rename_by_system(one, other, _EXCHANGE)
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Rename ``source`` and replace nothing; where the system cannot guarantee that, ``target`` is looked for before.
-
-    Raises
-    ------
-    OSError : ``target`` exists, or ``source`` may not be renamed
-    """
+    """Rename ``source`` and replace nothing; where the system cannot guarantee that, ``target`` is looked for."""
     if rename_by_system(source, target, _NO_REPLACE):
         return
     if os.path.lexists(target):

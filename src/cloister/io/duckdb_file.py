@@ -98,12 +98,11 @@ def selected(column: str, kind: str, query: Query) -> str:
 
 def nested(column: str, query: Query) -> InputError:
     """The refusal of a column that holds lists and the like."""
-    return InputError(
+    message = (
         f"{query.name}: column '{column}' holds lists, structs or other things that are not one value a cell. Make it "
-        "text or numbers in the query, or leave it out.",
-        file=query.name,
-        column=column,
+        "text or numbers in the query, or leave it out."
     )
+    return InputError(message, file=query.name, column=column)
 
 
 def cannot_open(path: Path, query: Query) -> InputError:

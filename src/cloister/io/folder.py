@@ -73,7 +73,14 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
     path.mkdir(mode=0o700)
     try:
         path.chmod(0o700)
-        lock = _locked(path / _RECORD, _record(target.name))
+        # The record is written once it is locked, as it counts from then on.
+        record, flags = _record(target.name), os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS
+        lock = os.fdopen(os.open(path / _RECORD, flags, 0o600), "wb", buffering=0)
+        os.fchmod(lock.fileno(), 0o600)
+        with suppress(OSError):  # a file system without locks: nobody ever takes this run for dead
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock.write(record) < len(record):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except BaseException:
         remove_folder(path)
         raise
@@ -86,17 +93,6 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
             partial.remove()
             raise
     return partial
-
-
-def _locked(path: Path, record: bytes) -> BinaryIO:
-    """Write a record, and return it open and locked; it is written once it is locked, as it counts from then on."""
-    lock = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb", buffering=0)
-    os.fchmod(lock.fileno(), 0o600)
-    with suppress(OSError):  # a file system without locks: nobody ever takes this run for dead
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    if lock.write(record) < len(record):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    return lock
 
 
 def remove_dead_partials(folder: Path) -> list[str]:
@@ -134,20 +130,16 @@ def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
             return False
         if _EARLIER in os.listdir(opened) and not os.path.lexists(target):
             os.rename(_EARLIER, target, src_dir_fd=opened)
-        _empty(opened)
+        # Remove all that is in an open folder, the record last, by which the next run knows it.
+        for name in sorted(os.listdir(opened), key=lambda name: name == _RECORD):
+            if stat.S_ISDIR(os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode):
+                shutil.rmtree(name, dir_fd=opened)
+            else:
+                os.unlink(name, dir_fd=opened)
         path.rmdir()
         return True
     finally:
         os.close(lock)
-
-
-def _empty(opened: int) -> None:
-    """Remove all that is in an open folder, the record last, by which the next run knows it."""
-    for name in sorted(os.listdir(opened), key=lambda name: name == _RECORD):
-        if stat.S_ISDIR(os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, dir_fd=opened)
-        else:
-            os.unlink(name, dir_fd=opened)
 
 
 def _record(name: str) -> bytes:
@@ -160,16 +152,11 @@ __all__ = ["Place", "appearing", "release_folder"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a folder, or a single file, is to appear.
+    """Where a folder, or a single file, is to appear."""
 
-    Attributes
-    ----------
-    target : must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
-    is_earlier_release : whether a folder is a release, called only with ``overwrite``
-    """
-
-    target: Path
+    target: Path  # must not exist, or be an earlier release and ``overwrite`` given; never a symbolic link
     overwrite: bool = False
+    # whether a folder is a release, called only with ``overwrite``
     is_earlier_release: Callable[[Path], bool] = lambda _: False
     is_file: bool = False
 
@@ -203,10 +190,6 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
     What was written is made readable by its owner alone, whatever the umask. On any exception, an interruption
     included, it is removed and all places are as they were. They appear in the order given, while requests to stop
     wait: none is left alone there. What a run that was killed left beside a place is removed first.
-
-    Raises
-    ------
-    InputError : a target is there, its folder is not, the disk does not take it, or another run was faster
     """
     moves: list[_Move] = []
     try:
@@ -227,23 +210,19 @@ def appearing(*places: Place) -> Iterator[tuple[Path, ...]]:
 def _begin(place: Place) -> _Move:
     target = place.target
     try:
+        if not target.name:
+            raise InputError("A release needs a folder of its own, with a name.")
+        if not target.parent.is_dir():
+            raise InputError(f"The folder {target.parent} does not exist. Make it first.", file=target.name)
+        if target.is_symlink():
+            raise InputError(f"{target.name} is a symbolic link. Name the folder that it points to.", file=target.name)
         # Dead partials first: one of them may hold the earlier release, which then is in its place again.
-        _check_place(target)
         remove_dead_partials(target.parent)
         _check_free(place)
         earlier = _identity(target)
         return _Move(place, begin_partial(target, is_file=place.is_file), earlier)
     except OSError as error:
         raise cannot_write(target.name, error) from None
-
-
-def _check_place(target: Path) -> None:
-    if not target.name:
-        raise InputError("A release needs a folder of its own, with a name.")
-    if not target.parent.is_dir():
-        raise InputError(f"The folder {target.parent} does not exist. Make it first.", file=target.name)
-    if target.is_symlink():
-        raise InputError(f"{target.name} is a symbolic link. Name the folder that it points to.", file=target.name)
 
 
 def _check_free(place: Place) -> None:
@@ -265,22 +244,17 @@ def _finish(moves: list[_Move]) -> None:
         except OSError as error:
             raise cannot_write(move.place.target.name, error) from None
     with stops_wait():  # a stop between two renames would leave one of them alone
-        _put_all(moves)
+        for number, move in enumerate(moves):
+            try:
+                _put(move)
+            except BaseException as error:  # rename everything, or nothing
+                for done in reversed(moves[: number + 1]):
+                    _undo(done)
+                if isinstance(error, OSError):
+                    raise cannot_write(move.place.target.name, error) from None
+                raise
         for move in moves:
             move.partial.remove()
-
-
-def _put_all(moves: list[_Move]) -> None:
-    """Rename everything, or nothing: what was renamed is undone if something that follows fails."""
-    for number, move in enumerate(moves):
-        try:
-            _put(move)
-        except BaseException as error:
-            for done in reversed(moves[: number + 1]):
-                _undo(done)
-            if isinstance(error, OSError):
-                raise cannot_write(move.place.target.name, error) from None
-            raise
 
 
 def _put(move: _Move) -> None:

@@ -13,10 +13,8 @@ Result = TypeVar("Result")
 
 T = TypeVar("T")
 
-LOOK_S = 0.2
-"""Seconds between two looks whether somebody interrupted."""
-LEAVE_S = 2.0
-"""Seconds that are given to a statement to end, once it was asked to."""
+LOOK_S = 0.2  # Seconds between two looks whether somebody interrupted
+LEAVE_S = 2.0  # Seconds that are given to a statement to end, once it was asked to
 
 
 def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
@@ -24,10 +22,6 @@ def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
 
     Polars, DuckDB, pandas and the codecs put cell values into their messages. Their exception is forgotten before
     ``refusal`` is raised, so that neither ``__cause__`` nor ``__context__`` carries it.
-
-    Raises
-    ------
-    InputError : ``refusal``, when ``action`` raised anything but an error of ours, an interruption or a lack of memory
     """
     try:
         return action()

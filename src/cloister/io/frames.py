@@ -5,9 +5,10 @@ made without PyArrow, which it does not need either.
 """
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any, Final
@@ -35,14 +36,9 @@ _OBJECTS: Final[tuple[tuple[type, Any], ...]] = (
 
 @dataclass(frozen=True)
 class NativeFrame:
-    """A user's dataframe, read.
+    """A user's dataframe, read."""
 
-    Attributes
-    ----------
-    frame : its columns in plain types; null is the only missing value; a pandas index is not among them
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # its columns in plain types; null is the only missing value; a pandas index is not among them
     back: Callable[[pl.DataFrame], Any]
 
 
@@ -119,24 +115,21 @@ def _to_duckdb(frame: pl.DataFrame, relation: Any) -> Any:
 
 
 def from_pandas(data: Any) -> pl.DataFrame:
-    """The columns of a pandas DataFrame, without its index.
-
-    NaN, None, NaT and NA are null; categories become text.
-    """
+    """The columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text."""
     names = list(data.columns)
     check_names(names)
-    return pl.DataFrame([_checked(name, data.iloc[:, position]) for position, name in enumerate(names)])
+    found = []
+    for position, name in enumerate(names):
+        message = f"Column '{name}' holds values that are not text, numbers or dates as we know them. Make it text."
+        read = partial(_column, name, data.iloc[:, position])
+        found.append(call_foreign(read, InputError(message, column=name)))
+    return pl.DataFrame(found)
 
 
 def to_pandas(frame: pl.DataFrame) -> Any:
     """A pandas DataFrame of ``frame``, its index 0, 1, 2 ..."""
     pandas = dependencies.get_pandas()
     return pandas.DataFrame({series.name: _values(pandas, series) for series in frame.get_columns()})
-
-
-def _checked(name: str, series: Any) -> pl.Series:
-    message = f"Column '{name}' holds values that are not text, numbers or dates as we know them. Make it text."
-    return call_foreign(lambda: _column(name, series), InputError(message, column=name))
 
 
 def _column(name: str, series: Any) -> pl.Series:
@@ -161,29 +154,20 @@ def _column(name: str, series: Any) -> pl.Series:
 
 
 def _objects(name: str, series: Any) -> pl.Series:
-    """A column of Python objects, or of a type of pandas' own that gives them."""
     values = [None if gone else value for value, gone in zip(series.tolist(), series.isna().tolist(), strict=True)]
-    kinds = _kinds(name, set(map(type, values)) - {type(None)})
+    kinds: set[Any] = set()
+    for kind in set(map(type, values)) - {type(None)}:
+        is_flag = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")
+        kinds.add(pl.Boolean if is_flag else next((dtype for own, dtype in _OBJECTS if issubclass(kind, own)), None))
+    if None in kinds:
+        message = f"Column '{name}' holds objects that are not text, numbers or dates. Make it text or leave it out."
+        raise InputError(message, column=name)
     if kinds == {pl.Int64, pl.Float64}:
         kinds = {pl.Float64}
     if len(kinds) > 1:
         raise InputError(f"Column '{name}' mixes types, such as text and numbers. Make it text.", column=name)
     dtype = kinds.pop() if kinds else pl.String
     return pl.Series(name, values, dtype=None if dtype == pl.Decimal else dtype, strict=True)
-
-
-def _kinds(name: str, types: Iterable[type]) -> set[Any]:
-    kinds = {_kind(kind) for kind in types}
-    if None in kinds:
-        message = f"Column '{name}' holds objects that are not text, numbers or dates. Make it text or leave it out."
-        raise InputError(message, column=name)
-    return kinds
-
-
-def _kind(found: type) -> Any:
-    if found.__module__ == "numpy" and found.__name__ in ("bool", "bool_"):
-        return pl.Boolean
-    return next((dtype for kind, dtype in _OBJECTS if issubclass(found, kind)), None)
 
 
 def _values(pandas: Any, series: pl.Series) -> Any:

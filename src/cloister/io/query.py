@@ -23,17 +23,14 @@ _SQLITE = b"SQLite format 3\0"
 class Query:
     """A table that a database gives.
 
-    Attributes
-    ----------
-    url : where the database is: ``postgresql://host:port/database``, ``duckdb:PATH``, ``sqlite:PATH``, the path of such
-        a file, or an address with the scheme of another ADBC driver; holds no password
-
     Examples
     --------
     >>> Query("duckdb:hospital.duckdb", "select * from patients", "patients")
     Query(name='patients')
     """
 
+    # where the database is: ``postgresql://host:port/database``, ``duckdb:PATH``, ``sqlite:PATH``, the path of such a
+    # file, or an address with the scheme of another ADBC driver; holds no password
     url: str = field(repr=False)
     query: str = field(repr=False)
     name: str = "query"

@@ -1,45 +1,25 @@
 """A file or a query -> a table, whatever its format."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.adbc import read_adbc, read_postgresql, read_sqlite
 from cloister.io.columns import check_names, check_years, plain_columns
-from cloister.io.csv import read_csv
+from cloister.io.csv import Source, read_csv
 from cloister.io.disk import shown_name
 from cloister.io.duckdb_file import read_duckdb
 from cloister.io.foreign import call_foreign, waited_for
 from cloister.io.query import Call, Query
-from cloister.io.text import load_bytes
+from cloister.io.text import is_text, load_bytes
 
 MAGIC = b"PAR1"
 
 READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": read_postgresql, "sqlite": read_sqlite}
 """By the scheme of the address; all others are read by the ADBC driver of that name."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table as it was read.
-
-    Attributes
-    ----------
-    frame : the columns; from CSV all text, as written; null is the only missing value
-    delimiter : what separates the cells of a CSV file, else None
-    encoding : what a CSV file was decoded from, in Python's name, else None
-    """
-
-    frame: pl.DataFrame
-    format: Literal["csv", "parquet"]
-    delimiter: str | None
-    encoding: str | None
-    name: str
-    notes: tuple[str, ...] = ()
 
 
 def read_table(
@@ -72,28 +52,20 @@ def read_table(
         return Source(frame, "csv", None, None, path.name, tuple(call.notes))
     path = Path(path)
     if is_parquet(path):
-        return Source(without_texts(read_parquet(path), missing), "parquet", None, None, shown_name(path))
+        return Source(
+            without_texts(parquet_of(load_bytes(path), path.name), missing), "parquet", None, None, shown_name(path)
+        )
     table = read_csv(path, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
-    frame = without_texts(table.frame, missing)
-    return Source(frame, "csv", table.delimiter, table.encoding, shown_name(path), table.notes)
+    return replace(table, frame=without_texts(table.frame, missing), name=shown_name(path))
 
 
 def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
     """``frame`` with these texts made null in its columns of text."""
-    words = [word for word in missing if _is_text(word)]
+    words = [word for word in missing if is_text(word)]
     if not words:
         return frame
     text = pl.col(pl.String)
     return frame.with_columns(pl.when(text.is_in(words)).then(None).otherwise(text).name.keep())
-
-
-def _is_text(word: str) -> bool:
-    """Whether a word can stand in a file of text; bytes of the command line that are not UTF-8 cannot."""
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def is_parquet(path: Path) -> bool:
@@ -110,13 +82,8 @@ def is_parquet(path: Path) -> bool:
         return False  # the reader says what is wrong
 
 
-def read_parquet(path: Path) -> pl.DataFrame:
-    """The table in the Parquet file ``path``; types are kept, categories become text."""
-    return parquet_of(load_bytes(path), path.name)
-
-
 def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
-    """The table in the content of a Parquet file."""
+    """The table in the content of a Parquet file; types are kept, categories become text."""
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
     if not data:
         raise InputError(f"{file} is empty.", file=file)

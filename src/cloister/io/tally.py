@@ -29,17 +29,10 @@ from cloister.io.read import is_parquet, without_texts
 from cloister.io.text import head_of
 from cloister.io.write import csv_pieces, write_parquet_of
 
-RECORDS = "\0tally\0records"
-"""Column of a tally that says how many records each row stands for."""
-
-ROWS_AT_ONCE = 1 << 20
-"""Records that are held while a file is written or read."""
-
-LARGE = 3_000_000
-"""Records from which a file is not read whole."""
-
-LARGE_BYTES = 1 << 28
-"""The same of CSV, whose records are not counted for that."""
+RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
+ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
+LARGE = 3_000_000  # Records from which a file is not read whole
+LARGE_BYTES = 1 << 28  # The same of CSV, whose records are not counted for that
 
 
 def is_tally(frame: pl.DataFrame) -> bool:
@@ -125,7 +118,6 @@ def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column
 
 
 def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
-    """The records of a tally, some at a time."""
     records = records_of(tally)
     ends = records.cum_sum()
     total, start = int(records.sum()), 0
@@ -160,7 +152,6 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
 
 
 def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
-    """The records of a file, some at a time and in order."""
     refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
     if delimiter is None:
         lazy = pl.scan_parquet(path, glob=False)
@@ -178,7 +169,6 @@ def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
 
 
 def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
-    """The runs of consecutive records."""
     values = [as_text(frame[column]) for column in frame.columns if column != id_column]
     changed = [text.ne_missing(text.shift(1)) for text in values]
     if id_column in frame.columns:

@@ -8,28 +8,22 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
 
 _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-_ADVICE = "Save it as UTF-8 or name its encoding (encoding=..., on the command line --encoding)."
+_ADVICE = f"Save it as UTF-8 or name its {setting('encoding')}."
 
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file.
+    """The text of a file."""
 
-    Attributes
-    ----------
-    data : the text in UTF-8, without byte order mark and without NUL
-    """
-
-    data: bytes
+    data: bytes  # the text in UTF-8, without byte order mark and without NUL
     encoding: str
-    notes: tuple[str, ...]
 
 
 def load_bytes(path: Path) -> bytes:
@@ -51,10 +45,8 @@ def load_bytes(path: Path) -> bytes:
 def load_text(path: Path, encoding: str | None = None) -> Text:
     """The text of the file ``path``, unpacked if it is gzip'd.
 
-    Parameters
-    ----------
-    encoding : how the bytes are to be decoded; None: a byte order mark decides, else UTF-8;
-        nothing is guessed, as a wrong guess corrupts names
+    ``encoding``: how the bytes are to be decoded; None: a byte order mark decides, else UTF-8; nothing is guessed, as a
+    wrong guess corrupts names
     """
     return text_of(load_bytes(path), path.name, encoding)
 
@@ -64,8 +56,19 @@ def text_of(data: bytes, file: str, encoding: str | None = None) -> Text:
     data = unpacked(data, file)
     if data.startswith(_ZIP):
         raise InputError(f"{file} is a spreadsheet or a zip archive. Save it as CSV.", file=file)
-    text = _decoded(data, file, encoding)
-    _check_text(text.data, file)
+    if encoding is None:
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
+    text = Text(_transcoded(data, file, encoding), encoding)
+    if not text.data.strip():
+        raise InputError(f"{file} is empty.", file=file)
+    if b"\0" in text.data:
+        line = text.data.count(b"\n", 0, text.data.index(b"\0")) + 1
+        message = (
+            f"{file} has undecodable bytes: line {line} is the first with a NUL byte, which no text has. {_ADVICE}"
+        )
+        raise InputError(message, file=file, line=line)
+    if b"\r" in text.data and b"\n" not in text.data:
+        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)
     return text
 
 
@@ -79,7 +82,8 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
     is_utf8 = encoding is None or encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig", "ascii")
     if not is_utf8 or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(
-            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give --engine memory.",
+            f"{path.name} is not in UTF-8, the only encoding that can be read piece by piece. Give "
+            f"{setting('engine', 'memory')}.",
             file=path.name,
         )
     whole = data if len(data) < _HEAD_BYTES else data[: data.rfind(b"\n") + 1]
@@ -87,7 +91,6 @@ def head_of(path: Path, encoding: str | None = None) -> bytes:
 
 
 def _begins(path: Path) -> bytes:
-    """The first megabyte of a file."""
     try:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
@@ -108,19 +111,13 @@ def unpacked(data: bytes, file: str) -> bytes:
     return call_foreign(lambda: gzip.decompress(data), refusal)
 
 
-def _decoded(data: bytes, file: str, encoding: str | None) -> Text:
-    if encoding is not None:
-        return Text(_transcoded(data, file, encoding), encoding, ())
-    for mark, marked in _BYTE_ORDER_MARKS.items():
-        if data.startswith(mark):
-            return Text(_transcoded(data, file, marked), marked, ())
-    return Text(_transcoded(data, file, "utf-8"), "utf-8", ())
-
-
 def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
     """``data`` as UTF-8, without a byte order mark."""
+    position = None
     try:
-        position = _first_undecodable(data, encoding)
+        data.decode(encoding).encode()
+    except UnicodeError as error:
+        position = error.start if isinstance(error, UnicodeDecodeError) else 0
     except (LookupError, ValueError):  # ValueError: a name with a NUL in it
         raise InputError(f"There is no text encoding of the given name; {file} was not read.", file=file) from None
     if position is not None:
@@ -135,25 +132,10 @@ def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
     return data.removeprefix(codecs.BOM_UTF8)
 
 
-def _first_undecodable(data: bytes, encoding: str) -> int | None:
-    """Position of the first byte that ``encoding`` does not define there, None if there is none."""
+def is_text(word: str) -> bool:
+    """Whether a word can be written: JSON may name half a character, and a command line bytes that are not UTF-8."""
     try:
-        data.decode(encoding).encode()
-    except UnicodeDecodeError as error:
-        return error.start
-    except UnicodeError:
-        return 0
-    return None
-
-
-def _check_text(data: bytes, file: str) -> None:
-    if not data.strip():
-        raise InputError(f"{file} is empty.", file=file)
-    if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        message = (
-            f"{file} has undecodable bytes: line {line} is the first with a NUL byte, which no text has. {_ADVICE}"
-        )
-        raise InputError(message, file=file, line=line)
-    if b"\r" in data and b"\n" not in data:
-        raise InputError(f"{file} ends its lines in carriage returns alone. Save it with line feeds.", file=file)
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -8,6 +8,7 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -22,13 +23,10 @@ from cloister.io.disk import private_file
 from cloister.io.foreign import call_foreign
 
 _ROWS_AT_ONCE = 1 << 18
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
-"""How Polars says that the system refused, as on a full disk."""
-
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # How Polars says that the system refused, as on a full disk
 _FORMULA = r"^[=+\-@\t\r]"
 _SIGNED_NUMBER = r"^[+-][0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?$"
-QUOTE = "'"
-"""Before a cell it makes spreadsheets take the rest as text."""
+QUOTE = "'"  # Before a cell it makes spreadsheets take the rest as text
 
 
 def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
@@ -57,11 +55,14 @@ def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: 
     yield f"{header}\n".encode()
     for frame in chain([first], cells):
         for rows in frame.iter_slices(_ROWS_AT_ONCE):
-            yield _joined(rows, delimiter)
+            buffer = io.BytesIO()
+            write = partial(rows.write_csv, buffer, include_header=False, separator=delimiter, quote_style="never")
+            refusal = InputError("The table cannot be written as CSV.")
+            call_foreign(partial(write, null_value="", line_terminator="\n"), refusal)
+            yield buffer.getvalue()
 
 
 def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame:
-    """The cells of a frame as they stand in the file."""
     columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
     return pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
 
@@ -95,18 +96,6 @@ def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) 
     if of_system is not None:
         raise OSError(int(of_system[1]), os.strerror(int(of_system[1])))
     raise refusal
-
-
-def _joined(rows: pl.DataFrame, delimiter: str) -> bytes:
-    buffer = io.BytesIO()
-    refusal = InputError("The table cannot be written as CSV.")
-    call_foreign(
-        lambda: rows.write_csv(
-            buffer, include_header=False, separator=delimiter, quote_style="never", null_value="", line_terminator="\n"
-        ),
-        refusal,
-    )
-    return buffer.getvalue()
 
 
 def _quoted(series: pl.Series, separators: str) -> pl.Series:

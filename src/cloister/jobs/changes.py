@@ -12,7 +12,7 @@ from cloister.errors import CloisterError
 from cloister.release_folder import CODEBOOK, any_manifest, same
 from cloister.results import Manifest
 
-from .folder import is_job, part_names
+from .manifest import is_job, part_names
 
 LIMIT = "whoever has both releases can compare them (see known limits)"
 

@@ -1,15 +1,116 @@
-"""What a job asks for, as its TOML file states it."""
+"""Sections ``[[protect]]`` of a job: their keys are the settings that each shape declares."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from cloister.claims.options import ClaimsOptions
+from cloister.codesets.options import CodesOptions
 from cloister.io.query import Query, query_text
-from cloister.settings import COLUMN, ENGINE, WHOLE, YES_OR_NO
-from cloister.typed_toml import STRICT, key
+from cloister.settings import COLUMN, ENGINE, WHOLE, YES_OR_NO, settings_of
+from cloister.tabular.options import TableOptions
+from cloister.trajectories.options import TrajectoriesOptions
+from cloister.typed_toml import STRICT, key, typed
 
-from .sections import Part
+NAME = "letters, digits and . _ -, at most 64, the first no sign"
+
+
+@dataclass(frozen=True)
+class _Head:
+    """Keys of every section ``[[protect]]`` of one source."""
+
+    shape: str = field(metadata={"allowed": "the name of a shape"})
+    source: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
+    name: str | None = key(None, NAME)
+
+
+@dataclass(frozen=True)
+class _ClaimsHead:
+    """The same of claims."""
+
+    shape: str = field(metadata={"allowed": "the name of a shape"})
+    patients: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
+    claims: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
+    plan: str | Mapping[str, Any] = field(metadata={"allowed": "the name of a plan, or a section [protect.plan]"})
+    name: str | None = key(None, NAME)
+
+
+CLAIMS = "claims"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a shape can be told, a record of declared settings, and the keys that name what it is read from."""
+
+    options: type
+    sources: tuple[str, ...] = ("source",)
+
+
+SHAPES: dict[str, Declared] = {
+    "table": Declared(TableOptions),
+    "codes": Declared(CodesOptions),
+    "trajectories": Declared(TrajectoriesOptions),
+    CLAIMS: Declared(ClaimsOptions, ("patients", "claims")),
+}
+"""Every shape by its name; `cloister.registry` has what each does."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a job asks of one shape.
+
+    Attributes
+    ----------
+    told : what its section says, by key; what was not said is not there, so that the settings' own defaults hold
+    """
+
+    shape: str
+    told: Mapping[str, Any]
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Names of the sources that it is read from, by key."""
+        return {key: self.told[key] for key in SHAPES[self.shape].sources}
+
+    @property
+    def usual_name(self) -> str:
+        """What it is called."""
+        usual: str = self.told.get("name") or self.told.get("source", CLAIMS)
+        return usual
+
+    def options(self) -> dict[str, Any]:
+        """Return the settings that it states, by their fields."""
+        return {
+            one.name: one.from_toml(self.told[one.word])
+            for one in settings_of(SHAPES[self.shape].options)
+            if one.key is not None and one.word in self.told
+        }
+
+
+@cache
+def section_of(shape: str) -> Any:
+    """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
+    head = _ClaimsHead if shape == CLAIMS else _Head
+    made = [(one.name, one.type, field(default=one.default, metadata=one.metadata)) for one in fields(head)]
+    for one in settings_of(SHAPES[shape].options):
+        if one.key is None:
+            continue
+        told = {"allowed": one.key.allowed}
+        if one.by_column:
+            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=told)))
+        else:
+            made.append((one.word, one.in_toml | None, field(default=None, metadata=told)))
+    return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
+
+
+def part_of(shape: str, section: Mapping[str, Any], file: str, inside: Sequence[str] = ()) -> Part:
+    """Return what a section asks."""
+    read = typed(section, section_of(shape), file, inside)
+    told = {one.name: getattr(read, one.name) for one in fields(read)}
+    return Part(shape, {name: value for name, value in told.items() if value is not None and value not in ((), {})})
+
 
 OF_FILE = "the name of a CSV or Parquet file, from the folder of the job"
 OF_URL = "the address of a database, as postgresql://host/database or duckdb:PATH"
@@ -61,9 +162,6 @@ class Job:
 
     Attributes
     ----------
-    name, output, seed, threads, engine, attack : as in the file
-    file : name of the job file
-    sources : by name
     parts : by name, in the order of the file; each has its k, unless it is of claims
     """
 

@@ -1,18 +1,20 @@
 """A TOML file -> a job, or an error that says which key may be what."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cloister.codesets.options import DISASSOCIATION
+from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
 from cloister.io.query import check_address, is_file_of_sql
 from cloister.io.text import load_text
+from cloister.settings import settings_of
+from cloister.sources import profiled
 from cloister.typed_toml import read_toml, typed
 
-from .job import OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Written
-from .job_checks import check_part, refuse_engines, refuse_link, refuse_sources, refuse_whole_histories
-from .sections import CLAIMS, SHAPES, Part, part_of
+from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, SHAPES, FileSource, Job, Part, Written, part_of
 
 OF_FILES = ("encoding", "delimiter")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
@@ -26,12 +28,7 @@ def read_job(path: Path) -> Job:
 
 
 def parse_job(text: str, file: str) -> Job:
-    """Return the job that a text states.
-
-    Parameters
-    ----------
-    file : its name, for messages
-    """
+    """Return the job that a text states."""
     return job_of(read_toml(text, file, "cloister init"), file)
 
 
@@ -150,3 +147,141 @@ def _check_name(name: str, where: str, taken: Mapping[str, Part], file: str) -> 
             f'"{name}-{len(taken) + 1}".',
             file=file,
         )
+
+
+APART = (
+    "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "
+    "patient. What belongs together must be protected together: claims with their patients, or a table with its "
+    "codes (codes and m of a table)"
+)
+HMAC = "hmac:"
+
+
+def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
+    """Refuse that parts share a key."""
+    if not link:
+        return
+    unknown = [name for name in link if name not in parts]
+    if unknown:
+        hint = did_you_mean(unknown[0], parts)
+        raise InputError(
+            f"{file}: link names {unknown[0]}, which is no part.{hint} Parts: {', '.join(parts)}.", file=file
+        )
+    raise InputError(f"{file}: link cannot be met, since no method of this version protects it: {APART}.", file=file)
+
+
+def refuse_sources(parts: Mapping[str, Part], sources: Mapping[str, FileSource], file: str) -> None:
+    """Refuse ids of sources that claims alone are read from, as their plan names them."""
+    of_claims = {source for part in parts.values() if part.shape == CLAIMS for source in _used(part)}
+    for name, source in sources.items():
+        if name in of_claims and source.id is not None and not _is_used_by_others(name, parts):
+            raise InputError(f"{file}: sources.{name}.id is not for claims: their plan names the ids.", file=file)
+
+
+def unused(parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> list[str]:
+    """Return the sources that no part uses."""
+    used = {source for part in parts.values() for source in _used(part)}
+    return [name for name in sources if name not in used]
+
+
+def _used(part: Part) -> set[str]:
+    codes = {part.told["codes"]} if part.shape == "table" and "codes" in part.told else set()
+    return {*part.sources.values(), *codes}
+
+
+def _is_used_by_others(name: str, parts: Mapping[str, Part]) -> bool:
+    return any(name in _used(part) for part in parts.values() if part.shape != CLAIMS)
+
+
+def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
+    """Refuse several parts that release all codes of a patient together."""
+    whole = [name for name, part in parts.items() if _has_whole_histories(part)]
+    if len(whole) > 1:
+        raise InputError(
+            f"{file}: {' and '.join(whole)} each release all codes of a patient together, so that a row of one fits "
+            "the same patient's row in the other and few more. Release one of them, or, where the patients are "
+            "others, write two jobs.",
+            file=file,
+        )
+
+
+def _has_whole_histories(part: Part) -> bool:
+    is_whole = part.told.get("method", DISASSOCIATION) != DISASSOCIATION
+    return part.shape == CLAIMS or (part.shape == "codes" and is_whole)
+
+
+def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    """Return what is wrong with a part, in sentences."""
+    for key, source in part.sources.items():
+        if source not in sources:
+            yield (
+                f"{where}.{key} must be the name of a section [sources.NAME].{did_you_mean(source, sources)} "
+                f"Sources: {', '.join(sources) or 'none'}."
+            )
+    if part.shape == CLAIMS:
+        yield from _of_claims(part, where, sources)
+    if part.shape == "table":
+        yield from _of_table(part, where, sources)
+    for one in settings_of(SHAPES[part.shape].options):
+        if one.key is not None and one.word in part.told and not one.key.holds(part.told[one.word]):
+            yield f"{where}.{one.word} must be {one.key.allowed}."
+
+
+def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
+    """Refuse tables that would be made in several databases: they could not all stay, or none."""
+    made: dict[str, str] = {}
+    for name, part in parts.items():
+        if database_of(part, engine) is not None:
+            table = part.told.get("table") or name_of_table(name)
+            if table in made:
+                raise InputError(
+                    f"{file}: the parts {made[table]} and {name} would both make the table {table}. Give one of them "
+                    "another name with table.",
+                    file=file,
+                )
+            made[table] = name
+    named = {address for part in parts.values() if (address := database_of(part, engine)) is not None}
+    if len(named) > 1:
+        raise InputError(
+            f"{file}: tables of one job can be protected inside one database, but {len(named)} are named as engines. "
+            "Make a job for each.",
+            file=file,
+        )
+
+
+def database_of(part: Part, engine: str) -> str | None:
+    """Return the address of the database that a part is protected in; None where it is not."""
+    word = part.told.get("engine") or engine
+    return word if part.shape == "table" and is_database(word) else None
+
+
+def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    patients, claims, plan = part.told["patients"], part.told["claims"], part.told["plan"]
+    if patients == claims and not _has_both(sources.get(patients)):
+        yield f"{where}.claims must be another source than {where}.patients."
+    if isinstance(plan, Mapping):
+        ids = plan.get("ids")
+        if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
+            yield hmac_sentence(f"{where}.plan.ids.patients")
+
+
+def _has_both(source: FileSource | None) -> bool:
+    """Whether a source is a collection of files, of which patients and claims are two tables."""
+    return source is not None and profiled(source.file) is not None
+
+
+def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
+    ids, source = part.told.get("ids", "number"), part.told["source"]
+    if ids.startswith(HMAC):
+        yield hmac_sentence(f"{where}.ids")
+    elif ids not in ("number", "drop"):
+        yield f"{where}.ids must be number or drop."
+    if "levels" in part.told and "levels_from" in part.told:
+        yield f"{where}.levels and {where}.levels_from both fix the policy. Give one of them."
+    if "crosswalk" in part.told and source in sources and sources[source].id is None:
+        yield f"{where}.crosswalk maps ids, but sources.{source} names no id column. Give it an id."
+
+
+def hmac_sentence(key: str) -> str:
+    """Say why a key for ids is refused."""
+    return f"{key} must be number or drop in a job: ids by a key link whatever has the same key, and {APART}."

@@ -21,8 +21,7 @@ from cloister.release_folder import (
 from cloister.report import render_job
 from cloister.results import Manifest, Verdict
 
-from .folder import files_of_parts, part_names
-from .manifest import UNLINKABLE, describe_job, job_contents
+from .manifest import UNLINKABLE, describe_job, files_of_parts, job_contents, part_names
 from .shared_columns_check import leading_to_few
 from .unlinkable import joinable
 
@@ -50,13 +49,6 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     Parameters
     ----------
     verify_part : returns the verdict on the folder of a part, or raises `GuaranteeViolation`
-
-    Raises
-    ------
-    InputError
-        The manifest lists no parts that are there.
-    GuaranteeViolation
-        A part does not hold.
     """
     names = part_names(manifest)
     if not names:

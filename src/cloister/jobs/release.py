@@ -11,28 +11,15 @@ from cloister.report import render_job
 from cloister.results import Manifest
 from cloister.stopwatch import DIGITS
 
-from .folder import files_of_parts
 from .job import Job
-from .job_checks import APART
-from .manifest import describe_job, job_contents
+from .job_file import APART
+from .manifest import describe_job, files_of_parts, job_contents
 from .shared_columns import leading_to_few
 from .unlinkable import joinable
 
 
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest.
-
-    Parameters
-    ----------
-    folder : holds the parts, each in a folder of its name
-    manifests : of the parts, by name
-    seconds : that the job took
-
-    Raises
-    ------
-    NoSafeRelease
-        Rows of two parts can be joined.
-    """
+    """Write the manifest and the report of a job, and return the manifest."""
     found = joinable(folder, manifests, leading_to_few)
     if found:
         raise NoSafeRelease(

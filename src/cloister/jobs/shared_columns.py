@@ -21,7 +21,6 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
 
     Parameters
     ----------
-    one, two : tables with the same columns
     k : rows that share any values that occur in both
     exempt : columns that need not be compared where no other column is known
     """

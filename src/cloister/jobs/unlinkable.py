@@ -39,7 +39,6 @@ class Shown:
 
     Attributes
     ----------
-    frame : the columns, as text; rows of suppressed records left out
     k : patients that share what is known of one
     generalized : those of the columns that are quasi-identifiers, of which k records share each combination
     is_overlapping : whether one label of a column may hold another
@@ -56,8 +55,6 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest], search: Search) ->
 
     Parameters
     ----------
-    folder : of the job; its parts are folders in it
-    manifests : of the parts, by name
     search : compares values of shared columns
     """
     inside = {name: manifest for name, manifest in manifests.items() if TABLE in manifest}

@@ -1,6 +1,6 @@
 """The steps of a release of claims in words: each sentence follows from the facts of the manifest."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cloister.results import Manifest
@@ -8,36 +8,73 @@ from cloister.results import Manifest
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
 
-NOT_TOP_CODED = "No column was top-coded."
 ENDED = "search.nodes or search.time_limit_s ended the search: the levels are the best found by then."
 
 
 def worded_steps(manifest: Manifest) -> list[dict[str, Any]]:
     """Return the steps, each with what was done, in a sentence."""
-    return [{**line, "done": SENTENCES[line["step"]](manifest)} for line in manifest["steps"]]
+    plan, choice, risk = manifest["settings"]["plan"], manifest["choice"], manifest["risk"]
+    roles, percentile, suppression = _roles(plan["claims"]), choice["truncation"], plan["suppression"]
+    sensitivity, derived = manifest["sensitivity"], [*plan["claims"]["derived"], *plan["patients"]["derived"]]
+    grouped = [f"{roles[role]!r} ({role})" for role in plan["grouping"]["columns"] if role in roles]
+    top_coded = [
+        f"{coding['column']!r} from its {100 * coding['quantile']:g}th percentile"
+        f"{', zeros left out' if coding['exclude_zero'] else ''}"
+        for coding in plan["top_coding"]
+    ]
+    sentences = {
+        "1 pseudonyms": _ids(plan, roles),
+        "2 high-risk patients": _excluded(manifest["steps"], roles),
+        "3 claims removed": _removed(plan, roles),
+        "3 patients without claims": (
+            f"Patients without claims are {'kept' if plan['patients']['without_claims'] == 'keep' else 'left out'}."
+        ),
+        "4 representativeness": (
+            "Excluded and released patients compared by "
+            f"{', '.join(manifest['representativeness']['variables']) or 'nothing'}."
+        ),
+        "5 derived columns": f"Derived: {', '.join(derived)}." if derived else "Nothing was derived.",
+        "6 grouping": f"Replaced by groups: {', '.join(grouped)}." if grouped else "No column was replaced by groups.",
+        "6 top-coding": (
+            f"Top-coded: {'; '.join(top_coded)}. The label is that percentile of the data."
+            if top_coded
+            else "No column was top-coded."
+        ),
+        "7 truncation": (
+            "Nothing was truncated."
+            if percentile == "none"
+            else f"Claims were cut to the {percentile}th percentile of claims per {plan['truncation']['per']}."
+        ),
+        "8 adversary power": (
+            f"At most {plan['adversary']['power']} values of each quasi-identifier of claims are known, "
+            f"{risk['known']:.1f} in the mean."
+        ),
+        "9 node risk": f"{risk['draws']:,} draws.",
+        "10 search": _searched(choice, plan["risk"]["max_flag_rate"]),
+        "11 suppression": f"Treatment: {suppression['treatment']}. k = {risk['k']}.",
+        "12 evaluation": (
+            f"{len(sensitivity['attacks'])} adversaries were simulated on what is released, patients and claims "
+            f"together unless they say otherwise; the list of voters is of the {sensitivity['voter_list']['list']}."
+        ),
+    }
+    return [{**line, "done": sentences[line["step"]]} for line in manifest["steps"]]
 
 
-def _plan(manifest: Manifest) -> Mapping[str, Any]:
-    plan: Mapping[str, Any] = manifest["settings"]["plan"]
-    return plan
-
-
-def _roles(manifest: Manifest, table: str = "claims") -> Mapping[str, str]:
+def _roles(table: Mapping[str, Any]) -> Mapping[str, str]:
     """From each role to a column of it; of several columns, the last."""
-    return {role: column for column, role in _plan(manifest)[table]["roles"].items()}
+    return {role: column for column, role in table["roles"].items()}
 
 
-def _ids(manifest: Manifest) -> str:
-    how, roles, ids = "replaced by numbers in released order", _roles(manifest), _plan(manifest)["ids"]
+def _ids(plan: Mapping[str, Any], roles: Mapping[str, str]) -> str:
+    how, ids = "replaced by numbers in released order", plan["ids"]
     if ids["patients"] == "hmac":
         how = "replaced by keyed hashes (HMAC-SHA256), which link releases made with the same key"
     others = [f"{role} {ids[role]}" for role in ("pcp", "provider", "vendor") if role in roles]
     return f"Patients' ids are {how}." + (f" Other ids: {', '.join(others)}." if others else "")
 
 
-def _excluded(manifest: Manifest) -> str:
-    (line,) = [line for line in manifest["steps"] if "looked_for" in line]
-    kinds, roles = line["looked_for"], _roles(manifest)
+def _excluded(steps: Sequence[Mapping[str, Any]], roles: Mapping[str, str]) -> str:
+    (kinds,) = [line["looked_for"] for line in steps if "looked_for" in line]
     there = [kind for kind in kinds if any(role in roles for role in ROLES_OF_KIND[kind])]
     if not kinds:
         return "No exclusion list was asked for."
@@ -48,9 +85,9 @@ def _excluded(manifest: Manifest) -> str:
     return f"{done} Not looked for, as no column has them: {', '.join(absent)}." if absent else done
 
 
-def _removed(manifest: Manifest) -> str:
-    wanted, roles = _plan(manifest)["removals"], _roles(manifest)
-    can_tell_newborns = "birth-date" in _roles(manifest, "patients") and "date" in roles
+def _removed(plan: Mapping[str, Any], roles: Mapping[str, str]) -> str:
+    wanted = plan["removals"]
+    can_tell_newborns = "birth-date" in _roles(plan["patients"]) and "date" in roles
     has_procedure = "procedure" in roles
     asked = (
         (wanted["newborns"], can_tell_newborns, "those of newborns"),
@@ -66,77 +103,8 @@ def _removed(manifest: Manifest) -> str:
     return " ".join(sentences)
 
 
-def _without_claims(manifest: Manifest) -> str:
-    kept = _plan(manifest)["patients"]["without_claims"] == "keep"
-    return f"Patients without claims are {'kept' if kept else 'left out'}."
-
-
-def _compared(manifest: Manifest) -> str:
-    variables = ", ".join(manifest["representativeness"]["variables"]) or "nothing"
-    return f"Excluded and released patients compared by {variables}."
-
-
-def _derived(manifest: Manifest) -> str:
-    asked = [*_plan(manifest)["claims"]["derived"], *_plan(manifest)["patients"]["derived"]]
-    return f"Derived: {', '.join(asked)}." if asked else "Nothing was derived."
-
-
-def _grouped(manifest: Manifest) -> str:
-    roles = _roles(manifest)
-    columns = [f"{roles[role]!r} ({role})" for role in _plan(manifest)["grouping"]["columns"] if role in roles]
-    return f"Replaced by groups: {', '.join(columns)}." if columns else "No column was replaced by groups."
-
-
-def _top_coded(manifest: Manifest) -> str:
-    told = [
-        f"{coding['column']!r} from its {100 * coding['quantile']:g}th percentile"
-        f"{', zeros left out' if coding['exclude_zero'] else ''}"
-        for coding in _plan(manifest)["top_coding"]
-    ]
-    return f"Top-coded: {'; '.join(told)}. The label is that percentile of the data." if told else NOT_TOP_CODED
-
-
-def _truncated(manifest: Manifest) -> str:
-    percentile, per = manifest["choice"]["truncation"], _plan(manifest)["truncation"]["per"]
-    if percentile == "none":
-        return "Nothing was truncated."
-    return f"Claims were cut to the {percentile}th percentile of claims per {per}."
-
-
-def _power(manifest: Manifest) -> str:
-    most, known = _plan(manifest)["adversary"]["power"], manifest["risk"]["known"]
-    return f"At most {most} values of each quasi-identifier of claims are known, {known:.1f} in the mean."
-
-
-def _searched(manifest: Manifest) -> str:
-    choice, asked = manifest["choice"], _plan(manifest)["risk"]["max_flag_rate"]
+def _searched(choice: Mapping[str, Any], asked: float) -> str:
     used = choice["max_flag_rate"]
     done = f"{choice['lattice']:,} nodes for each truncation level; max_flag_rate {used:g}."
     lower = "" if asked == used else f" With max_flag_rate {asked:g}, as asked, suppression did not suffice."
     return f"{done}{lower}{'' if choice['optimal'] else f' {ENDED}'}"
-
-
-def _evaluated(manifest: Manifest) -> str:
-    found = manifest["sensitivity"]
-    return (
-        f"{len(found['attacks'])} adversaries were simulated on what is released, patients and claims together unless "
-        f"they say otherwise; the list of voters is of the {found['voter_list']['list']}."
-    )
-
-
-SENTENCES = {
-    "1 pseudonyms": _ids,
-    "2 high-risk patients": _excluded,
-    "3 claims removed": _removed,
-    "3 patients without claims": _without_claims,
-    "4 representativeness": _compared,
-    "5 derived columns": _derived,
-    "6 grouping": _grouped,
-    "6 top-coding": _top_coded,
-    "7 truncation": _truncated,
-    "8 adversary power": _power,
-    "9 node risk": lambda manifest: f"{manifest['risk']['draws']:,} draws.",
-    "10 search": _searched,
-    "11 suppression": lambda m: f"Treatment: {_plan(m)['suppression']['treatment']}. k = {m['risk']['k']}.",
-    "12 evaluation": _evaluated,
-}

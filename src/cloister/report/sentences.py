@@ -56,8 +56,8 @@ def _of_table(rule: Mapping[str, Any]) -> str:
 def _of_trajectories(rule: Mapping[str, Any]) -> str:
     if "l" not in rule:
         return (
-            "Whoever knows any codes of a patient with the ages at which they were recorded finds no trajectory that "
-            f"can be the patient's, or those of at least {rule['k']} patients"
+            "Any combination of a patient's codes and ages matches no released trajectory or those of at least "
+            f"{rule['k']} patients"
         )
     if "column" in rule:
         return (

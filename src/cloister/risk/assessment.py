@@ -15,13 +15,12 @@ from cloister.kernels._jit import is_compiled
 from cloister.results import Risk
 
 from .identifiers import CLASSES
-from .partial_knowledge import KnowledgeRisk, PartialKnowledge, partial_knowledge
-from .prosecutor import GroupedRecords, PopulationRisk, counted_risk, estimated_risk, group, measure_risk
+from .partial_knowledge import PartialKnowledge, partial_knowledge
+from .prosecutor import PopulationRisk, counted_risk, estimated_risk, group, measure_risk
 from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
-RISKIEST = 5
-"""Records that are named, by their number, as those that stand out most."""
+RISKIEST = 5  # records that are named, by their number, as those that stand out most
 
 
 @dataclass(frozen=True)
@@ -61,49 +60,36 @@ class TableAssessment:
             "quasi_identifiers": list(self.quasi_identifiers),
         }
         if self.prosecutor is not None:
-            summary["prosecutor"] = risk_summary(self.prosecutor)
-            uniques: dict[str, Any] = {
-                "sample": {"records": self.sample_uniques, "share": self.sample_uniques / self.n_records},
-                "population": None,
-            }
-            summary |= {"journalist": None, "marketer": None, "uniqueness": uniques}
+            summary["prosecutor"] = _plain(self.prosecutor)
+            alone = {"records": self.sample_uniques, "share": self.sample_uniques / self.n_records}
+            summary |= {"journalist": None, "marketer": None, "uniqueness": {"sample": alone, "population": None}}
         if self.population is not None:
-            told = self.population
-            summary["journalist"] = {
-                "how": told.how,
-                "people": told.people,
-                "highest": told.highest,
-                "average": told.average,
-                "share_above_threshold": told.share_above_threshold,
-            }
-            summary["marketer"] = {"how": told.how, "average": told.marketer}
+            risk = self.population
+            of_people = ("how", "people", "highest", "average", "share_above_threshold")
+            summary["journalist"] = {name: getattr(risk, name) for name in of_people}
+            summary["marketer"] = {"how": risk.how, "average": risk.marketer}
             summary["uniqueness"]["population"] = {
-                "chosen": told.chosen,
-                "shares": told.uniques,
-                "without_solution": list(told.without_solution),
+                "chosen": risk.chosen,
+                "shares": risk.uniques,
+                "without_solution": list(risk.without_solution),
             }
         if self.special_uniques is not None:
-            summary |= _special(self.special_uniques)
+            found = self.special_uniques
+            summary["special_uniques"] = {
+                "largest": found.largest,
+                "by_size": {str(size): count for size, count in enumerate(found.by_size, start=1)},
+                "records": found.records,
+                "highest_score": int(found.scores.max(initial=0)),
+                "mean_score": float(found.scores.mean()) if found.scores.size else 0.0,
+                "contributions": found.contributions,
+                "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
+            }
+            summary["attributes"] = [asdict(each) | {"columns": list(each.columns)} for each in found.separations]
         summary["safe_harbor"] = {
             "zip_areas": [{"census": areas.year, "source": areas.source} for areas in CENSUSES[self.census]],
             "findings": [asdict(finding) | {"identifier": CLASSES[finding.letter]} for finding in self.findings],
         }
         return summary
-
-
-def _special(found: SpecialUniques) -> dict[str, Any]:
-    return {
-        "special_uniques": {
-            "largest": found.largest,
-            "by_size": {str(size): count for size, count in enumerate(found.by_size, start=1)},
-            "records": found.records,
-            "highest_score": int(found.scores.max(initial=0)),
-            "mean_score": float(found.scores.mean()) if found.scores.size else 0.0,
-            "contributions": found.contributions,
-            "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
-        },
-        "attributes": [asdict(each) | {"columns": list(each.columns)} for each in found.separations],
-    }
 
 
 @dataclass(frozen=True)
@@ -121,18 +107,12 @@ class CodesAssessment:
             "codes": known.n_items,
             "k": known.k,
             "seed": known.seed,
-            "partial_knowledge": [knowledge_summary(risk) for risk in known.risks],
+            "partial_knowledge": [asdict(risk) for risk in known.risks],
         }
 
 
-def risk_summary(risk: Risk) -> dict[str, Any]:
-    """Return the numbers about an attacker who knows the quasi-identifiers, as plain values."""
+def _plain(risk: Risk) -> dict[str, Any]:
     return asdict(risk) | {"histogram": dict(risk.histogram)}
-
-
-def knowledge_summary(risk: KnowledgeRisk) -> dict[str, Any]:
-    """Return the numbers about an attacker who knows so many items, as plain values."""
-    return asdict(risk)
 
 
 def assess_table(
@@ -151,13 +131,16 @@ def assess_table(
     Parameters
     ----------
     frame, texts : the table in its types and as text; at least one record
-    threshold : risk taken as acceptable, above 0 and at most 1
     """
     findings = look_for_identifiers(frame, texts, census=census)
     if not quasi_identifiers:
         return TableAssessment(len(texts), (), findings, census)
     grouped = group(texts, quasi_identifiers)
-    largest = allowed_largest(grouped, largest_unique)
+    against: PopulationRisk | None = None
+    if population is not None and population.texts is not None:
+        against = counted_risk(grouped, texts, population.texts, threshold)
+    elif population is not None and population.fraction is not None:
+        against = estimated_risk(grouped, population.fraction, threshold)
     return TableAssessment(
         len(texts),
         tuple(quasi_identifiers),
@@ -165,17 +148,9 @@ def assess_table(
         census,
         measure_risk(pl.Series(grouped.sizes), threshold),
         int(np.count_nonzero(grouped.sizes == 1)),
-        None if population is None else _against(grouped, texts, population, threshold),
-        find_special_uniques(grouped, largest, threads),
+        against,
+        find_special_uniques(grouped, allowed_largest(grouped, largest_unique), threads),
     )
-
-
-def _against(
-    grouped: GroupedRecords, texts: pl.DataFrame, population: SampledPopulation, threshold: float
-) -> PopulationRisk | None:
-    if population.texts is not None:
-        return counted_risk(grouped, texts, population.texts, threshold)
-    return None if population.fraction is None else estimated_risk(grouped, population.fraction, threshold)
 
 
 def must_compile() -> bool:
@@ -190,9 +165,7 @@ def load_kernels() -> None:
     partial_knowledge(np.array([0, 4, 8]), np.array([0, 1, 2, 3] * 2, dtype=np.int32), known=[2, 3, 4], k=2)
 
 
-PATIENT = "\0patient"
-"""Column of events: the number of the patient. No column read has such a name."""
-
+PATIENT = "\0patient"  # column of events: the number of the patient. No column read has such a name
 _ITEM, _NTH, _CELL = "\0item", "\0nth", "\0cell"
 
 
@@ -252,7 +225,7 @@ class HistoriesAssessment:
                     "with_patient": one.with_patient,
                     "patients": one.knowledge.n_records,
                     "different": one.knowledge.n_items,
-                    "risks": [knowledge_summary(risk) for risk in one.knowledge.risks],
+                    "risks": [asdict(risk) for risk in one.knowledge.risks],
                 }
                 for one in self.known
             ],
@@ -261,7 +234,7 @@ class HistoriesAssessment:
             else asdict(self.of_patients)
             | {
                 "quasi_identifiers": list(self.of_patients.quasi_identifiers),
-                "prosecutor": risk_summary(self.of_patients.prosecutor),
+                "prosecutor": _plain(self.of_patients.prosecutor),
             },
         }
 

@@ -135,11 +135,6 @@ def is_named_birth_year(name: str) -> bool:
     return bool({"yob", "birthyear"} & words) or ("year" in words and bool({"birth", "born"} & words))
 
 
-def is_named_part_of_a_date(name: str) -> bool:
-    """Whether the name of a column speaks of a day or a month, which may stand as a number."""
-    return bool({"day", "month"} & set(words_of(name)))
-
-
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 
 _NOT_A_NUMBER = r"[^0-9.+\- ]"
@@ -191,11 +186,8 @@ DATE = (
 )
 """A day or a month: by figures, year first or last, in one number, or with the month's name."""
 
-ZIP = r"^\d{5}(?:-?\d{4})?$|^\d{4}[*xX]$"
-"""More than three digits of a ZIP code."""
-
-ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"
-"""A ZIP code, whole or cut: its first three digits."""
+ZIP = r"^\d{5}(?:-?\d{4})?$|^\d{4}[*xX]$"  # more than three digits of a ZIP code
+ZIP_START = r"^(\d{3})(?:[*xX0]{2}|\d{2}(?:-?\d{4})?|\d[*xX])?$"  # A ZIP code, whole or cut: its first three digits
 
 
 @dataclass(frozen=True)

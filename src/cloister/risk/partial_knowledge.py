@@ -27,18 +27,11 @@ from cloister.kernels.itemset_support import (
 Integers = NDArray[np.int64]
 Random = np.random.Generator
 
-DRAWS = 10_000
-"""Sets that are drawn for a mean."""
-
-SEARCHED = 1_000
-"""Records that are searched for a telling set."""
-
-WORK = 3_000_000
-"""Records that are looked at in the search for one record's most telling set before it is given up."""
-
+DRAWS = 10_000  # sets that are drawn for a mean
+SEARCHED = 1_000  # records that are searched for a telling set
+WORK = 3_000_000  # records that are looked at in the search for one record's most telling set before it is given up
 AT_ONCE = 1_000
-NORMAL = 1.959963984540054
-"""Of a normal variable, 95 % lie within so many standard deviations."""
+NORMAL = 1.959963984540054  # of a normal variable, 95 % lie within so many standard deviations
 
 
 @dataclass(frozen=True)
@@ -53,13 +46,6 @@ class Estimate:
 def exactly(value: float) -> Estimate:
     """Return a share that was counted."""
     return Estimate(value, value, value)
-
-
-def sample_chances(sets: ItemSets, postings: Holders, m: int, k: int, random: Random) -> tuple[Estimate, Estimate]:
-    """Return the mean share of records' sets of ``m`` items, or of all items if fewer, in one record or below k."""
-    records = random.integers(0, sets.offsets.size - 1, DRAWS)
-    found = _supports_of_draws(sets, postings, records, m, random)
-    return share_of(int((found == 1).sum()), DRAWS), share_of(int((found < k).sum()), DRAWS)
 
 
 def sample_distinct(
@@ -132,27 +118,22 @@ def _ratio(found: Integers, below: int) -> Estimate:
 
 def _supports_of_draws(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
     """Records that hold a set of ``m`` items, or all, drawn from each of some records."""
-    parts = [
-        _some_supports(sets, postings, records[start : start + AT_ONCE], m, random)
-        for start in range(0, records.size, AT_ONCE)
-    ]
+    parts = []
+    for begin in range(0, records.size, AT_ONCE):
+        some = records[begin : begin + AT_ONCE]
+        sizes = sets.offsets[some + 1] - sets.offsets[some]
+        order = random.random((some.size, int(sizes.max())))
+        order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
+        taken = np.argsort(order, axis=1)[:, :m]
+        there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
+        wanted = sets.items[np.where(there, taken + sets.offsets[some][:, None], 0)][there]
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
+        parts.append(supports(sets, postings, offsets, wanted))
     return np.concatenate(parts)
 
 
-def _some_supports(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
-    sizes = sets.offsets[records + 1] - sets.offsets[records]
-    order = random.random((records.size, int(sizes.max())))
-    order[np.arange(order.shape[1]) >= sizes[:, None]] = 2.0
-    taken = np.argsort(order, axis=1)[:, :m]
-    there = np.arange(taken.shape[1]) < np.minimum(sizes, m)[:, None]
-    wanted = sets.items[np.where(there, taken + sets.offsets[records][:, None], 0)][there]
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, m))])
-    return supports(sets, postings, offsets, wanted)
-
-
 MOST_KNOWN = 20
-MOST_COUNTED = 500_000_000
-"""Sets of one size that are counted all, at most: some minute."""
+MOST_COUNTED = 500_000_000  # sets of one size that are counted all, at most: some minute
 
 
 @dataclass(frozen=True)
@@ -161,7 +142,6 @@ class KnowledgeRisk:
 
     Attributes
     ----------
-    m : items known
     exact : whether every set was counted; else shares are estimates with an interval of 95 %
     records_unique, records_below_k : share of the records with a set of items that nobody else has, or fewer than k
         records have: what the attacker finds who knows the most telling items
@@ -189,15 +169,7 @@ class KnowledgeRisk:
 
 @dataclass(frozen=True)
 class PartialKnowledge:
-    """Risk from attackers who know more and more.
-
-    Attributes
-    ----------
-    n_records, n_items : records, and items that occur
-    k : records that a set of items should at least have
-    seed : of what was sampled
-    risks : one for each m asked for, ascending
-    """
+    """Risk from attackers who know more and more."""
 
     n_records: int
     n_items: int
@@ -247,23 +219,20 @@ def partial_knowledge(
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
     postings = holders_of(sets, n_items)
+    records_by_size = list(zip(*np.unique(sizes, return_counts=True), strict=True))
     levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
     for m in range(1, max(known) + 1):
-        counted = m <= LARGEST and len(levels) == m - 1 and (m == 1 or _is_countable(sizes, m, n_items))
+        counted = m <= LARGEST and len(levels) == m - 1
+        if counted and m > 1:
+            every = sum(comb(int(size), m) * int(count) for size, count in records_by_size)
+            counted = every <= MOST_COUNTED and n_items <= WIDEST
         if counted:
             levels.append(_counted(sets, postings, sizes, m, k, levels))
         if m in known:
             risks[m] = _exact(levels[-1], k) if counted else _sampled(sets, postings, m, k, levels[-1], seed)
     occurring = int(np.count_nonzero(np.diff(postings.offsets)))
     return PartialKnowledge(sizes.size, occurring, k, seed, tuple(risks[m] for m in sorted(risks)))
-
-
-def _is_countable(sizes: Integers, m: int, n_items: int) -> bool:
-    every = sum(
-        comb(int(size), m) * int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)
-    )
-    return every <= MOST_COUNTED and n_items <= WIDEST
 
 
 def _counted(
@@ -293,21 +262,20 @@ def _counted(
 
 def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     every = int(level.distinct[0])
-    shares = [exactly(int(count) / every) if every else None for count in level.distinct[1:]]
+    alone, few = (exactly(int(count) / every) if every else None for count in level.distinct[1:])
     return KnowledgeRisk(
-        m=level.m,
-        exact=True,
-        records_unique=exactly(float((level.least == 1).mean())),
-        records_below_k=exactly(float((level.least < k).mean())),
-        chance_unique=exactly(float(level.alone.mean())),
-        chance_below_k=exactly(float(level.few.mean())),
-        sets_unique=shares[0],
-        sets_below_k=shares[1],
+        level.m,
+        True,
+        exactly(float((level.least == 1).mean())),
+        exactly(float((level.least < k).mean())),
+        exactly(float(level.alone.mean())),
+        exactly(float(level.few.mean())),
+        alone,
+        few,
     )
 
 
 def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
-    """Sample what sets of ``m`` items tell, beyond what sets of fewer told."""
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
     worst, given_up = [], 0
@@ -319,16 +287,8 @@ def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedS
         shares = (found.value, found.low, found.high)
         worst.append(Estimate(*((settled + open_records.size * share) / level.least.size for share in shares)))
         given_up += undecided
-    chances = sample_chances(sets, postings, m, k, random)
-    distinct = sample_distinct(sets, postings, m, k, random)
-    return KnowledgeRisk(
-        m=m,
-        exact=False,
-        records_unique=worst[0],
-        records_below_k=worst[1],
-        chance_unique=chances[0],
-        chance_below_k=chances[1],
-        sets_unique=None if distinct is None else distinct[0],
-        sets_below_k=None if distinct is None else distinct[1],
-        undecided=given_up,
-    )
+    records = random.integers(0, sets.offsets.size - 1, DRAWS)
+    supported = _supports_of_draws(sets, postings, records, m, random)
+    chances = [share_of(int((supported < below).sum()), DRAWS) for below in (2, k)]
+    distinct = sample_distinct(sets, postings, m, k, random) or (None, None)
+    return KnowledgeRisk(m, False, worst[0], worst[1], chances[0], chances[1], distinct[0], distinct[1], given_up)

@@ -58,37 +58,29 @@ class GroupedRecords:
 
 def group(texts: pl.DataFrame, columns: Sequence[str]) -> GroupedRecords:
     """Return the classes of records by these columns of text; a missing value is a value of its own."""
-    numbered = [_numbered(texts[column]) for column in columns]
-    cells = cells_of(np.stack([values for values, _ in numbered]), np.array([width for _, width in numbered]))
-    found = classes(cells, np.arange(len(numbered)))
+    numbers, widths = [], []
+    for text in (texts[column] for column in columns):
+        names = text.drop_nulls().unique()  # their order means nothing
+        places = text.cast(pl.Enum(names)).to_physical().cast(pl.UInt32).fill_null(len(names))
+        numbers.append(places.to_numpy())
+        widths.append(len(names) + 1)
+    cells = cells_of(np.stack(numbers), np.array(widths))
+    found = classes(cells, np.arange(len(numbers)))
     distinct = Cells(np.ascontiguousarray(cells.values[:, found.first]), cells.widths, found.sizes)
     return GroupedRecords(tuple(columns), distinct, found.labels, found.first)
 
 
-def _numbered(text: pl.Series) -> tuple[NDArray[np.uint32], int]:
-    """Number each value of a column, and how many numbers there are; the order of numbers means nothing."""
-    names = text.drop_nulls().unique()
-    numbers = text.cast(pl.Enum(names)).to_physical().cast(pl.UInt32).fill_null(len(names))
-    return numbers.to_numpy(), len(names) + 1
-
-
-BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the class sizes that the histogram puts together."""
-
-AGREEMENT = 1e-9
-"""How far a risk may lie above the threshold by rounding alone."""
+BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)  # lower ends of the class sizes that the histogram puts together
+AGREEMENT = 1e-9  # how far a risk may lie above the threshold by rounding alone
 
 
 def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
-    """Prosecutor risk of records that stand in classes of these sizes.
-
-    Parameters
-    ----------
-    sizes : records of each class, at least 1
-    threshold : risk taken as acceptable, in (0, 1]
-    """
+    """Prosecutor risk of records that stand in classes of these sizes."""
     records = int(sizes.sum())
     ordered = sizes.sort()
+    bands = [("1", sizes == 1)]
+    bands += [(f"{low}-{high - 1}", sizes.is_between(low, high - 1)) for low, high in pairwise(BANDS[1:])]
+    bands.append((f"{BANDS[-1]} and more", sizes >= BANDS[-1]))
     above = sizes.filter(sizes * threshold < 1.0 - AGREEMENT)
     return Risk(
         highest=1.0 / int(ordered[0]),
@@ -98,16 +90,8 @@ def measure_risk(sizes: pl.Series, threshold: float) -> Risk:
         classes=len(sizes),
         smallest=int(ordered[0]),
         largest=int(ordered[-1]),
-        histogram=_histogram(sizes),
+        histogram=tuple((label, int(sizes.filter(inside).sum())) for label, inside in bands),
     )
-
-
-def _histogram(sizes: pl.Series) -> tuple[tuple[str, int], ...]:
-    """Records by the size of their class."""
-    bands = [("1", sizes == 1)]
-    bands += [(f"{low}-{high - 1}", sizes.is_between(low, high - 1)) for low, high in pairwise(BANDS[1:])]
-    bands.append((f"{BANDS[-1]} and more", sizes >= BANDS[-1]))
-    return tuple((label, int(sizes.filter(inside).sum())) for label, inside in bands)
 
 
 THRESHOLDS = {"hhp": 0.05, "ema": 0.09}
@@ -139,11 +123,8 @@ def parse_threshold(text: str | float) -> float:
 
 Numbers = NDArray[np.float64]
 
-SUMMED = 100_000
-"""People of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond."""
-
-LARGE = 50
-"""From so many records on, 1 / F is worked out from mean and variance of F."""
+SUMMED = 100_000  # people of a class up to which probabilities are added up; 1 / F is less than 0.00001 beyond
+LARGE = 50  # from so many records on, 1 / F is computed from mean and variance of F
 
 
 def expected_reciprocals(sample: Sample, model: str) -> Numbers:
@@ -238,7 +219,6 @@ class PopulationRisk:
 
     Attributes
     ----------
-    share_above_threshold : share of the records with 1 / F above the threshold
     marketer : (1 / n) sum of f / F over the classes, the expected share of records linked rightly when all are linked
     uniques : share of the records whose person is alone in the population: by name of the estimator, or ``counted``
     chosen : which of ``uniques`` to report: ``counted``, or the estimator that the rule of Dankar et al. picks
@@ -319,5 +299,4 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
 
 
 def _share_above(records: NDArray[np.int64], risks: NDArray[np.float64], threshold: float) -> float:
-    """Share of the records whose risk is above the threshold."""
     return float(records[risks > threshold * (1 + AGREEMENT)].sum() / records.sum())

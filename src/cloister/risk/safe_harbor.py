@@ -22,9 +22,9 @@ from .identifiers import (
     Values,
     is_named_age,
     is_named_birth_year,
-    is_named_part_of_a_date,
     is_named_zip,
     what_a_name_says,
+    words_of,
 )
 
 
@@ -79,15 +79,12 @@ def small_areas(census: str = EVERY) -> frozenset[str]:
 Confidence = Literal["certain", "likely", "possible"]
 RANK = {"certain": 0, "likely": 1, "possible": 2}
 
-MOSTLY = 0.9
-"""A form is that of a column if so many of its values have it."""
-
+MOSTLY = 0.9  # a form is that of a column if so many of its values have it
 NEARLY_UNIQUE = 0.95
 OLDEST = 89
 WORDS_OF_TEXT = 4
 LENGTH_OF_TEXT = 200
-FEW = 20
-"""A column of fewer values is not called unique: in so few any column may be."""
+FEW = 20  # a column of fewer values is not called unique: in so few any column may be
 
 
 @dataclass(frozen=True)
@@ -133,13 +130,18 @@ def look_for_identifiers(
         if len(values.texts) == 0:
             continue
         signs = [*_from_values(frame[column], values), *_zip(column, values, areas), *_old(column, values, year)]
-        signs += [*_from_name(column, values, signs), *_unique(frame[column], values, signs)]
+        signs += _from_name(column, values, signs)
+        n = values.n_records
+        is_certain = any(sign.confidence == "certain" for sign in signs)
+        if n >= FEW and len(values.texts) >= NEARLY_UNIQUE * n and not is_certain:
+            alone = values.n_where(values.records == 1)
+            sure: Confidence = "likely" if not frame[column].dtype.is_float() and alone == n else "possible"
+            signs.append(IdentifierSign(column, "R", "values that hardly any two records share", alone, sure))
         found += sorted(signs, key=lambda finding: (RANK[finding.confidence], finding.letter))
     return tuple(found)
 
 
 def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
-    """What the type of a column and the form of its values say."""
     column, n = series.name, values.n_records
     if series.dtype in (pl.Date, pl.Datetime):
         yield IdentifierSign(column, "C", "dates finer than a year", n, "certain")
@@ -158,19 +160,11 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
             yield IdentifierSign(
                 column, pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n)
             )
-    if not numbers:
-        yield from _written(column, values)
-
-
-def _how_sure(alike: int, n: int) -> Confidence:
-    return "certain" if alike >= MOSTLY * n else "possible" if alike < n / 2 else "likely"
-
-
-def _written(column: str, values: Values) -> Iterator[IdentifierSign]:
-    """Free text, and what may be names of people."""
-    n, texts = values.n_records, values.texts
-    words = texts.str.count_matches(r"\S+")
-    mean = float((words * values.records).sum()) / n
+    if numbers:
+        return
+    # Free text, and what may be names of people.
+    texts = values.texts
+    mean = float((texts.str.count_matches(r"\S+") * values.records).sum()) / n
     long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
     if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
         yield IdentifierSign(column, "R", "free text, which may hold anything", n, "likely")
@@ -179,8 +173,11 @@ def _written(column: str, values: Values) -> Iterator[IdentifierSign]:
         yield IdentifierSign(column, "A", f"values that look like {PERSON.what}", people, "possible")
 
 
+def _how_sure(alike: int, n: int) -> Confidence:
+    return "certain" if alike >= MOSTLY * n else "possible" if alike < n / 2 else "likely"
+
+
 def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[IdentifierSign]:
-    """ZIP codes of more than three digits, and three digits of areas too small."""
     n = values.n_records
     fine = values.n_like(ZIP)
     if not is_named_zip(column):
@@ -206,7 +203,6 @@ def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Identif
 
 
 def _old(column: str, values: Values, year: int) -> Iterator[IdentifierSign]:
-    """Ages over 89, and years of birth that tell of them."""
     if is_named_age(column):
         numbers = values.texts.str.extract(r"^\D{0,3}(\d{1,3})(?:\.\d+)?(?:\D+(\d{1,3}))?\D?$", 1).cast(pl.Int64)
         upper = values.texts.str.extract(r"^\D{0,3}\d{1,3}\D+(\d{1,3})\D?$", 1).cast(pl.Int64)
@@ -229,7 +225,7 @@ def _from_name(column: str, values: Values, signs: list[IdentifierSign]) -> Iter
     if said is None or any(sign.letter == said.letter for sign in signs):
         return
     if said.letter == "C" and (
-        is_named_birth_year(column) or (values.are_numbers and not is_named_part_of_a_date(column))
+        is_named_birth_year(column) or (values.are_numbers and not {"day", "month"} & set(words_of(column)))
     ):
         return  # years or durations: no date
     if (
@@ -240,13 +236,3 @@ def _from_name(column: str, values: Values, signs: list[IdentifierSign]) -> Iter
         return  # three digits of areas large enough
     sure: Confidence = "likely" if said.strong else "possible"
     yield IdentifierSign(column, said.letter, "the name of the column", values.n_records, sure)
-
-
-def _unique(series: pl.Series, values: Values, signs: list[IdentifierSign]) -> Iterator[IdentifierSign]:
-    """A column whose values are all different finds every record."""
-    n = values.n_records
-    if n < FEW or len(values.texts) < NEARLY_UNIQUE * n or any(sign.confidence == "certain" for sign in signs):
-        return
-    alone = values.n_where(values.records == 1)
-    sure: Confidence = "likely" if not series.dtype.is_float() and alone == n else "possible"
-    yield IdentifierSign(series.name, "R", "values that hardly any two records share", alone, sure)

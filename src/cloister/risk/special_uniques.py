@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
+from itertools import accumulate, combinations
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,12 @@ from .prosecutor import GroupedRecords
 Combination = tuple[int, ...]
 
 USUAL_LARGEST = 3
-MOST_SETS = 200_000
-"""Sets of columns that are looked at, at most."""
-
+MOST_SETS = 200_000  # sets of columns that are looked at, at most
 MOST_CELLS = 1_000_000_000
 """Classes times sets of columns up to which the usual size is looked at unasked: some half a minute."""
 
-MOST_BYTES = 4 * 2**30
-"""Memory for what is known of sets of columns of one size, at most."""
-
-SHOWN = 10
-"""Sets of columns of each size that are told, those that tell most apart."""
+MOST_BYTES = 4 * 2**30  # memory for what is known of sets of columns of one size, at most
+SHOWN = 10  # sets of columns of each size that are listed, those that tell most apart
 
 
 @dataclass(frozen=True)
@@ -83,34 +78,27 @@ class SpecialUniques:
         return [(int(row) + 1, int(self.scores[row])) for row in most if self.scores[row]]
 
 
-def allowed_largest(grouped: GroupedRecords, asked: int | None) -> int:
+def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
     """Return up to how many columns are looked at together: as asked, or 3 or fewer where that would take long."""
-    n_columns = len(grouped.columns)
-    if asked is None:
-        fits = [
-            size
-            for size in range(1, min(USUAL_LARGEST, n_columns) + 1)
-            if _n_sets(n_columns, size) <= min(MOST_SETS, MOST_CELLS // grouped.sizes.size)
-        ]
-        return max(fits, default=1)
-    if asked < 1:
+    n_columns, n_classes = len(grouped.columns), grouped.sizes.size
+    n_sets = list(accumulate(comb(n_columns, size) for size in range(1, n_columns + 1)))
+    if wanted is None:
+        most = min(MOST_SETS, MOST_CELLS // n_classes)
+        return max(1, sum(sets <= most for sets in n_sets[:USUAL_LARGEST]))
+    if wanted < 1:
         raise InputError("Special uniques have 1 column or more: the largest size is a whole number from 1 on.")
-    largest = min(asked, n_columns)
-    if _n_sets(n_columns, largest) > MOST_SETS:
+    largest = min(wanted, n_columns)
+    if n_sets[largest - 1] > MOST_SETS:
         raise InputError(
-            f"Up to {largest} of {n_columns} columns are {_n_sets(n_columns, largest):,} sets, but at most "
+            f"Up to {largest} of {n_columns} columns are {n_sets[largest - 1]:,} sets, but at most "
             f"{MOST_SETS:,} are looked at. Ask for smaller sets, or name fewer quasi-identifiers."
         )
-    if comb(n_columns, largest - 1) * grouped.sizes.size > MOST_BYTES:
+    if comb(n_columns, largest - 1) * n_classes > MOST_BYTES:
         raise InputError(
-            f"Up to {largest} of {n_columns} columns of {grouped.sizes.size:,} classes would need more than 4 GiB of "
+            f"Up to {largest} of {n_columns} columns of {n_classes:,} classes would need more than 4 GiB of "
             "memory. Ask for smaller sets, or name fewer quasi-identifiers."
         )
     return largest
-
-
-def _n_sets(n_columns: int, largest: int) -> int:
-    return sum(comb(n_columns, size) for size in range(1, largest + 1))
 
 
 def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
@@ -119,18 +107,39 @@ def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1
     Sets of columns are gone through by size. What is unique by a part of a set is unique by the set: such records
     need not be looked at again, and what else stands alone is a minimal sample unique.
     """
-    n_columns = len(grouped.columns)
-    found = _FoundSets(grouped, largest)
-    nothing = np.zeros(grouped.sizes.size, dtype=np.bool_)
-    below: dict[Combination, NDArray[np.bool_]] = {(): nothing}
+    names, records = grouped.columns, grouped.n_records
+    by_size, of_columns = [0] * largest, [0] * len(names)
+    scores = np.zeros(grouped.sizes.size, dtype=np.int64)
+    separations: list[Separation] = []
+    below: dict[Combination, NDArray[np.bool_]] = {(): np.zeros(grouped.sizes.size, dtype=np.bool_)}
     for size in range(1, largest + 1):
+        weight = prod(len(names) - larger for larger in range(size, min(largest, len(names) - 1) + 1))
         unique: dict[Combination, NDArray[np.bool_]] = {}
-        for columns, covered, alone, separated in _level(grouped, size, below, threads):
-            found.add(columns, alone, int(covered.sum()), separated)
+        of_size = []
+        for columns, covered, alone, (n_classes, pairs) in _level(grouped, size, below, threads):
+            n_alone, every = int(alone.sum()), records * (records - 1) // 2
+            by_size[size - 1] += n_alone
+            scores[alone] += weight
+            for column in columns:
+                of_columns[column] += weight * n_alone
+            own = tuple(names[column] for column in columns)
+            separation = 1 - pairs / every if every else 0.0
+            of_size.append(Separation(own, n_classes, n_classes / records, separation, int(covered.sum()) + n_alone))
             if size < largest:
                 unique[columns] = covered | alone
+        of_size.sort(key=lambda one: (-one.uniques, -one.distinction, one.columns))
+        separations += of_size if size == 1 else of_size[:SHOWN]
         below = unique
-    return found.outcome(n_columns)
+    total = int(scores.sum())
+    of_records = scores[grouped.labels]
+    return SpecialUniques(
+        largest,
+        tuple(by_size),
+        int(np.count_nonzero(of_records)),
+        of_records,
+        {name: score / total if total else 0.0 for name, score in zip(names, of_columns, strict=True)},
+        tuple(separations),
+    )
 
 
 _Looked = tuple[Combination, NDArray[np.bool_], NDArray[np.bool_], tuple[int, int]]
@@ -153,56 +162,3 @@ def _level(
     with ThreadPoolExecutor(threads) as pool:
         for start in range(0, len(every), 4 * threads):
             yield from pool.map(look, every[start : start + 4 * threads])
-
-
-class _FoundSets:
-    """What was found so far."""
-
-    def __init__(self, grouped: GroupedRecords, largest: int) -> None:
-        self.grouped, self.largest = grouped, largest
-        self.by_size = [0] * largest
-        self.scores = np.zeros(grouped.sizes.size, dtype=np.int64)
-        self.of_columns = [0] * len(grouped.columns)
-        self.separations: list[Separation] = []
-
-    def add(self, columns: Combination, alone: NDArray[np.bool_], n_covered: int, separated: tuple[int, int]) -> None:
-        """Take in what one set of columns tells."""
-        n = len(self.grouped.columns)
-        weight = 1
-        for size in range(len(columns), min(self.largest, n - 1) + 1):
-            weight *= n - size
-        n_alone = int(alone.sum())
-        self.by_size[len(columns) - 1] += n_alone
-        if n_alone:
-            self.scores[alone] += weight
-        for column in columns:
-            self.of_columns[column] += weight * n_alone
-        classes, pairs = separated
-        records = self.grouped.n_records
-        every = records * (records - 1) // 2
-        self.separations.append(
-            Separation(
-                tuple(self.grouped.columns[column] for column in columns),
-                classes,
-                classes / records,
-                1 - pairs / every if every else 0.0,
-                n_covered + n_alone,
-            )
-        )
-
-    def outcome(self, n_columns: int) -> SpecialUniques:
-        """Return all of it."""
-        total = int(self.scores.sum())
-        names = self.grouped.columns
-        shares = {names[j]: self.of_columns[j] / total if total else 0.0 for j in range(n_columns)}
-        told: list[Separation] = []
-        for size in range(1, self.largest + 1):
-            of_size = sorted(
-                (s for s in self.separations if len(s.columns) == size),
-                key=lambda s: (-s.uniques, -s.distinction, s.columns),
-            )
-            told += of_size if size == 1 else of_size[:SHOWN]
-        scores = self.scores[self.grouped.labels]
-        return SpecialUniques(
-            self.largest, tuple(self.by_size), int(np.count_nonzero(scores)), scores, shares, tuple(told)
-        )

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from .columns import AGE, BIRTH, CODE, DATE, END, ID, SEX
 from .fhir_resources import (
     ICD,
     PROCEDURES,
@@ -43,7 +44,7 @@ from .fhir_resources import (
     without_left,
     years_in,
 )
-from .records import AGE, BIRTH, CODE, DATE, END, ID, SEX, Files, People, Profile, SourceRecords
+from .records import Files, People, Profile, SourceRecords
 
 ICD_CODE = "icd_code"
 OWNER = "\0owner"
@@ -155,7 +156,6 @@ def _coded(resource: Resource, systems: Sequence[str]) -> CodedResource:
 def _made(
     found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
 ) -> SourceRecords:
-    """Claims; refused are those that refer to a resource of another patient."""
     encounters = once(found["Encounter"])
     by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
     rows = (_claim(one, encounters, *by_id) for one in found["Claim"])
@@ -256,7 +256,6 @@ def _visit(
 def _by_visit(
     records: Sequence[CodedResource], encounters: Mapping[str, Resource]
 ) -> Mapping[str, Sequence[str | None]]:
-    """Codes of records by the encounter that they belong to."""
     rows, found = [], dict[str, list[str | None]]()
     for one in records:
         visit = referred(text_at(one.resource.content, "encounter", "reference"), "Encounter")
@@ -270,7 +269,6 @@ def _by_visit(
 
 
 def _listed(names: tuple[str, str], codes: Sequence[str | None]) -> Row:
-    """The first code, and the others in a list."""
     each = list(dict.fromkeys(code for code in codes if code is not None))
     return {names[0]: each[0] if each else None, names[1]: " ".join(each[1:]) or None}
 

@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.text import text_of, unpacked
+from cloister.io.text import is_text, text_of, unpacked
 
-from .records import FILE, ROW, Files, Member, SourceRecords
+from .columns import FILE, ROW
+from .records import Files, Member, SourceRecords
 
 LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')
@@ -77,16 +78,7 @@ def at(value: Any, *path: str | int) -> Any:
 def text_at(value: Any, *path: str | int) -> str | None:
     """The text at a path, without spaces around; None where there is none, or something else."""
     found = at(value, *path)
-    return (found.strip() or None) if isinstance(found, str) and _is_text(found) else None
-
-
-def _is_text(found: str) -> bool:
-    """Whether this can be written: JSON may name half a character."""
-    try:
-        found.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return (found.strip() or None) if isinstance(found, str) and is_text(found) else None
 
 
 def all_at(value: Any, *path: str | int) -> list[Any]:
@@ -258,10 +250,7 @@ def placed(resource: Resource, row: Row) -> Row:
 def once(found: Sequence[Resource]) -> dict[str, Resource]:
     """Resources of one kind by their ids, of those that have one."""
     frame = frame_of((placed(one, {"id": id_of(one)}) for one in found), ("id",))
-    again = frame["id"].is_not_null() & ~frame["id"].is_first_distinct()
-    SourceRecords(frame, "line").refuse(
-        again, "the id of a resource of that kind that is there already", "Leave one of each there"
-    )
+    SourceRecords(frame, "line").refuse_repeated(frame["id"], "a resource of that kind")
     return {name: one for one in found if (name := id_of(one)) is not None}
 
 

@@ -11,7 +11,8 @@ OHDSI, OMOP Common Data Model v5.4, https://ohdsi.github.io/CommonDataModel/cdm5
 
 import polars as pl
 
-from .records import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Files, People, Profile, SourceRecords, first_and_rest
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest
+from .records import Files, People, Profile, SourceRecords
 
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"
@@ -48,7 +49,9 @@ def people(files: Files) -> People:
     names = _concepts(files, "concept_name")
     for name in ("race", "ethnicity"):
         frame = _with(frame, names, f"{name}_concept_id", name).with_columns(pl.coalesce(name, f"{name}_source_value"))
-    frame = _located(frame, files)
+    places = _numbers(files.table("location", ("location_id",), ("state", "county", "zip"), may_lack=True))
+    places = places.drop(FILE, ROW).unique("location_id", keep="first", maintain_order=True)
+    frame = frame.join(places, on="location_id", how="left", maintain_order="left")
     own = [BIRTH, SEX, "race", "ethnicity", "state", "county", "zip", FILE, ROW]
     return People(frame.select(pl.col("person_id").alias(ID), *own))
 
@@ -70,21 +73,16 @@ def claims(files: Files) -> SourceRecords:
         (had.frame, SOURCE_CODE, ("diagnosis", "diagnoses")),
         (done, CODE, ("procedure", "procedures")),
     ):
-        within = _of_own_visits(records.filter(inside), visits)
+        owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
+        joined = records.filter(inside).join(owners, on="visit", how="inner", maintain_order="left")
+        SourceRecords(joined).refuse_of_others(joined["owner"], "a visit")
+        within = joined.drop("owner")
         frame = frame.join(first_and_rest(within, "visit", code, *names), on="visit", how="left")
     alone = had.frame.filter(~inside).with_columns(pl.col(SOURCE_CODE).alias("diagnosis"), pl.col(DATE).alias(END))
     frame = pl.concat([frame, alone.select(ID, DATE, END, "diagnosis", FILE, ROW)], how="diagonal")
     codes = ("diagnosis", "diagnoses", "procedure", "procedures")
     columns = (ID, DATE, END, *codes, "place_of_service", "specialty", "provider", FILE, ROW)
     return SourceRecords(frame.select(columns), notes=had.notes)
-
-
-def _of_own_visits(records: pl.DataFrame, visits: pl.DataFrame) -> pl.DataFrame:
-    """Records of visits, refused where a visit is another patient's; visits of nobody are refused by themselves."""
-    owners = visits.select("visit", pl.col(ID).alias("owner")).filter(pl.col("owner").is_not_null())
-    joined = records.join(owners, on="visit", how="inner", maintain_order="left")
-    SourceRecords(joined).refuse_of_others(joined["owner"], "a visit")
-    return joined.drop("owner")
 
 
 def _birth() -> pl.Expr:
@@ -102,16 +100,7 @@ def _birth() -> pl.Expr:
     )
 
 
-def _located(frame: pl.DataFrame, files: Files) -> pl.DataFrame:
-    places = files.table_if_there("location", ("location_id",), ("state", "county", "zip"))
-    if places is None:
-        return frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in ("state", "county", "zip"))
-    own = _numbers(places).drop(FILE, ROW).unique("location_id", keep="first", maintain_order=True)
-    return frame.join(own, on="location_id", how="left", maintain_order="left")
-
-
 def _conditions(files: Files) -> SourceRecords:
-    """Conditions with both codes, their date and their visit."""
     frame = files.table(
         "condition_occurrence",
         ("person_id", "condition_concept_id", "condition_start_date"),
@@ -120,33 +109,29 @@ def _conditions(files: Files) -> SourceRecords:
     frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
     frame = _with(_with(frame, codes, "condition_concept_id", "standard"), codes, "condition_source_concept_id", "own")
     value = _as_code("condition_source_value")
-    frame = frame.select(
-        pl.col("person_id").alias(ID),
-        pl.coalesce("standard", "own", value).alias(CODE),
-        pl.coalesce("own", value, "standard").alias(SOURCE_CODE),
-        pl.coalesce("condition_start_date", "condition_start_datetime").alias(DATE),
-        pl.col("visit_occurrence_id").alias("visit"),
-        FILE,
-        ROW,
-    )
+    found: Columns = {
+        ID: "person_id",
+        CODE: pl.coalesce("standard", "own", value),
+        SOURCE_CODE: pl.coalesce("own", value, "standard"),
+        DATE: pl.coalesce("condition_start_date", "condition_start_datetime"),
+        "visit": "visit_occurrence_id",
+    }
+    frame = as_records(frame, found)
     return SourceRecords(frame).without(frame[CODE].is_null(), "neither a concept nor a code")
 
 
 def _procedures(files: Files) -> pl.DataFrame:
     """Procedures with their code, as recorded before others, and their visit."""
-    frame = files.table_if_there(
+    frame = files.table(
         "procedure_occurrence",
         ("person_id", "procedure_concept_id"),
         ("procedure_source_value", "procedure_source_concept_id", "visit_occurrence_id"),
+        may_lack=True,
     )
-    if frame is None:
-        told = dict.fromkeys((ID, "visit", CODE, FILE), pl.String)
-        return pl.DataFrame(schema={**told, ROW: pl.Int64})
     frame, codes = _numbers(frame), _concepts(files, "concept_code", needed=True)
     frame = _with(_with(frame, codes, "procedure_concept_id", "standard"), codes, "procedure_source_concept_id", "own")
     code = pl.coalesce("own", _as_code("procedure_source_value"), "standard")
-    who, visit = pl.col("person_id").alias(ID), pl.col("visit_occurrence_id").alias("visit")
-    found = frame.select(who, visit, code.alias(CODE), FILE, ROW)
+    found = as_records(frame, {ID: "person_id", "visit": "visit_occurrence_id", CODE: code})
     return found.filter(pl.col(CODE).is_not_null())
 
 
@@ -157,40 +142,31 @@ def _visits(files: Files) -> pl.DataFrame:
         ("visit_occurrence_id", "person_id", "visit_start_date"),
         ("visit_end_date", "visit_start_datetime", "visit_end_datetime", "visit_concept_id", "provider_id"),
     )
-    frame = _with(_numbers(frame), _concepts(files, "concept_name"), "visit_concept_id", "named")
+    names = _concepts(files, "concept_name")
+    frame = _with(_numbers(frame), names, "visit_concept_id", "named")
     place = pl.col("visit_concept_id").replace_strict(PLACES, default=None, return_dtype=pl.String)
-    frame = frame.select(
-        pl.col("person_id").alias(ID),
-        pl.col("visit_occurrence_id").alias("visit"),
-        pl.coalesce("visit_start_date", "visit_start_datetime").alias(DATE),
-        pl.coalesce("visit_end_date", "visit_end_datetime").alias(END),
-        pl.coalesce(place, "named").alias("place_of_service"),
-        pl.col("provider_id").alias("provider"),
-        FILE,
-        ROW,
-    )
-    again = frame["visit"].is_not_null() & ~frame["visit"].is_first_distinct()
-    SourceRecords(frame).refuse(again, "the id of a visit that is there already", "Leave one of each there")
-    return _with_specialty(frame, files)
-
-
-def _with_specialty(visits: pl.DataFrame, files: Files) -> pl.DataFrame:
-    providers = files.table_if_there("provider", ("provider_id",), ("specialty_concept_id", "specialty_source_value"))
-    if providers is None:
-        return visits.with_columns(pl.lit(None, dtype=pl.String).alias("specialty"))
-    known = _with(_numbers(providers), _concepts(files, "concept_name"), "specialty_concept_id", "named")
+    found: Columns = {
+        ID: "person_id",
+        "visit": "visit_occurrence_id",
+        DATE: pl.coalesce("visit_start_date", "visit_start_datetime"),
+        END: pl.coalesce("visit_end_date", "visit_end_datetime"),
+        "place_of_service": pl.coalesce(place, "named"),
+        "provider": "provider_id",
+    }
+    frame = as_records(frame, found)
+    SourceRecords(frame).refuse_repeated(frame["visit"], "a visit")
+    specialties = ("specialty_concept_id", "specialty_source_value")
+    known = _numbers(files.table("provider", ("provider_id",), specialties, may_lack=True))
+    known = _with(known, names, "specialty_concept_id", "named")
     known = known.unique("provider_id", keep="first", maintain_order=True).select(
         pl.col("provider_id").alias("provider"), pl.coalesce("specialty_source_value", "named").alias("specialty")
     )
-    return visits.join(known, on="provider", how="left", maintain_order="left")
+    return frame.join(known, on="provider", how="left", maintain_order="left")
 
 
 def _concepts(files: Files, wanted: str, *, needed: bool = False) -> pl.DataFrame:
     """CONCEPT: each id with one of its columns; the concept that stands for none is left out."""
-    take = files.table if needed else files.table_if_there
-    found = take("concept", ("concept_id", wanted))
-    if found is None:
-        return pl.DataFrame(schema={"concept_id": pl.String, wanted: pl.String})
+    found = files.table("concept", ("concept_id", wanted), may_lack=not needed)
     own = _numbers(found).filter(pl.col("concept_id").is_not_null() & (pl.col("concept_id") != NO_CONCEPT))
     return own.select("concept_id", wanted).unique("concept_id", keep="first", maintain_order=True)
 

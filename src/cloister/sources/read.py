@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,23 +18,8 @@ from cloister.io.code_events import completed_years
 from cloister.io.disk import shown_name
 
 from . import fhir, omop, synpuf, synthea
-from .records import (
-    AGE,
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    CollectionReading,
-    Files,
-    People,
-    Profile,
-    SourceRecords,
-    parsed,
-)
+from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed
+from .records import CollectionReading, Files, People, Profile, SourceRecords
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""
@@ -45,30 +30,32 @@ SEXES = {"male": "M", "m": "M", "female": "F", "f": "F", "unknown": None}
 BEHIND = {"codes": "codes", "trajectories": "pairs of a code and an age", "claims": "claims"}
 
 
-@dataclass(frozen=True)
-class Made:
-    """A table made of a collection, with what a user should know of it."""
-
-    frame: pl.DataFrame = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-
-def made(profile: Profile, files: Files, form: Form) -> Made:
+def made(profile: Profile, files: Files, form: Form) -> Source:
     """The input of a shape."""
     people = profile.people(files).checked()
-    if form == "table":
-        return _table(people)
-    if form == "patients":
-        return _patients(people)
-    records = profile.claims(files) if form == "claims" else profile.conditions(files)
-    _check_known(records, people)
-    found = {"codes": _codes, "trajectories": _trajectories, "claims": _claims}[form](records, people)
-    if not found.frame.height:
+    if form in ("table", "patients"):
+        found = _table(people) if form == "table" else _patients(people)
+        return Source(found.frame, "csv", ",", None, files.name, found.notes)
+    found = profile.claims(files) if form == "claims" else profile.conditions(files)
+    found.refuse(found.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
+    known = found.frame[ID].is_in(people.frame[ID].implode())
+    found.refuse(
+        ~known, "a patient who is not among the patients of the collection", "Add the patients, or leave the rest out"
+    )
+    if form == "trajectories":
+        found = _with_ages(found, people)
+        frame = found.frame
+    elif form == "claims":
+        frame = found.frame.with_columns(found.dated(name)["start"].cast(pl.String).alias(name) for name in (DATE, END))
+        frame = frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END)))
+    else:
+        frame = found.frame.select(ID, CODE, *_others(found.frame, (ID, CODE, DATE)))
+    if not frame.height:
         raise InputError(f"{files.name} has no {BEHIND[form]}, so there is nothing to release.", file=files.name)
-    return found
+    return Source(frame, "csv", ",", None, files.name, found.notes)
 
 
-def _table(people: People) -> Made:
+def _table(people: People) -> SourceRecords:
     """One row a patient: the date of birth where the day is known, and the year."""
     births = people.dated(BIRTH)
     day = births["start"].to_frame().select(pl.when(births["whole"]).then(pl.col("start"))).to_series()
@@ -76,16 +63,16 @@ def _table(people: People) -> Made:
     frame = people.frame.with_columns(
         _sex(), day.cast(pl.String).alias(BIRTH), births["start"].dt.year().cast(pl.String).alias("birth_year")
     )
-    return Made(frame.select(columns), people.notes)
+    return SourceRecords(frame.select(columns), notes=people.notes)
 
 
-def _patients(people: People) -> Made:
+def _patients(people: People) -> SourceRecords:
     """One row a patient, of whom claims tell the rest; where no day of birth is known, the first of month or year."""
     births = people.dated(BIRTH)
     frame = people.frame.select(ID, births["start"].cast(pl.String).alias(BIRTH), _sex())
     whole = int((births["start"].is_not_null() & ~births["whole"]).sum())
     taken = (f"{whole:,} dates of birth without a day were taken as the first of the month or year",) if whole else ()
-    return Made(frame, (*people.notes, *taken))
+    return SourceRecords(frame, notes=(*people.notes, *taken))
 
 
 def _sex() -> pl.Expr:
@@ -95,12 +82,7 @@ def _sex() -> pl.Expr:
     )
 
 
-def _codes(conditions: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
-    """One row a code of a patient, as often as it was recorded."""
-    return Made(conditions.frame.select(ID, CODE, *_others(conditions.frame, (ID, CODE, DATE))), conditions.notes)
-
-
-def _trajectories(conditions: SourceRecords, people: People) -> Made:
+def _with_ages(conditions: SourceRecords, people: People) -> SourceRecords:
     """One row a code and age of a patient: completed years."""
     born = people.dated(BIRTH)
     births = people.frame.select(ID, born["start"].alias("born")).filter(pl.col("born").is_not_null())
@@ -118,7 +100,7 @@ def _trajectories(conditions: SourceRecords, people: People) -> Made:
     conditions = conditions.without(ages < 0, "dated before the birth of the patient")
     others = _others(conditions.frame, (ID, CODE, DATE))
     pairs = joined.select(ID, CODE, ages.cast(pl.String).alias("age"), *others).filter(ages >= 0)
-    return Made(pairs.unique(maintain_order=True), conditions.notes)
+    return replace(conditions, frame=pairs.unique(maintain_order=True))
 
 
 def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
@@ -126,21 +108,6 @@ def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
     days = parsed(dates)
     ages = completed_years(births, days["start"])
     return ages.set((ages < 0) & (days["start"].dt.year() == births.dt.year()) & ~days["whole"], 0)
-
-
-def _claims(claims: SourceRecords, people: People) -> Made:  # noqa: ARG001  (as the others)
-    """One row a claim."""
-    dates = [claims.dated(column)["start"].cast(pl.String).alias(column) for column in (DATE, END)]
-    frame = claims.frame.with_columns(dates)
-    return Made(frame.select(ID, DATE, END, *_others(frame, (ID, DATE, END))), claims.notes)
-
-
-def _check_known(records: SourceRecords, people: People) -> None:
-    records.refuse(records.frame[ID].is_null(), "no patient", "Complete them, or leave them out")
-    known = records.frame[ID].is_in(people.frame[ID].implode())
-    records.refuse(
-        ~known, "a patient who is not among the patients of the collection", "Add the patients, or leave the rest out"
-    )
 
 
 def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:
@@ -154,9 +121,7 @@ PROFILES: Mapping[str, Profile] = {
     "synpuf": synpuf.PROFILE,
 }
 
-NAMES = tuple(PROFILES)
-"""Words before the colon."""
-
+NAMES = tuple(PROFILES)  # Words before the colon
 WRITTEN = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
@@ -228,8 +193,7 @@ def read_table(
     collection = profiled(place)
     if collection is not None:
         files = Files.at(collection.path, collection.name, CollectionReading(encoding, delimiter, tuple(missing)))
-        found = made(PROFILES[collection.profile], files, form)
-        return Source(found.frame, "csv", ",", None, collection.name, found.notes)
+        return made(PROFILES[collection.profile], files, form)
     return table_in_file(
         place, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )

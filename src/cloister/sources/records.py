@@ -15,7 +15,6 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.code_events import WHOLE_DATE
 from cloister.io.columns import as_text
 from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
@@ -23,26 +22,14 @@ from cloister.io.foreign import call_foreign
 from cloister.io.read import MAGIC, parquet_of, without_texts
 from cloister.io.text import load_bytes, text_of, unpacked
 
-FILE, ROW = "\0file", "\0row"
-"""Columns that say in which file a record stands, and where; no column read has such a name."""
-
-AGE = "\0age"
-"""The column of ages in completed years, where a system tells one in place of a date."""
-
-ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
-
-RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
+from .columns import FILE, ID, ROW, parsed
 
 
 @dataclass(frozen=True)
 class SourceRecords:
-    """Records of one kind.
+    """Records of one kind."""
 
-    Attributes
-    ----------
-    frame : text, null where there is none, with the columns `FILE` and `ROW`; always with `ID`
-    """
-
+    # text, null where there is none, with the columns `FILE` and `ROW`; always with `ID`
     frame: pl.DataFrame = field(repr=False)
     unit: Literal["record", "line"] = "record"
     notes: tuple[str, ...] = ()
@@ -68,6 +55,11 @@ class SourceRecords:
         self.refuse(dates["odd"], f"a {column} that is no date", "Write dates as YYYY-MM-DD", column)
         return dates
 
+    def refuse_repeated(self, ids: pl.Series, what: str) -> None:
+        """Refuse records whose id another one has; a missing id is none."""
+        again = ids.is_not_null() & ~ids.is_first_distinct()
+        self.refuse(again, f"the id of {what} that is there already", "Leave one of each there")
+
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
         """The records that are not to be left out, with a note on how many are."""
         left_out = left_out.fill_null(value=False)
@@ -80,9 +72,7 @@ class SourceRecords:
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
         """Refuse records with something that belongs to another patient than they do.
 
-        Parameters
-        ----------
-        owner : whose that is which a record names, one each; null where it is nobody's
+        ``owner``: whose that is which a record names, one each; null where it is nobody's
         """
         self.refuse(
             self.frame[ID].ne_missing(owner), f"{named} of another patient", "Correct whose they are, or leave them out"
@@ -105,76 +95,17 @@ class People(SourceRecords):
 
 @dataclass(frozen=True)
 class Profile:
-    """How a collection becomes records.
-
-    Attributes
-    ----------
-    conditions : what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
-    """
+    """How a collection becomes records."""
 
     people: Callable[..., People]
+    # what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
     conditions: Callable[..., SourceRecords]
     claims: Callable[..., SourceRecords]
 
 
-def parsed(text: pl.Series) -> pl.DataFrame:
-    """What dates say, one row each.
-
-    Returns
-    -------
-    pl.DataFrame
-        ``start``, the day, or the first one of the month or year; null where missing. ``whole``, whether the day is
-        told. ``odd``, whether there is something that is no date.
-
-    Examples
-    --------
-    >>> parsed(pl.Series(["2024-05-31T10:00:00Z", "20240531", "2024", None, "soon"])).rows()[2:]
-    [(datetime.date(2024, 1, 1), False, False), (None, False, False), (None, False, True)]
-    """
-    written = text.str.strip_chars().str.replace(RUN_TOGETHER, "$1-$2-$3")
-    whole = written.str.contains(WHOLE_DATE).fill_null(value=False)
-    day = pl.DataFrame({"text": written, "whole": whole}).select(
-        pl.when(pl.col("whole"))
-        .then(pl.col("text").str.head(10))
-        .when(pl.col("text").str.contains(r"^[0-9]{4}-[0-9]{2}$"))
-        .then(pl.col("text") + "-01")
-        .when(pl.col("text").str.contains(r"^[0-9]{4}$"))
-        .then(pl.col("text") + "-01-01")
-    )
-    start = day.to_series().str.to_date("%Y-%m-%d", strict=False)
-    return pl.DataFrame(
-        {"start": start, "whole": whole & start.is_not_null(), "odd": text.is_not_null() & start.is_null()}
-    )
-
-
-def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: str) -> pl.DataFrame:
-    """One row a key: the first of its codes, and the others separated by spaces; null where there are none.
-
-    Examples
-    --------
-    >>> frame = pl.DataFrame({"visit": ["1", "1", "1"], "code": ["401.9", "250.00", "401.9"]})
-    >>> first_and_rest(frame, "visit", "code", "diagnosis", "diagnoses").rows()
-    [('1', '401.9', '250.00')]
-    """
-    grouped = frame.group_by(key, maintain_order=True).agg(pl.col(code).unique(maintain_order=True).alias("all"))
-    return grouped.select(key, *parted("all", first, rest))
-
-
-def parted(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
-    """The first of the codes in a column of lists, and the others separated by spaces."""
-    others = pl.col(column).list.slice(1).list.join(" ")
-    return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
-
-
-def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
-    """A list of the codes in some columns, in their order, each once, without what is missing."""
-    return pl.concat_list(columns).list.drop_nulls().list.unique(maintain_order=True)
-
-
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 _ZIP = b"PK\x03\x04"
-ENCRYPTED = 1
-"""The flag of a file in an archive that is encrypted."""
+ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
 
 @dataclass(frozen=True)
@@ -196,18 +127,14 @@ def members_at(path: Path, name: str) -> tuple[Member, ...]:
     if not path.exists():
         raise InputError(f"There is no file or folder {name}.", file=name)
     if path.is_dir():
-        own = [file for file in _listed(path, name) if not file.name.startswith(".")]
+        try:
+            own = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        except OSError:
+            raise InputError(f"The folder {name} may not be read: ask its owner for permission.", file=name) from None
         found = [member for file in own for member in _members_at(file)]
     else:
         found = _members_at(path)
     return tuple(sorted(found, key=lambda member: member.name))
-
-
-def _listed(path: Path, name: str) -> list[Path]:
-    try:
-        return sorted(file for file in path.iterdir() if file.is_file())
-    except OSError:
-        raise InputError(f"The folder {name} may not be read: ask its owner for permission.", file=name) from None
 
 
 def _members_at(path: Path) -> list[Member]:
@@ -267,33 +194,35 @@ class Files:
         """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
 
-    def table(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
-        """The one table of that name, as `frame_of`."""
-        found = self.table_if_there(name, needed, optional)
-        if found is None:
-            raise InputError(
-                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
-            )
-        return found
-
-    def table_if_there(self, name: str, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame | None:
-        """The same; None where there is no such table."""
+    def table(
+        self, name: str, needed: Sequence[str], optional: Sequence[str] = (), *, may_lack: bool = False
+    ) -> pl.DataFrame:
+        """The one table of that name, as `frame_of`; without records where there is none and it ``may_lack``."""
         members = self.tables(re.escape(name.lower()))
         if len(members) > 1:
             raise InputError(
                 f"{self.name} has the table {name} {len(members)} times. Leave one of them there.", file=self.name
             )
-        return self.frame_of(members[0], needed, optional) if members else None
+        if members:
+            return self.frame_of(members[0], needed, optional)
+        if not may_lack:
+            raise InputError(
+                f"{self.name} has no table {name}. It must be there as {name}.csv, .csv.gz or .parquet.", file=self.name
+            )
+        return pl.DataFrame(schema={**dict.fromkeys((*needed, *optional), pl.String), ROW: pl.Int64, FILE: pl.String})
 
     def frame_of(self, member: Member, needed: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
         """The columns of a table as text without spaces around, null where empty; where each record stands beside them.
 
-        Parameters
-        ----------
-        needed, optional : names of columns, as they are returned, in small letters; a column that is optional and not
-            there is null throughout
+        ``needed, optional``: names of columns, as they are returned, in small letters; a column that is optional and
+        not there is null throughout
         """
-        frame = _by_small_names(without_texts(self._read(member), self.reading.missing), member.name)
+        frame = without_texts(self._read(member), self.reading.missing)
+        names = [name.strip().lower() for name in frame.columns]
+        if len(set(names)) < len(names):
+            message = f"{member.name} has columns whose names differ in capitals alone. Rename one."
+            raise InputError(message, file=member.name)
+        frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
         lacking = next((column for column in needed if column not in frame.columns), None)
         if lacking is not None:
             raise InputError(
@@ -302,7 +231,12 @@ class Files:
                 column=lacking,
             )
         columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = [_column(frame, name) for name in columns]
+        taken = []
+        for name in columns:
+            text = pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
+            if name in frame.columns:
+                text = as_text(frame[name]).str.strip_chars()
+            taken.append(text.set(text == "", None))
         rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
         places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
         return pl.DataFrame([*taken, rows, places.alias(FILE)])
@@ -314,7 +248,15 @@ class Files:
         header = content[: content.find(b"\n")]
         if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
             # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
-            return _tabbed(content, file, self.reading.encoding)
+            # A table parted by tabs in which quotes mean nothing.
+            data = text_of(content, file, self.reading.encoding).data.replace(b"\r\n", b"\n")
+            names = data.split(b"\n", 1)[0].decode().split("\t")
+            refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
+            if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
+                raise refusal
+            return call_foreign(
+                lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
+            )
         return csv_of(
             content,
             file,
@@ -323,30 +265,3 @@ class Files:
             usual_delimiter=",",
             may_be_empty=True,
         ).frame
-
-
-def _tabbed(content: bytes, file: str, encoding: str | None) -> pl.DataFrame:
-    """A table parted by tabs in which quotes mean nothing."""
-    data = text_of(content, file, encoding).data.replace(b"\r\n", b"\n")
-    names = data.split(b"\n", 1)[0].decode().split("\t")
-    refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)
-    if data.rstrip(b"\n").count(b"\t") != (data.rstrip(b"\n").count(b"\n") + 1) * (len(names) - 1):
-        raise refusal
-    return call_foreign(
-        lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
-    )
-
-
-def _by_small_names(frame: pl.DataFrame, file: str) -> pl.DataFrame:
-    names = [name.strip().lower() for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise InputError(f"{file} has columns whose names differ in capitals alone. Rename one.", file=file)
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
-
-
-def _column(frame: pl.DataFrame, name: str) -> pl.Series:
-    """A column as text without spaces around, null where empty; all null where there is none."""
-    if name not in frame.columns:
-        return pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
-    text = as_text(frame[name]).str.strip_chars()
-    return text.set(text == "", None)

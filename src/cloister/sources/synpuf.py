@@ -8,23 +8,8 @@ https://www.cms.gov/data-research/statistics-trends-and-reports/medicare-claims-
 
 import polars as pl
 
-from .records import (
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    Files,
-    Member,
-    People,
-    Profile,
-    SourceRecords,
-    listed,
-    parted,
-)
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, listed, parted
+from .records import Files, Member, People, Profile, SourceRecords
 
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}
@@ -53,8 +38,7 @@ def _beneficiaries(files: Files, members: list[Member]) -> People:
         "state": "sp_state_code",
         "county": "bene_county_cd",
     }
-    own = [pl.col(column).alias(name) for name, column in named.items()]
-    years = [People(files.frame_of(one, tuple(named.values())).select(*own, FILE, ROW)) for one in members]
+    years = [People(as_records(files.frame_of(one, tuple(named.values())), named)) for one in members]
     frame = pl.concat([year.checked().frame for year in years]).unique(ID, keep="last", maintain_order=True)
     return People(frame.with_columns(pl.col(SEX).replace(SEXES), pl.col("race").replace(RACES)))
 
@@ -63,16 +47,8 @@ def _ready_people(files: Files) -> People:
     name = "demographics" if files.tables("demographics") else "patients"
     optional = (BIRTH, "birth_year", SEX, "race", "state_ssa", "county_ssa")
     frame = files.table(name, (ID,), optional)
-    return People(
-        frame.select(
-            ID,
-            pl.coalesce(BIRTH, "birth_year").alias(BIRTH),
-            *(SEX, "race"),
-            pl.col("state_ssa").alias("state"),
-            pl.col("county_ssa").alias("county"),
-            *(FILE, ROW),
-        )
-    )
+    found: Columns = {BIRTH: pl.coalesce(BIRTH, "birth_year"), SEX: SEX, "race": "race"}
+    return People(as_records(frame, {ID: ID, **found, "state": "state_ssa", "county": "county_ssa"}))
 
 
 def conditions(files: Files) -> SourceRecords:
@@ -93,7 +69,6 @@ def claims(files: Files) -> SourceRecords:
 
 
 def _claims(files: Files) -> pl.DataFrame:
-    """Claims of all files, with lists of codes."""
     found = [_published(files, one, place) for pattern, place in CLAIMS.items() for one in files.tables(pattern)]
     return _whole(pl.concat(found)).drop(CLAIM, SEGMENT) if found else _ready_claims(files)
 
@@ -121,47 +96,42 @@ def _whole(claims: pl.DataFrame) -> pl.DataFrame:
 def _published(files: Files, member: Member, place: str) -> pl.DataFrame:
     needed = ("desynpuf_id", "clm_from_dt", "clm_thru_dt", DIAGNOSES[0])
     frame = files.frame_of(member, needed, (*DIAGNOSES, *PROCEDURES, CLAIM, SEGMENT, "at_physn_npi", "prvdr_num"))
-    return frame.select(
-        pl.col("desynpuf_id").alias(ID),
-        pl.col("clm_from_dt").alias(DATE),
-        pl.col("clm_thru_dt").alias(END),
-        listed([pl.col(name).pipe(_with_point) for name in DIAGNOSES]).alias("diagnoses"),
-        listed(PROCEDURES).alias("procedures"),
-        pl.lit(place).alias("place_of_service"),
-        pl.lit(None, dtype=pl.String).alias("specialty"),
-        pl.col("at_physn_npi").alias("provider"),
-        pl.col("prvdr_num").alias("vendor"),
-        *(CLAIM, SEGMENT),
-        FILE,
-        ROW,
-    )
-
-
-def _with_point(code: pl.Expr) -> pl.Expr:
-    """A code of ICD-9-CM as it is written elsewhere: 250.00 for 25000, E936.1 for E9361."""
-    return code.str.replace(r"^(E[0-9]{3}|[0-9V][0-9]{2})([0-9]{1,2})$", "${1}.${2}")
+    # Codes of ICD-9-CM as they are written elsewhere: 250.00 for 25000, E936.1 for E9361.
+    coded = [pl.col(name).str.replace(r"^(E[0-9]{3}|[0-9V][0-9]{2})([0-9]{1,2})$", "${1}.${2}") for name in DIAGNOSES]
+    found: Columns = {
+        ID: "desynpuf_id",
+        DATE: "clm_from_dt",
+        END: "clm_thru_dt",
+        "diagnoses": listed(coded),
+        "procedures": listed(PROCEDURES),
+        "place_of_service": pl.lit(place),
+        "specialty": pl.lit(None, dtype=pl.String),
+        "provider": "at_physn_npi",
+        "vendor": "prvdr_num",
+        CLAIM: CLAIM,
+        SEGMENT: SEGMENT,
+    }
+    return as_records(frame, found)
 
 
 def _ready_claims(files: Files) -> pl.DataFrame:
     optional = ("thru_date", "icd9", "icd9_all", "hcpcs", "hcpcs_all", "place_of_service", "specialty_proxy")
     frame = files.table("claims", READY, (*optional, "pcp", "vendor"))
-    return frame.select(
-        ID,
-        DATE,
-        pl.col("thru_date").alias(END),
-        _split("icd9", "icd9_all").alias("diagnoses"),
-        _split("hcpcs", "hcpcs_all").alias("procedures"),
-        "place_of_service",
-        pl.col("specialty_proxy").alias("specialty"),
-        pl.col("pcp").alias("provider"),
-        "vendor",
-        FILE,
-        ROW,
-    )
+    found: Columns = {
+        ID: ID,
+        DATE: DATE,
+        END: "thru_date",
+        "diagnoses": _split("icd9", "icd9_all"),
+        "procedures": _split("hcpcs", "hcpcs_all"),
+        "place_of_service": "place_of_service",
+        "specialty": "specialty_proxy",
+        "provider": "pcp",
+        "vendor": "vendor",
+    }
+    return as_records(frame, found)
 
 
 def _split(first: str, others: str) -> pl.Expr:
-    """The list of codes in two columns, of one code and of several."""
     several = pl.concat_str([pl.col(first), pl.col(others)], separator=" ", ignore_nulls=True).str.extract_all(r"\S+")
     return several.list.unique(maintain_order=True).fill_null(pl.lit([], dtype=pl.List(pl.String)))
 

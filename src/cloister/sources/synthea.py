@@ -7,23 +7,8 @@ Walonoski et al. (2018), JAMIA 25(3), 230-238; https://github.com/synthetichealt
 
 import polars as pl
 
-from .records import (
-    BIRTH,
-    CODE,
-    DATE,
-    END,
-    FILE,
-    ID,
-    ROW,
-    SEX,
-    Files,
-    People,
-    Profile,
-    SourceRecords,
-    first_and_rest,
-    listed,
-    parted,
-)
+from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_records, first_and_rest, listed, parted
+from .records import Files, People, Profile, SourceRecords
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
 PLACES = {
@@ -44,15 +29,14 @@ def people(files: Files) -> People:
     """Each row of patients.csv."""
     places = ("state", "county", "zip")
     frame = files.table("patients", ("id", "birthdate", "gender"), ("race", "ethnicity", *places))
-    named = {ID: "id", BIRTH: "birthdate", SEX: "gender"}
-    own = (pl.col(column).alias(name) for name, column in named.items())
-    return People(frame.select(*own, "race", "ethnicity", *places, FILE, ROW))
+    renamed = frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX})
+    return People(renamed.select(ID, BIRTH, SEX, "race", "ethnicity", *places, FILE, ROW))
 
 
 def conditions(files: Files) -> SourceRecords:
     """Each row of conditions.csv that has a code."""
     frame = files.table("conditions", ("patient", "code", "start"))
-    frame = frame.select(pl.col("patient").alias(ID), CODE, pl.col("start").alias(DATE), FILE, ROW)
+    frame = as_records(frame, {ID: "patient", CODE: "code", DATE: "start"})
     return SourceRecords(frame).without(frame[CODE].is_null(), "no code")
 
 
@@ -63,39 +47,31 @@ def claims(files: Files) -> SourceRecords:
     )
     encounters = files.table("encounters", ("id", "patient"), ("stop", "encounterclass"))
     encounters = encounters.filter(pl.col("id").is_not_null())
-    again = ~encounters["id"].is_first_distinct()
-    SourceRecords(encounters).refuse(again, "the id of an encounter that is there already", "Leave one of each there")
+    SourceRecords(encounters).refuse_repeated(encounters["id"], "an encounter")
     _refuse_of_others(frame.rename({"patientid": ID, "appointmentid": "visit"}), encounters)
     frame = frame.join(
         encounters.drop(FILE, ROW, "patient"), left_on="appointmentid", right_on="id", how="left", maintain_order="left"
     )
-    procedures = first_and_rest(_procedures(files, encounters), "visit", "code", "procedure", "procedures")
-    frame = frame.join(procedures, left_on="appointmentid", right_on="visit", how="left", maintain_order="left")
-    frame = frame.with_columns(listed(DIAGNOSES).alias("all")).sort(ROW)
-    return SourceRecords(
-        frame.select(
-            pl.col("patientid").alias(ID),
-            pl.col("servicedate").alias(DATE),
-            pl.coalesce("stop", "servicedate").alias(END),
-            *parted("all", "diagnosis", "diagnoses"),
-            *("procedure", "procedures"),
-            pl.col("encounterclass").replace(PLACES).alias("place_of_service"),
-            pl.col("providerid").alias("provider"),
-            FILE,
-            ROW,
-        )
-    )
-
-
-def _procedures(files: Files, encounters: pl.DataFrame) -> pl.DataFrame:
-    """Procedures with their code and encounter."""
-    done = files.table_if_there("procedures", ("patient", "encounter", "code"))
-    if done is None:
-        return pl.DataFrame(schema={"visit": pl.String, "code": pl.String})
+    done = files.table("procedures", ("patient", "encounter", "code"), may_lack=True)
     done = done.rename({"patient": ID, "encounter": "visit"})
     done = done.filter(pl.col("code").is_not_null() & pl.col("visit").is_not_null())
     _refuse_of_others(done.with_columns(pl.col(ID).fill_null("")), encounters)
-    return done
+    procedures = first_and_rest(done, "visit", "code", "procedure", "procedures")
+    frame = frame.join(procedures, left_on="appointmentid", right_on="visit", how="left", maintain_order="left")
+    frame = frame.with_columns(listed(DIAGNOSES).alias("all")).sort(ROW)
+    diagnosis, diagnoses = parted("all", "diagnosis", "diagnoses")
+    found: Columns = {
+        ID: "patientid",
+        DATE: "servicedate",
+        END: pl.coalesce("stop", "servicedate"),
+        "diagnosis": diagnosis,
+        "diagnoses": diagnoses,
+        "procedure": "procedure",
+        "procedures": "procedures",
+        "place_of_service": pl.col("encounterclass").replace(PLACES),
+        "provider": "providerid",
+    }
+    return SourceRecords(as_records(frame, found))
 
 
 def _refuse_of_others(records: pl.DataFrame, encounters: pl.DataFrame) -> None:

@@ -1,6 +1,12 @@
-"""The forms that a table with codes takes on its way: what is asked of its codes, the codes as read, and protected."""
+"""The forms of a table with codes: what is asked of its codes, the codes as read, and protected; who has any.
 
-from dataclasses import dataclass
+Whether patients have codes at all is a quasi-identifier of two values, which is never generalized. Classes then hold
+patients with codes only or without codes only, k at least. So whoever knows that a patient has none is left with k
+candidates as well, and no record that has codes is taken for an empty one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -8,10 +14,15 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, ProtectedCodes, Refine
+from cloister.codesets.encode import encode
 from cloister.codesets.policy import UtilityPolicy
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
+from cloister.hierarchy import ROOT, suppress
+from cloister.io import CodeColumns, as_text
+from cloister.io.code_lists import CodeSource
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import TableRequest
+from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.roles import check_columns
 
 Integers = NDArray[np.int64]
 
@@ -23,11 +34,9 @@ class CodesAsked:
     Attributes
     ----------
     column : holds the codes of each patient, separated by white space; empty for patients without codes
-    m : codes that somebody may know of a patient beside the quasi-identifiers, at least 1
-    policy : sets of codes to keep countable together, as an object or in words (``level:1``, the name of a JSON file);
-        None for none
+    m : codes that somebody may know of a patient beside the quasi-identifiers
+    policy : sets of codes to keep countable together, as an object or in words (``level:1``, the name of a JSON file)
     missing : texts in a cell that stand for a missing code
-    max_cluster_size, refine, safe, inference_threshold : as of `DisassociationRequest`
     """
 
     column: str
@@ -58,13 +67,9 @@ class CodesAsked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReadCodes:
-    """The codes of a table as read.
+    """The codes of a table as read: of the patients that have any, and how many have none.
 
-    Attributes
-    ----------
-    codes : of the patients that have any
-    records : (codes.n_records,) row of the table of each, ascending
-    n_without : patients without codes
+    ``records`` (codes.n_records,) is the row of the table of each, ascending.
     """
 
     codes: CodeSets
@@ -79,14 +84,11 @@ class ProtectedBoth:
     Attributes
     ----------
     frame : the protected table, with one reconstruction in the column of codes
-    rows : (codes.n_records,) the rows of it that have codes, ascending
-    codes : true codes of the patients of these rows, codes of nobody left out; secret
+    codes : true codes of the patients of the rows that have any, in their order, codes of nobody left out; secret
     policy : the utility policy for these codes
-    protected : the codes, cut into pieces within each class
     """
 
     frame: pl.DataFrame
-    rows: Integers
     codes: CodeSets
     policy: UtilityPolicy | None
     protected: ProtectedCodes
@@ -96,5 +98,91 @@ def k_of(request: TableRequest) -> int:
     """Return the k of a request for a table with codes."""
     found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
     if not found:
-        raise InputError("Codes are protected within classes of k records: give k-anonymity as a rule, as with -k 5.")
+        raise InputError(
+            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
+        )
     return max(found)
+
+
+PRESENT = "codes"
+"""What stands for any set of codes while the table is protected and verified."""
+
+
+def words_of(column: str, missing: Sequence[str]) -> pl.Expr:
+    """Return the codes in each cell of a column of text, missing ones left out."""
+    words = pl.col(column).str.extract_all(r"\S+")
+    return words.list.set_difference(pl.lit(pl.Series([list(missing)], dtype=pl.List(pl.String))))
+
+
+def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ()) -> pl.DataFrame:
+    """Return a table in which codes are reduced to whether there are any: one word, null for none; ``*`` stays."""
+    has_codes = words_of("c", missing).list.len() > 0
+    word = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
+    found = as_text(frame.get_column(column)).to_frame("c").select(word).to_series().alias(column)
+    return frame.with_columns(found)
+
+
+def asking_presence(request: TableRequest, column: str) -> TableRequest:
+    """Return the request with the presence of codes as a quasi-identifier that stays as it is and weighs nothing."""
+    weights = dict(request.weights) | ({column: 0.0} if request.loss.takes_weights else {})
+    return replace(
+        request,
+        quasi_identifiers={**request.quasi_identifiers, column: QuasiIdentifier(suppress(), 0, 0)},
+        weights=weights,
+        levels=None if request.levels is None else {**request.levels, column: 0},
+    )
+
+
+def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, file: str) -> None:
+    """Refuse a column of codes that is not there, or is something else as well."""
+    column = asked.column
+    if not request.quasi_identifiers:
+        raise InputError(
+            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
+            f"{setting('hierarchies')}."
+        )
+    if frame.height == 0:
+        raise InputError(f"{file} has no records.", file=file)
+    check_columns([column], frame.columns, file)
+    others = [*request.quasi_identifiers, *request.sensitive, *request.keep, *request.drop]
+    others += [*request.microaggregate, *([request.id] if request.id is not None else [])]
+    if column in others:
+        raise InputError(
+            f"Column {column!r} holds the codes and is asked to be something else as well. Give it one role.",
+            column=column,
+        )
+    if request.levels is not None and request.levels.get(column, 0) != 0:
+        raise InputError(
+            f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
+        )
+    compared = [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    if compared:
+        raise InputError(
+            f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "
+            "Leave out the rule, or protect the table without its codes."
+        )
+
+
+def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
+    """Return the codes of the patients that have any."""
+    column = asked.column
+    source = CodeSource(
+        cells=as_text(frame.get_column(column)),
+        ids=None,
+        layout="wide",
+        columns=CodeColumns(codes=column),
+        not_released=(),
+        missing=asked.missing,
+        format="csv",
+        delimiter=",",
+        name=file,
+    )
+    encoded = encode(source, drop_empty=True)
+    if ROOT in encoded.vocabulary:
+        raise InputError(
+            f"Column {column!r} of {file} has a code {ROOT!r}, which stands for suppressed records in a release. "
+            "Write it in another way.",
+            file=file,
+            column=column,
+        )
+    return ReadCodes(CodeSets.of(encoded), encoded.lines, encoded.n_empty)

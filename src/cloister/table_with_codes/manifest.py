@@ -49,6 +49,11 @@ class PatientCounts(Section):
     with_codes: Positive
     without_codes: Count
 
+    @classmethod
+    def of(cls, released: Disassociation, records: int) -> Self:
+        """Count the patients of so many records."""
+        return cls(with_codes=released.n_records, without_codes=records - released.n_records)
+
 
 class ClusterCounts(PartCounts):
     """How many parts the clusters have, and in how many classes of the table they are."""
@@ -78,25 +83,23 @@ class TableWithCodesManifest(TableManifest):
     def _codes_fit(self) -> Self:
         codes, ks = self.codes, [rule.k for rule in self.guarantee.rules if isinstance(rule, KAnonymity)]
         rule = CodesRule(model=MODEL, k=codes.settings.k, m=codes.settings.m, column=codes.column)
+        name, column = codes.column, self.columns.get(codes.column)
+        # The column is a quasi-identifier that stays as it is: whether there are any codes.
+        is_presence = (
+            isinstance(column, QuasiIdentifierColumn)
+            and column.hierarchy == self.settings.hierarchies[name] == suppress().spec
+            and column.used_levels == (0,)
+            and column.average is None
+            and self.settings.level_bounds.get(name) == (0, 0)
+        )
         return fitting(
             self,
             {
-                "codes.column": self._is_presence(self.columns.get(codes.column)),
+                "codes.column": is_presence,
                 "codes.settings.k": bool(ks) and codes.settings.k == max(ks),
                 "codes.guarantee.rules": codes.guarantee.rules == (rule,),
                 "table": self.table is None,
             },
-        )
-
-    def _is_presence(self, column: object) -> bool:
-        """Whether the column of codes is a quasi-identifier that stays as it is: whether there are any codes."""
-        name, spec = self.codes.column, suppress().spec
-        return (
-            isinstance(column, QuasiIdentifierColumn)
-            and column.hierarchy == self.settings.hierarchies[name] == spec
-            and column.used_levels == (0,)
-            and column.average is None
-            and self.settings.level_bounds.get(name) == (0, 0)
         )
 
 
@@ -105,10 +108,7 @@ def codes_section(
 ) -> CodesSection:
     """Return what is said of codes that were verified together with their table.
 
-    Parameters
-    ----------
-    codes : of the released patients that have any
-    records : released records, with and without codes
+    They are of the released patients that have any; ``records`` counts those without as well.
     """
     request = asked.request(released.k, policy)
     settings = MethodSettings.model_validate(method_settings(request, None if policy is None else policy.spec))
@@ -119,17 +119,12 @@ def codes_section(
         column=asked.column,
         method="disassociation",
         settings=settings,
-        patients=PatientCounts.model_validate(patients_of(released, records)),
+        patients=PatientCounts.of(released, records),
         guarantee=CodesGuarantee(rules=(rule,), verified=True),
         utility=facts.utility,
         risk=facts.risk,
         clusters=cluster_counts(facts.clusters, released),
     )
-
-
-def patients_of(released: Disassociation, records: int) -> dict[str, int]:
-    """Return how many released patients have codes."""
-    return {"with_codes": released.n_records, "without_codes": records - released.n_records}
 
 
 def cluster_counts(parts: PartCounts, released: Disassociation) -> ClusterCounts:

@@ -4,19 +4,17 @@ import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets, code_texts
-from cloister.codesets.disassociation.data import Disassociation, RecordClasses
+from cloister.codesets.disassociation.data import Disassociation, RecordClasses, lay_out
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.release import cluster_of_record, reconstruct
-from cloister.codesets.policy import UtilityPolicy, is_built, parse_policy
-from cloister.codesets.policy_words import as_told
+from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.policy import UtilityPolicy, as_told, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.canonical_order import take_sequences
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.recoding.merging import RecordCodes
 
-from .data import CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
-from .presence import PRESENT
+from .data import PRESENT, CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
 
 
 def protect_codes_of(
@@ -30,11 +28,8 @@ def protect_codes_of(
     promised: a bound on what is probable; anything against somebody who knows more codes, other columns, or several
     patients. Cost: that of `disassociate`.
 
-    Parameters
-    ----------
-    table : protected so that records of a class have codes all or none
-    request : what was asked of it
-    seed : of the reconstruction; nothing that protects is random
+    The table is protected so that records of a class have codes all or none. The seed is that of the reconstruction;
+    nothing that protects is random.
 
     References
     ----------
@@ -53,24 +48,20 @@ def protect_codes_of(
             f"All {read.records.size} patients with codes would be suppressed. Allow coarser levels or ask for less."
         )
     codes = taken(read.codes, known[rows])
-    policy = _policy(asked.policy, read.codes, codes, k_of(request))
+    policy = asked.policy
+    if isinstance(policy, str) and is_built(policy):
+        policy = parse_policy(policy, codes, k_of(request))
+    elif policy is not None:
+        given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
+        if given.support is not None:
+            given.support.check(k_of(request))
+        # Codes of suppressed patients have no part in it.
+        policy = as_told(given.on(read.codes).within(codes), codes)
     columns = tuple(name for name in table.labels.columns if name != asked.column)
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id
     frame = with_reconstruction(table.frame, asked.column, id_column, protected.released, seed)
-    return ProtectedBoth(frame, rows, codes, policy, protected)
-
-
-def _policy(wanted: UtilityPolicy | str | None, every: CodeSets, released: CodeSets, k: int) -> UtilityPolicy | None:
-    """The policy for the released codes; codes of suppressed patients have no part in one that is built."""
-    if wanted is None:
-        return None
-    if isinstance(wanted, str) and is_built(wanted):
-        return parse_policy(wanted, released, k)
-    given = UtilityPolicy.from_json(wanted) if isinstance(wanted, str) else wanted
-    if given.support is not None:
-        given.support.check(k)
-    return as_told(given.on(every).within(released), released)
+    return ProtectedBoth(frame, codes, policy, protected)
 
 
 def record_codes(read: ReadCodes, n_records: int) -> RecordCodes:
@@ -106,17 +97,15 @@ def with_reconstruction(
     """
     rows = np.flatnonzero((frame.get_column(column) == PRESENT).fill_null(value=False).to_numpy())
     rebuilt = reconstruct(released, seed)
-    class_of_set = released.class_of[cluster_of_record(released)]
+    clusters = np.argsort(lay_out(released).position)
+    class_of_set = released.class_of[np.repeat(clusters, released.sizes[clusters])]
     shuffled = np.random.default_rng(seed).permutation(rebuilt.n_records)
     sets = shuffled[np.argsort(class_of_set[shuffled], kind="stable")]
     places = rows[np.argsort(classes_of(frame, released.class_columns, rows).class_of, kind="stable")]
     drawn = code_texts(rebuilt)[sets[np.argsort(places)]]
-    texts = pl.DataFrame([runs_of_equals(frame, id_column).gather(rows).alias("equal"), drawn.alias("text")])
+    # Rows that are equal in all columns but the id stand together in a protected table.
+    others = [series.alias(f"c{j}") for j, series in enumerate(frame) if series.name != id_column]
+    runs = pl.DataFrame(others).select(pl.struct(pl.all()).rle_id()).to_series()
+    texts = pl.DataFrame([runs.gather(rows).alias("equal"), drawn.alias("text")])
     shown = frame.get_column(column).clone().scatter(rows, texts.sort("equal", "text")["text"])
     return pl.DataFrame([shown if series.name == column else series for series in frame])
-
-
-def runs_of_equals(frame: pl.DataFrame, id_column: str | None) -> pl.Series:
-    """Number runs of rows that are equal in all columns but the id; equal rows stand together in a protected table."""
-    others = [series.alias(f"c{j}") for j, series in enumerate(frame) if series.name != id_column]
-    return pl.DataFrame(others).select(pl.struct(pl.all()).rle_id()).to_series()

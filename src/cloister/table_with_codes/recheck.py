@@ -1,113 +1,125 @@
 """A release folder of a table with codes, checked again from its files, and against the original if that is given."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
 from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.request import CodesExpectation
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.release_folder import CLUSTERS, check_files
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CLUSTERS
+from cloister.results import Verdict
+from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import promise_of
 from cloister.tabular.recheck import (
-    Expectation,
     TableOriginal,
     check_table,
     checked,
     codebook_failures,
-    is_complete,
+    expectation_of,
+    original_of,
     read_released,
-    shown_of_release,
+    report_data_of_release,
     source_of,
 )
-from cloister.tabular.shown import codebook
 from cloister.tabular.verify import generalized
 
-from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes, patients_of
-from .presence import PRESENT, with_presence, words_of
+from .data import PRESENT, with_presence, words_of
+from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes
 from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
-CHECKED = (
-    f"{CLUSTERS} is written in the one way there is",
-    "what the manifest says of the codes does not contradict the clusters; its figures were counted anew",
-)
+CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of a release, as read."""
+    """The files of a release, as read, and the table whose codes are reduced to whether there are any."""
 
     frame: pl.DataFrame
     released: Disassociation
     stated: TableWithCodesManifest
+    reduced: pl.DataFrame
 
     @property
     def column(self) -> str:
         return self.stated.codes.column
 
 
-def recheck_with_codes(
-    folder: Path,
-    manifest: Manifest,
-    expectation: Expectation,
-    m: int | None,
-    original: TableOriginal,
-    missing: Sequence[str] = (),
-) -> Verdict:
-    """Check table and codes of a release folder, each by itself and one against the other.
+@dataclass(frozen=True)
+class _Original:
+    """The original as given, and with its codes reduced."""
 
-    Parameters
-    ----------
-    expectation, m : what the recipient expects, whatever the manifest says
-    original : the table it was made from, codes and all; of codes it is checked class by class whether the original
-        is a data set that the clusters may stand for, as far as counts of single codes tell
-    missing : texts in the original that stand for a missing code
-    """
-    failures = check_files(folder, manifest)
-    try:
-        stated = TableWithCodesManifest.of(manifest)
-        if not is_complete(folder, stated) or not os.path.isfile(folder / CLUSTERS):
-            return Verdict(False, "the files were looked for", (), tuple(failures))
-        files = _Files(read_released(folder, stated), read_clusters(folder / CLUSTERS), stated)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    released, column = files.released, files.column
-    if released.repeats or released.sensitive.size or not released.class_columns:
-        return Verdict(False, f"{CLUSTERS} was read", (), (*failures, f"{CLUSTERS} is not that of a table with codes"))
-    if tuple(files.frame.columns) != tuple(stated.columns):
-        wrong = "the data file does not have the columns that release.json declares"
-        return Verdict(False, "the files were read", (), (*failures, wrong))
-    table, reduced = original, with_presence(files.frame, column)
-    if original.frame is not None and column in original.frame.columns:
-        table = replace(original, frame=with_presence(original.frame, column, missing))
-    found = check_table(reduced, stated, expectation, table)
-    codes = verify_codes(released)
-    checks, failures = [*codes.checks], [*failures, *found.failures, *codes.failures]
-    if codes.holds:
-        promised = [*_together(files), *_compared(files, original, table, missing)]
-        checks += [promise for promise, holds in promised if holds]
-        failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        failures += _contradictions(folder, files)
-        failures += codebook_failures(folder, codebook_with_codes(codebook(reduced, stated), column, released), stated)
-        failures += expectation_failures(released, CodesExpectation(expectation.k, m))
-    shown = shown_of_release(reduced, stated, column)
-    if shown is not None:
-        failures += report_failures(
-            folder, manifest, replace(shown, columns=(*shown.columns, counted(released, column)))
-        )
-    of_table = found.checks if failures else (*found.checks, *checked(stated, table))
-    checks += [] if failures else CHECKED
-    return Verdict(not failures, f"{found.how}; {codes.how}", (*of_table, *checks), tuple(failures))
+    whole: TableOriginal
+    reduced: TableOriginal
+
+
+ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
+
+
+class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
+    """Checks table and codes, each by itself and one against the other."""
+
+    manifest = TableWithCodesManifest
+
+    def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
+        """Read the data file and the clusters."""
+        frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
+        if released.repeats or released.sensitive.size or not released.class_columns:
+            raise InputError(f"{CLUSTERS} is not that of a table with codes")
+        if tuple(frame.columns) != tuple(manifest.columns):
+            raise InputError("the data file does not have the columns that release.json declares")
+        return _Files(frame, released, manifest, with_presence(frame, manifest.codes.column))
+
+    def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
+        """Read what the custodian has."""
+        original, column = original_of(request), manifest.codes.column
+        if original.frame is None or column not in original.frame.columns:
+            return _Original(original, original)
+        reduced = with_presence(original.frame, column, request.words.missing)
+        return _Original(original, replace(original, frame=reduced))
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise of the table, of the codes, and of both together.
+
+        Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
+        far as counts of single codes tell.
+        """
+        files, original = release.files, release.original
+        assert original is not None
+        found = check_table(files.reduced, files.stated, expectation_of(release.request), original.reduced)
+        codes = verify_codes(files.released)
+        failures = [*found.failures, *codes.failures]
+        promised = []
+        if codes.holds:
+            promised = [*_together(files), *_compared(files, original, release.request.words.missing)]
+            failures += [f"not so: {promise}" for promise, holds in promised if not holds]
+        of_table = (*found.checks, *checked(files.stated, original.reduced))
+        checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
+        return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        files, stated = release.files, release.manifest
+        listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
+        shown = report_data_of_release(files.reduced, stated, files.column)
+        if shown is not None:
+            shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
+        return Facts(_contradictions(release.folder, stated, files.released), listed, shown)
+
+    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
+        return codebook_failures(release.manifest, listed, expected)
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files.released, release.request)
 
 
 def _together(files: _Files) -> list[tuple[str, bool]]:
@@ -118,13 +130,12 @@ def _together(files: _Files) -> list[tuple[str, bool]]:
     return [named, *agreements(files.frame, files.column, promise.id, files.released)]
 
 
-def _compared(
-    files: _Files, original: TableOriginal, reduced: TableOriginal, missing: Sequence[str]
-) -> list[tuple[str, bool]]:
+def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
+    original, reduced, stated, released = both.whole, both.reduced, files.stated, files.released
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column, released = promise_of(files.stated), files.column, files.released
+    promise, column = promise_of(stated), stated.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()
@@ -135,7 +146,7 @@ def _compared(
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, files.stated, original.hierarchies)
+    source = source_of(reduced.frame, stated, original.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
     labels = generalized(texts, source.ladders, promise.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
@@ -149,12 +160,13 @@ def _compared(
     ]
 
 
-def _contradictions(folder: Path, files: _Files) -> list[str]:
+def _contradictions(folder: Path, stated: TableWithCodesManifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
-    released, part, records = files.released, files.stated.codes, files.stated.records.released
+    part, records = stated.codes, stated.records.released
+    counts = part.patients.with_codes, part.patients.without_codes
     facts = facts_of(released, part.settings, part.utility)
     agreements = {
-        "patients are not counted as they are": part.patients.published() == patients_of(released, records),
+        "patients are not counted as they are": counts == (released.n_records, records - released.n_records),
         "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
         "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
         "risk is not that of the clusters": part.risk == facts.risk,

@@ -14,20 +14,13 @@ from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.release import TableRelease
 
-CheckBoth = Callable[[pl.DataFrame, Disassociation], Verdict]
-
 
 @dataclass(frozen=True)
 class TableWithCodesRelease(TableRelease):
-    """A table with codes that passed verification.
-
-    Attributes
-    ----------
-    clusters : the codes as they are released: clusters with the class of the table that they are in
-    """
+    """A table with codes that passed verification; each cluster has the class of the table that it is in."""
 
     clusters: Disassociation
-    _check_both: CheckBoth = field(repr=False)
+    _check_both: Callable[[pl.DataFrame, Disassociation], Verdict] = field(repr=False)
 
     def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
         """Return code sets that could have led to this release; see `cloister.codesets.disassociation.release`."""

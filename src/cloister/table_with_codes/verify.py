@@ -28,11 +28,7 @@ def verify_both(
 ) -> Verdict:
     """Return the verdict on a table with codes, given that on the table alone.
 
-    Parameters
-    ----------
-    frame : the released table as read, codes in ``column``
-    id_column : the column of ids, if released
-    secret : true codes of the rows that have any, in their order, and the cluster of each
+    The secret is the true codes of the rows that have any, in their order, and the cluster of each.
     """
     codes = verify_codes(released, secret)
     passed, failures = [*table.checks, *codes.checks], [*table.failures, *codes.failures]
@@ -62,9 +58,15 @@ def agreements(
     shown = pl.col(column).is_not_null() & (pl.col(column) != ROOT)
     rows = classes_of_rows(texts.filter(shown), column, released)
     yield "every class with codes has clusters of as many records, and no other has", sizes_agree(rows, released)
-    yield "codes stand in order, each once in a cell", _cells_in_order(rows[SET])
+    words = rows[SET].str.split(" ")
+    is_single = not rows[SET].str.contains(r"^ | $|  ").any()
+    in_order = bool((words.list.unique().list.sort() == words).all()) and is_single
+    yield "codes stand in order, each once in a cell", in_order
     yield "each class has its codes as often as its clusters allow", counts_agree(rows, released)
-    yield "rows that are equal in all else stand in the order of their codes", _ties_in_order(texts, column, id_column)
+    others = [pl.col(name).fill_null("") for name in texts.columns if name not in (column, id_column)]
+    same = texts.select(pl.struct(others).rle_id().alias("run"), pl.col(column).fill_null("").alias(SET))
+    in_order = bool(same.equals(same.sort("run", SET, maintain_order=True)))
+    yield "rows that are equal in all else stand in the order of their codes", in_order
     if secret is not None:
         own = released.class_of[secret.cluster_of]
         yield "every record is in a cluster of its class", np.array_equal(rows[CLASS].to_numpy(), own)
@@ -90,18 +92,11 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
     return np.array_equal(found, expected)
 
 
-def _cells_in_order(cells: pl.Series) -> bool:
-    words = cells.str.split(" ")
-    return bool((words.list.unique().list.sort() == words).all()) and not cells.str.contains(r"^ | $|  ").any()
-
-
 def counts_agree(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> bool:
     """Return whether each code stands in rows of each class as often as some data set behind its clusters has it.
 
-    Parameters
-    ----------
-    is_drawn : whether the rows are a reconstruction of ours: a code of an item chunk is given to one record there, and
-        otherwise to records that would have no code, so that it is alone
+    In a reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
+    that would have no code, so that it is alone.
     """
     cells = rows.select(CLASS, pl.col(SET).str.split(" ").alias(CODE)).explode(CODE)
     found = cells.group_by(CLASS, CODE).len(COUNT).with_columns(pl.col(CLASS).cast(pl.Int64))
@@ -146,9 +141,3 @@ def _allowed(released: Disassociation) -> pl.DataFrame:
 
 def _part(classes: NDArray[np.integer], items: NDArray[np.integer], most: Integers) -> pl.DataFrame:
     return pl.DataFrame({CLASS: classes.astype(np.int64), "item": items.astype(np.int64), "most": most})
-
-
-def _ties_in_order(texts: pl.DataFrame, column: str, id_column: str | None) -> bool:
-    others = [pl.col(name).fill_null("") for name in texts.columns if name not in (column, id_column)]
-    same = texts.select(pl.struct(others).rle_id().alias("run"), pl.col(column).fill_null("").alias(SET))
-    return bool(same.equals(same.sort("run", SET, maintain_order=True)))

@@ -11,8 +11,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.kernels.layout import CODE, Costs, Ladders, Rows, key_strides
 from cloister.utility import AttributeLoss
 
-MOST_LEAVES = 2**62
-"""Sums of leaves over all records must fit into 64 bits."""
+MOST_LEAVES = 2**62  # sums of leaves over all records must fit into 64 bits
 
 
 class Coded:
@@ -20,7 +19,6 @@ class Coded:
 
     Parameters
     ----------
-    ladder : bound to the values of the table
     wider : bound to these values and those of population tables; ``ladder`` itself if there are none
     """
 
@@ -35,7 +33,7 @@ class Coded:
         for labels, leaves in zip(wider.labels, ladder.leaves, strict=True):
             number: dict[str | None, int] = {}
             codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
-            # A label of population records only covers no leaf of the table; none of its records loses anything.
+            # a label of population records only covers no leaf of the table; none of its records loses anything.
             covered = np.ones(len(number), dtype=np.int64)
             covered[codes[here >= 0]] = leaves[here[here >= 0]]
             if not np.array_equal(covered[codes[here >= 0]], leaves[here[here >= 0]]):

@@ -18,8 +18,8 @@ from .options import OPTIMAL, TableSettings
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
 
+    from .checking.checker import RuleChecker
     from .coding import Coded
-    from .judging.judge import Judge
 
 
 class Role(StrEnum):
@@ -107,7 +107,7 @@ class TableRequest(TableSettings):
 
 
 def is_withheld(suppressed: int, k: int) -> bool:
-    """Whether the number of suppressed records, and all that would give it away, is kept back from the recipient."""
+    """Whether the number of suppressed records, and all that would give it away, is masked for the recipient."""
     return 0 < suppressed < k
 
 
@@ -117,12 +117,8 @@ class EncodedTable:
 
     Attributes
     ----------
-    frame : the records as read
-    roles : role of every column, in the file's order
     ladders : by quasi-identifier, in the file's order
-    problem : lattice and costs, for the search
     coded : labels of the quasi-identifiers as numbers, in the order of the problem
-    judge : the rules, with what they need to know of the table
     """
 
     frame: pl.DataFrame
@@ -130,7 +126,7 @@ class EncodedTable:
     ladders: Mapping[str, BoundHierarchy]
     problem: "SearchProblem"
     coded: tuple["Coded", ...]
-    judge: "Judge"
+    checker: "RuleChecker"
 
 
 @dataclass(frozen=True)
@@ -140,14 +136,13 @@ class ProtectedTable:
     Attributes
     ----------
     frame : released records, sorted by their values
-    search : the policy and what is proven of it; where levels differ between classes, of the whole table before
-        suppressed records were recoded; None where no policy was searched
+    search : the transformation and what is proven of it; where levels differ between classes, of the whole table before
+        suppressed records were recoded; None where no transformation was searched
     suppressed : records left out, or written as rows of ``*``
     originals : position in the input of each released record; secret
     labels : labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``,
         unless it was averaged
     levels : levels that occur in each quasi-identifier, ascending, in the file's order
-    loss : loss that the method computed
     """
 
     frame: pl.DataFrame

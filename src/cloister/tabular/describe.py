@@ -7,19 +7,15 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import n_records, table_columns
 from cloister.privacy import TCloseness
 from cloister.results import SearchResult, Utility
 from cloister.utility import ENTROPY
 
+from .checking.rule_sources import has_population, in_sample, population_frame
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, is_withheld
-from .encode import suppression_limit
-from .facts import TableFacts
-from .judging.rule_sources import has_population, in_sample, population_frame
+from .facts import facts_of
 from .manifest import (
     ASSUMED,
-    LOCAL_RECODING,
-    MERGED,
     UNIQUE,
     ColumnUtility,
     PublishedSettings,
@@ -32,67 +28,63 @@ from .manifest import (
     TableUtility,
     record_counts,
 )
+from .measure import public_utility
 from .options import FULL_DOMAIN
-from .verification.promise import Original, Population, Promise, bound_ladders
+from .verification.promise import Original, bound_hierarchies
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
 
 
-def described(
-    settings: PublishedSettings,
-    roles: Mapping[str, Role],
-    request: TableRequest,
-    protected: ProtectedTable,
-    facts: TableFacts,
-    utility: Utility,
-) -> TableSections:
-    """Return the part of ``release.json`` that is particular to a table that was verified.
+def described(table: EncodedTable, protected: ProtectedTable, request: TableRequest, source: str) -> TableSections:
+    """Return the part of ``release.json`` that is particular to a table.
 
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
-    the other away. For the same reason losses are then worked out from the released records alone and rounded up, and
+    the other away. For the same reason losses are then computed from the released records alone and rounded up, and
     bound and gap are left out.
-
-    Parameters
-    ----------
-    utility : as far as a recipient may know it
     """
+    settings = _settings(request, table.roles, source)
+    facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
+    utility = public_utility(table, protected, request)
     is_masked = is_withheld(protected.suppressed, request.k)
-    search: dict[str, Any] = {}
+
+    def published(loss: float) -> float:
+        return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
+
+    columns = {}
+    for one in utility.columns:
+        column = {"loss": published(one.loss), "top": one.top, "labels": facts.labels[one.column]}
+        column |= {} if one.variance_lost is None else {"variance_lost": one.variance_lost}
+        columns[one.column] = ColumnUtility.model_validate(column)
+    chosen: dict[str, Any] = {"method": request.published_method}
     if protected.search is not None:
-        search["search"] = _search(protected.search, roles, request, utility, is_masked=is_masked)
+        chosen["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
     return TableSections(
         shape="table",
-        method=_method_name(request),
         settings=settings,
-        columns=_columns(roles, request, protected),
+        columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
         guarantee=TableGuarantee(
-            rules=request.rules,
-            verified=True,
-            one_row_per_patient=UNIQUE if request.id is not None else ASSUMED,
+            rules=request.rules, verified=True, one_row_per_patient=UNIQUE if request.id is not None else ASSUMED
         ),
-        utility=_utility(utility, facts, is_masked=is_masked),
+        utility=TableUtility(
+            loss=published(utility.loss),
+            exact=utility.exact,
+            losses={name: published(loss) for name, loss in utility.losses.items()},
+            columns=columns,
+        ),
         risk=facts.risk,
-        **search,
+        **chosen,
     )
 
 
-def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
-    """Return what was asked of a table; the delimiter is set where a file is written."""
+def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
-    as_asked = (
-        "k",
-        "local_recoding",
-        "merge_bound",
-        "time_limit",
-        "default_role",
-        "keep_suppressed",
-        "escape_formulas",
-    )
-    told: dict[str, Any] = {name: getattr(request, name) for name in as_asked}
-    told |= {
+    found: dict[str, Any] = {
+        name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)
+    }
+    found |= {
         "source": source,
         "rules": tuple(rule.words() for rule in request.rules),
         "suppression": float(request.suppression),
@@ -109,7 +101,7 @@ def settings_of(request: TableRequest, roles: Mapping[str, Role], source: str) -
         },
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
-    return PublishedSettings.model_validate(told)
+    return PublishedSettings.model_validate(found)
 
 
 def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
@@ -119,12 +111,6 @@ def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
     return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
 
 
-def _method_name(request: TableRequest) -> Any:
-    if request.local_recoding:
-        return LOCAL_RECODING
-    return MERGED if request.method == FULL_DOMAIN and request.merge_bound is not None else request.method
-
-
 def _columns(
     roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable
 ) -> dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn]:
@@ -132,14 +118,14 @@ def _columns(
     for name, role in roles.items():
         if role is Role.QUASI_IDENTIFIER:
             levels = protected.levels[name]
-            told: dict[str, Any] = {
+            found: dict[str, Any] = {
                 "role": str(role),
                 "hierarchy": request.quasi_identifiers[name].hierarchy.kind,
                 "level": levels[0] if len(levels) == 1 else None,
             }
-            told |= {} if request.has_one_policy else {"levels": levels}
-            told |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
-            columns[name] = QuasiIdentifierColumn.model_validate(told)
+            found |= {} if request.has_one_policy else {"levels": levels}
+            found |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
+            columns[name] = QuasiIdentifierColumn.model_validate(found)
         elif role in (Role.SENSITIVE, Role.KEPT):
             columns[name] = RecordedColumn.model_validate({"role": str(role)})
         elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
@@ -147,29 +133,11 @@ def _columns(
     return columns
 
 
-def _utility(utility: Utility, facts: TableFacts, *, is_masked: bool) -> TableUtility:
-    def shown(loss: float) -> float:
-        return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
-
-    return TableUtility(
-        loss=shown(utility.loss),
-        exact=utility.exact,
-        losses={name: shown(loss) for name, loss in utility.losses.items()},
-        columns={
-            one.column: ColumnUtility.model_validate(
-                {"loss": shown(one.loss), "top": one.top, "labels": facts.labels[one.column]}
-                | ({} if one.variance_lost is None else {"variance_lost": one.variance_lost})
-            )
-            for one in utility.columns
-        },
-    )
-
-
 def _search(
     found: SearchResult, roles: Mapping[str, Role], request: TableRequest, utility: Utility, *, is_masked: bool
 ) -> TableSearch:
     """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
-    # What was proven of the policy says nothing of classes that were merged afterwards.
+    # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
     is_hidden = is_masked or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
@@ -190,31 +158,12 @@ def as_stated(request: TableRequest, suppressed: int, n_records: int) -> TableRe
     return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
 
 
-def promise_for(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Promise:
-    """Return what a protected table promises."""
-    has_id = request.id is not None and request.ids is not Ids.DROP
-    return Promise(
-        columns=tuple(table_columns(protected.frame)),
-        levels={column: max(protected.levels[column]) for column in table.ladders},
-        k=request.k,
-        released=n_records(table.frame) - protected.suppressed,
-        suppressed=protected.suppressed,
-        rules=tuple(rule.describe() for rule in request.rules),
-        id=request.id if has_id else None,
-        numbered=has_id and request.ids is Ids.NUMBER,
-        stars=request.keep_suppressed,
-        limit=suppression_limit(request.suppression, n_records(table.frame)),
-        recoded={} if request.has_one_policy else dict(protected.levels),
-        averaged=dict(request.microaggregate),
-    )
-
-
 def original_of(table: EncodedTable, request: TableRequest) -> Original:
     """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
-            ladder = bound_ladders(table.frame, {rule.column: rule.hierarchy})[rule.column]
+            ladder = bound_hierarchies(table.frame, {rule.column: rule.hierarchy})[rule.column]
             if groups.setdefault((rule.column, rule.spec), ladder).labels != ladder.labels:
                 raise InputError(
                     f"Two rules group the values of column {rule.column!r} by different hierarchies, both called "
@@ -224,15 +173,15 @@ def original_of(table: EncodedTable, request: TableRequest) -> Original:
     return Original(table.frame, table.ladders, groups)
 
 
-def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Population]:
+def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Original]:
     """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
-    found: dict[str, Population] = {}
+    found: dict[str, Original] = {}
     for rule in request.rules:
         if has_population(rule):
             frame, name = population_frame(rule), str(rule.describe()["population"])
             if name not in found:
-                found[name] = Population(frame, bound_ladders(frame, hierarchies))
+                found[name] = Original(frame, bound_hierarchies(frame, hierarchies))
             elif not found[name].frame.equals(frame):
                 raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

@@ -1,7 +1,7 @@
 """From columns of values to the arrays that the search works on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -16,12 +16,11 @@ from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
+from .checking.checker import RuleChecker, TransformationEvaluator
+from .checking.rule_sources import has_population, in_sample, population_texts
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .judging.judge import Judge, PolicyEvaluator
-from .judging.rule_sources import has_population, in_sample, population_texts
-from .judging.sensitive import Numbering
-from .roles import resolve_roles, unique_share_in
+from .roles import resolve_roles
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
@@ -30,21 +29,24 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     Parameters
     ----------
     frame : one row a patient; or their tally
-    file : name of the source, for messages
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
     if request.escape_formulas:
         frame = without_formulas(frame)
-    roles = resolve_roles(frame.columns, request, file, unique_share_in(frame))
+
+    def unique_share(column: str) -> float:
+        return float(frame[column].is_unique().sum()) / frame.height
+
+    roles = resolve_roles(frame.columns, request, file, unique_share)
     if request.id is not None:
         ids = frame[request.id]
-        check_ids(IdCounts(frame.height, ids.null_count(), ids.n_unique()), request.id, file)
+        check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=ids.n_unique())
     return encoded(frame, roles, request)
 
 
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
-    """Return a table whose roles are settled, or its tally, bound and numbered.
+    """Return a table whose roles are known, or its tally, bound and numbered.
 
     Parameters
     ----------
@@ -58,68 +60,40 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     }
     sensitive = {column: frame[column] for column in frame.columns if roles.get(column) is Role.SENSITIVE}
     request = replace(request, rules=tuple(in_sample(rule, n_records(frame)) for rule in request.rules))
-    coded = _all_coded(texts, ladders, request)
-    records = records_of(frame).to_numpy()
-    problem = _problem(texts, records, coded, request)
-    judge = Judge(request.rules, problem.task, coded, Numbering(problem.row_of_record, records), sensitive)
-    if not request.is_plain:
-        problem = _judged(problem, judge, coded, request)
-    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), judge)
-
-
-@dataclass(frozen=True)
-class IdCounts:
-    """How many records a table has, how many of them no id, and how many different ids there are."""
-
-    records: int
-    missing: int
-    distinct: int
-
-
-def check_ids(counts: IdCounts, column: str, file: str) -> None:
-    """Refuse a table that has several rows of a patient, or some of nobody."""
-    if counts.missing:
-        raise InputError(
-            f"Column {column!r} identifies patients, but {counts.missing} records of {file} have none.",
-            file=file,
-            column=column,
-        )
-    if counts.distinct != counts.records:
-        raise InputError(
-            f"A table has one row a patient, but {file} has {counts.records} rows and {counts.distinct} distinct "
-            f"values of {column!r}. Reduce it to one row a patient, or protect it as claims or trajectories.",
-            file=file,
-            column=column,
-        )
-
-
-def suppression_limit(share: Decimal, n_records: int) -> int:
-    """Records that may be suppressed: the share of the records, rounded down; exact however many digits it has."""
-    numerator, denominator = share.as_integer_ratio()
-    return numerator * n_records // denominator
-
-
-def _all_coded(
-    texts: Mapping[str, pl.Series], ladders: Mapping[str, BoundHierarchy], request: TableRequest
-) -> dict[str, Coded]:
-    """Number the labels of all quasi-identifiers, in the order of their names."""
-    names = sorted(texts, key=lambda name: name.encode())
+    names = sorted(columns, key=lambda name: name.encode())
     populations = {
         str(getattr(rule, "name", "population")): population_texts(rule, names)
         for rule in request.rules
         if has_population(rule)
     }
-    return {
+    coded = {
         name: _coded(ladders[name], request, texts[name], {file: people[name] for file, people in populations.items()})
         for name in names
     }
+    records = records_of(frame).to_numpy()
+    problem = _problem(texts, records, coded, request)
+    checker = RuleChecker(request.rules, problem.task, coded, problem.row_of_record, records, sensitive)
+    if not request.is_plain:
+        weights = np.array(request.weights_of(problem.names))
+        evaluator = TransformationEvaluator(
+            problem.task, list(coded.values()), checker, request.loss, problem.aggregate, weights
+        )
+        problem = replace(
+            problem,
+            evaluator=evaluator,
+            is_monotone=all(rule.is_monotone or (problem.limit == 0 and rule.is_closed) for rule in request.rules),
+            is_nested=not checker.has_table_rules,
+            is_mean_loss=isinstance(request.loss, AttributeLoss),
+            ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
+        )
+    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), checker)
 
 
 def _problem(
     texts: Mapping[str, pl.Series], records: NDArray[np.int64], coded: Mapping[str, Coded], request: TableRequest
 ) -> SearchProblem:
     """The problem as class sizes and a mean of attribute losses put it."""
-    names, ladders = tuple(coded), [one.ladder for one in coded.values()]
+    names = tuple(coded)
     kernels = kernel_ladders(list(coded.values()))
     codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
     n = int(records.sum())
@@ -129,7 +103,7 @@ def _problem(
     costs = costs_of(list(coded.values()), distinct.rows, weights, loss)
     limit = suppression_limit(request.suppression, n)
     task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n, limit))
-    lowest, highest = _level_bounds(names, ladders, request.quasi_identifiers)
+    lowest, highest = _level_bounds([one.ladder for one in coded.values()], request.quasi_identifiers)
     return SearchProblem(
         names=names,
         task=task,
@@ -141,24 +115,32 @@ def _problem(
     )
 
 
-def _judged(problem: SearchProblem, judge: Judge, coded: Mapping[str, Coded], request: TableRequest) -> SearchProblem:
-    """The same problem where more is asked, or another loss is minimized."""
-    weights = np.array(request.weights_of(problem.names))
-    evaluator = PolicyEvaluator(problem.task, list(coded.values()), judge, request.loss, problem.aggregate, weights)
-    return replace(
-        problem,
-        evaluator=evaluator,
-        is_monotone=all(rule.is_monotone or (problem.limit == 0 and rule.is_closed) for rule in request.rules),
-        is_nested=not judge.has_table_rules,
-        is_mean_loss=isinstance(request.loss, AttributeLoss),
-        ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
-    )
+def check_ids(column: str, file: str, *, records: int, missing: int, distinct: int) -> None:
+    """Refuse a table that has several rows of a patient, or some of nobody."""
+    if missing:
+        raise InputError(
+            f"Column {column!r} identifies patients, but {missing} records of {file} have none.",
+            file=file,
+            column=column,
+        )
+    if distinct != records:
+        raise InputError(
+            f"A table has one row a patient, but {file} has {records} rows and {distinct} distinct values of "
+            f"{column!r}. Reduce it to one row a patient, or protect it as claims or trajectories.",
+            file=file,
+            column=column,
+        )
+
+
+def suppression_limit(share: Decimal, n_records: int) -> int:
+    """Records that may be suppressed: the share of the records, rounded down; exact however many digits it has."""
+    numerator, denominator = share.as_integer_ratio()
+    return numerator * n_records // denominator
 
 
 def _coded(
     ladder: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
 ) -> Coded:
-    """Number the labels of a column; those of population tables as well."""
     if not populations:
         return Coded(ladder, ladder)
     hierarchy = request.quasi_identifiers[ladder.column].hierarchy
@@ -177,18 +159,17 @@ def _coded(
 
 
 def _level_bounds(
-    names: Sequence[str], ladders: Sequence[BoundHierarchy], quasi_identifiers: Mapping[str, QuasiIdentifier]
+    ladders: Sequence[BoundHierarchy], quasi_identifiers: Mapping[str, QuasiIdentifier]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     lowest, highest = [], []
-    for name, ladder in zip(names, ladders, strict=True):
-        wanted = quasi_identifiers[name]
-        top = ladder.n_levels - 1
+    for ladder in ladders:
+        wanted, top = quasi_identifiers[ladder.column], ladder.n_levels - 1
         high = top if wanted.highest is None else wanted.highest
         if not 0 <= wanted.lowest <= high <= top:
             raise InputError(
-                f"Levels {wanted.lowest} to {high} of column {name!r} were asked for, but its hierarchy has levels "
-                f"0 to {top}.",
-                column=name,
+                f"Levels {wanted.lowest} to {high} of column {ladder.column!r} were asked for, but its hierarchy has "
+                f"levels 0 to {top}.",
+                column=ladder.column,
             )
         lowest.append(wanted.lowest)
         highest.append(high)

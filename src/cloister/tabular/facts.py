@@ -1,36 +1,27 @@
-"""What the released records of a table say: for the manifest, and to verify it; and losses that must fit them."""
+"""What the released records of a table say, for manifest, codebook and report; recomputed when a folder is verified."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 
-from cloister.hierarchy import BoundHierarchy
+from cloister.hierarchy import ROOT
 from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
+from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
 
-from .manifest import PublishedSettings, TableManifest, TableRisk
+from .data import EncodedTable, ProtectedTable
+from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
 from .verification.promise import Promise
 
-RISK_THRESHOLD = 0.2
-"""Risk above which a record counts as at high risk."""
-
-AGREEMENT = 1e-9
-"""How far a figure may be from the one recomputed, and a risk above the threshold, by rounding alone."""
-
-BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
-"""Lower ends of the class sizes that are counted together."""
+RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
+AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
+DATA = "data"
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """The parts of a manifest that follow from the released records and the settings.
-
-    Attributes
-    ----------
-    labels : distinct labels of each quasi-identifier
-    """
+    """The parts of a manifest that follow from the released records and the settings."""
 
     released: int
     risk: TableRisk
@@ -38,10 +29,10 @@ class TableFacts:
 
     def differing(self, manifest: TableManifest) -> list[str]:
         """Return the figures of a manifest that say something else."""
-        told = {name: column.labels for name, column in manifest.utility.columns.items()}
+        stated = {name: column.labels for name, column in manifest.utility.columns.items()}
         risk, own = manifest.risk.model_dump(), self.risk.model_dump()
         parts = [f"risk.{name}" for name, figure in own.items() if risk[name] != figure]
-        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if told[name] != n]
+        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if stated[name] != n]
         return parts if manifest.records.released == self.released else [*parts, "records.released"]
 
 
@@ -50,9 +41,6 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings) -> TableFacts:
     quasi = [name for name in table_columns(records) if name in settings.hierarchies]
     sizes = class_sizes(records, quasi).sort()
     n, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
-    bands = {"1": sizes == 1}
-    bands |= {f"{low}-{high - 1}": sizes.is_between(low, high - 1) for low, high in pairwise(BANDS[1:])}
-    bands[f"{BANDS[-1]} and more"] = sizes >= BANDS[-1]
     return TableFacts(
         released=n_records(records),
         risk=TableRisk(
@@ -63,7 +51,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings) -> TableFacts:
             classes=len(sizes),
             smallest_class=smallest,
             largest_class=largest,
-            records_by_class_size={band: int(sizes.filter(inside).sum()) for band, inside in bands.items()},
+            records_by_class_size=banded(sizes, members=True),
         ),
         labels={name: as_text(records.get_column(name)).n_unique() for name in quasi},
     )
@@ -76,75 +64,94 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     return every.group_by(texts.columns).agg(counted(every).alias("records"))["records"]
 
 
-def differing_losses(
-    records: pl.DataFrame,
-    sizes: pl.Series,
-    manifest: TableManifest,
-    promise: Promise,
-    ladders: Mapping[str, BoundHierarchy],
-) -> list[str]:
-    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
+def report_data(released: pl.DataFrame, promise: Promise, without: str | None = None) -> ReportCounts:
+    """Return what the report shows of released records, or of their tally, beside the manifest.
 
     Parameters
     ----------
-    records : as text, or their tally; rows of suppressed ones set aside
-    sizes : of their classes
-    ladders : bound to the values of the records that were released; of the columns where they are known
+    without : a column of which nothing is shown, as another part of the report does
     """
-    wrong, columns = [], dict(manifest.utility.columns)
-    for name, ladder in ladders.items():
-        levels = promise.recoded.get(name, (promise.levels[name],))
-        loss = _column_loss(records, name, ladder, levels, promise.suppressed or 0)
-        own = columns[name].model_copy(update={"loss": loss, "top": ladder.n_levels - 1})
-        wrong += [] if abs(loss - columns[name].loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
-        wrong += [] if own.top == columns[name].top else [f"utility.columns.{name}.top"]
-        columns[name] = own
-    if promise.suppressed is None:
-        return wrong
-    weights = [manifest.settings.weights.get(name, 1.0) for name in columns]
-    tops, losses = {name: one.top for name, one in columns.items()}, [one.loss for one in columns.values()]
-    expected = _from_classes(sizes, promise.suppressed) | _from_columns(losses, weights)
-    if not promise.recoded:  # where levels differ between classes, labels alone do not tell at which they are
-        expected["precision"] = _precision(tops, weights, promise, int(sizes.sum()))
-    told = manifest.utility.losses
-    return wrong + [f"utility.losses.{name}" for name, loss in expected.items() if abs(told[name] - loss) > AGREEMENT]
+    skipped, hidden = {without, *promise.averaged}, {promise.id if promise.numbered else None, without}
+    texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
+    return ReportCounts(
+        k=promise.k,
+        sizes=class_sizes(released, list(promise.levels)),
+        of="records",
+        by="the size of their class",
+        columns=tuple(
+            Counted(DATA, column, "records", _counts(released, column))
+            for column in promise.levels
+            if column not in skipped
+        ),
+        files={DATA: with_records_of(pl.DataFrame(texts), released)},
+    )
 
 
-def _from_classes(sizes: pl.Series, suppressed: int) -> dict[str, float]:
-    records = int(sizes.sum()) + suppressed
-    return {
-        "discernibility": (sum(size * size for size in sizes) + suppressed * records) / records**2,
-        "average_class_size": 1 / (len(sizes) + (suppressed > 0)),
-    }
+def custodian_report_data(
+    table: EncodedTable, protected: ProtectedTable, promise: Promise, without: str | None = None
+) -> ReportCounts:
+    """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
 
-
-def _from_columns(losses: Sequence[float], weights: Sequence[float]) -> dict[str, float]:
-    growth = _mean([math.log(1 + loss) for loss in losses], weights)
-    return {"iyengar": _mean(losses, weights), "arx": math.exp(growth) - 1}
-
-
-def _precision(tops: Mapping[str, int], weights: Sequence[float], promise: Promise, released: int) -> float:
-    suppressed = promise.suppressed or 0
-    risen = [released * promise.levels[name] / max(1, top) for name, top in tops.items()]
-    return _mean([(one + suppressed) / (released + suppressed) for one in risen], weights)
-
-
-def _column_loss(
-    records: pl.DataFrame, column: str, ladder: BoundHierarchy, levels: Sequence[int], suppressed: int
-) -> float:
-    """Mean over all records of (leaves covered - 1) / (leaves of the domain - 1); 1 where suppressed.
-
-    A label that stands for several sets counts as the largest.
+    Labels can be counted where all classes have the same levels and nothing is averaged.
     """
-    schema = {"label": pl.String, "leaves": pl.Int64}
-    rungs = [pl.DataFrame({"label": ladder.labels[at], "leaves": ladder.leaves[at]}, schema=schema) for at in levels]
-    covered = pl.concat(rungs).group_by("label").agg(pl.col("leaves").max())
-    labels = pl.DataFrame([records[column].alias("label"), records_of(records).alias("records")])
-    joined = labels.join(covered, on="label", how="left", nulls_equal=True)
-    lost = int(((joined["leaves"] - 1) * joined["records"]).sum()) / max(1, ladder.n_leaves - 1)
-    return (lost + suppressed) / (n_records(records) + suppressed)
+
+    def before(column: str) -> Counts:
+        ladder = table.ladders[column]
+        label_of = dict(zip(ladder.values, ladder.labels[promise.levels[column]], strict=True))
+        found: dict[str | None, int] = {}
+        for value, count in _counts(table.frame, column).items():
+            found[label_of[value]] = found.get(label_of[value], 0) + count
+        return found
+
+    data = report_data(protected.frame.filter(protected.originals.is_not_null()), promise, without)
+    columns = data.columns
+    if promise.has_one_policy:
+        columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
+    return replace(data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders)))
 
 
-def _mean(losses: Sequence[float], weights: Sequence[float]) -> float:
-    whole = math.fsum(weights)
-    return math.fsum(weight / whole * loss for loss, weight in zip(losses, weights, strict=True))
+def _counts(frame: pl.DataFrame, column: str) -> Counts:
+    return label_counts(as_text(frame[column]), records_of(frame))
+
+
+CODEBOOK_COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
+AS_RECORDED = "as recorded"
+MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
+MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": "keyed hash of the original id"}
+
+
+def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
+    """Return one row for each label of each quasi-identifier that was released, and one for each other column.
+
+    A column that was averaged has one row. How many values a label covers is not published: where the domain is the
+    values present, that counts suppressed ones.
+    """
+    rows: list[tuple[str, str, str | None, str | None, str | None, str]] = []
+    for name, column in manifest.columns.items():
+        if not isinstance(column, QuasiIdentifierColumn):
+            meaning = MEANING_OF_IDS[column.ids] if isinstance(column, TableIdColumn) else AS_RECORDED
+            rows.append((name, column.role, None, None, None, meaning))
+            continue
+        level = " ".join(map(str, column.used_levels))
+        if column.average is not None:
+            meaning = MEANING_OF_AVERAGE.format(column.average)
+            rows.append((name, column.role, column.hierarchy, level, None, meaning))
+            continue
+        top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
+        for label in as_text(released.get_column(name)).unique().sort().to_list():
+            meaning = _meaning(label, top, column.used_levels, has_stars)
+            rows.append((name, column.role, column.hierarchy, level, label, meaning))
+    return pl.DataFrame(rows, schema=dict.fromkeys(CODEBOOK_COLUMNS, pl.String), orient="row")
+
+
+def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bool) -> str:
+    if label == ROOT and has_stars:
+        return "any value, or a suppressed record"
+    if label is None:
+        return "missing"
+    if levels == (0,):
+        return AS_RECORDED
+    if levels == (top,):
+        return "any value"
+    group = "a group of values of the hierarchy"
+    return f"a value or {group}" if 0 in levels else group

@@ -13,30 +13,17 @@ from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
 from .data import is_withheld
-from .options import FULL_DOMAIN
+from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 from .verification.promise import Promise
 
-AGREEMENT = 1e-9
-"""How far a bound may be above the loss."""
-
+AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
 """Losses that stand in every manifest, beside the one that was minimized."""
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
-
-LOCAL_RECODING = "local-recoding"
-"""Full-domain generalization with local recoding after it."""
-
-MERGED = "merged-classes"
-"""Full-domain generalization whose classes were merged for the sake of codes."""
-
-SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)
-"""Methods that begin with a search."""
-
-MOST_RECORDS = 2**62
-"""No table has more."""
-
+SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)  # methods that begin with a search
+MOST_RECORDS = 2**62  # no table has more
 ASSUMED: Literal["assumed"] = "assumed"
 UNIQUE: Literal["ids are unique"] = "ids are unique"
 

@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import (
-    as_text,
-    counted,
-    distinct_values,
-    n_records,
-    records_of,
-    with_records_of,
-)
+from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
 from cloister.results import ColumnLoss, Utility
 from cloister.utility import (
     AVERAGE_CLASS_SIZE,
@@ -31,10 +24,11 @@ from cloister.utility import (
 
 from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 from .facts import class_sizes
+from .manifest import TableManifest
 from .recoding.microaggregation import variance_lost
+from .verification.promise import Promise
 
-AGREEMENT = 1e-9
-"""How far the loss measured on the release may be from the loss that the search computed."""
+AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
 
 def measure_utility(
@@ -52,13 +46,10 @@ def measure_utility(
     Parameters
     ----------
     labels : of released records, before anything was averaged; or their tally
-    levels : levels that occur in each quasi-identifier
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
-    columns = tuple(
-        _column_loss(_counted(labels, column), ladder, levels[column], suppressed) for column, ladder in ladders.items()
-    )
-    losses = _losses(columns, class_sizes(labels, list(ladders)), suppressed, request)
+    columns = tuple(_column_loss(labels, ladder, levels[column], suppressed) for column, ladder in ladders.items())
+    losses = _losses(columns, class_sizes(labels, list(ladders)), suppressed, request.weights)
     if table_loss is not None:
         losses.setdefault(request.loss.name, table_loss)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
@@ -77,47 +68,95 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
     exact = measure_utility(labels, table.ladders, levels, protected.suppressed, request, table_loss)
     confirm_loss(exact, protected.loss)
-    withheld = is_withheld(protected.suppressed, request.k)
-    suppressed = request.k - 1 if withheld else protected.suppressed
+    is_masked = is_withheld(protected.suppressed, request.k)
+    suppressed = request.k - 1 if is_masked else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
-    columns = tuple(
-        _told_loss(as_text(originals[loss.column]), _counted(labels, loss.column), loss, request, suppressed)
-        for loss in exact.columns
-    )
-    shown = protected.frame.filter(protected.originals.is_not_null())
-    losses = _losses(columns, class_sizes(shown, list(table.ladders)), suppressed, request)
-    told = exact.losses.keys() - losses.keys() if protected.suppressed or request.loss is ENTROPY else set()
-    is_exact = not withheld and not told
-    n = n_records(labels)
-    for name in exact.losses.keys() - losses.keys():
-        alone = _loss_of_released(table, protected, request) if told else exact.losses[name]
-        losses[name] = exact.losses[name] if is_exact else (n * alone + suppressed) / (n + suppressed)
-    columns = tuple(_with_variance(column, originals, shown, request) for column in columns)
-    return Utility(loss=losses[request.loss.name], losses=losses, columns=columns, exact=is_exact)
+    released = protected.frame.filter(protected.originals.is_not_null())
+    ladders = {
+        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
+        for column in table.ladders
+    }
+    columns = []
+    for one in exact.columns:
+        counts, ladder = _counted(labels, one.column), ladders[one.column]
+        loss = _loss(counts, _largest_sets(ladder, one.levels), ladder.n_leaves, suppressed)
+        columns.append(replace(one, loss=loss))
+    losses = _losses(columns, class_sizes(released, list(ladders)), suppressed, request.weights)
+    for name in exact.losses.keys() - losses.keys():  # of the whole table
+        is_estimated = bool(protected.suppressed) or request.loss is ENTROPY
+        losses[name] = exact.losses[name]
+        if is_estimated:
+            n, alone = n_records(labels), _loss_of_released(originals, ladders, protected, request)
+            losses[name] = (n * alone + suppressed) / (n + suppressed)
+        is_masked |= is_estimated
+    for place, one in enumerate(columns):
+        if one.column in request.microaggregate:
+            text = as_text(released[one.column])
+            lost = variance_lost(as_text(originals[one.column]), text)
+            columns[place] = replace(one, labels=text.n_unique(), variance_lost=lost)
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
 
 
-def _with_variance(
-    column: ColumnLoss, originals: pl.DataFrame, shown: pl.DataFrame, request: TableRequest
-) -> ColumnLoss:
-    """Add what averages lost of a column."""
-    if column.column not in request.microaggregate:
-        return column
-    text = as_text(shown[column.column])
-    lost = variance_lost(as_text(originals[column.column]), text)
-    return replace(column, labels=text.n_unique(), variance_lost=lost)
+def confirm_loss(utility: Utility, loss: float) -> None:
+    """Refuse to go on if the release does not lose what the method said it would."""
+    if abs(utility.loss - loss) > AGREEMENT:
+        raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")
+
+
+def differing_losses(
+    records: pl.DataFrame, manifest: TableManifest, promise: Promise, ladders: Mapping[str, BoundHierarchy]
+) -> list[str]:
+    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
+
+    Parameters
+    ----------
+    records : as text, or their tally; rows of suppressed ones set aside
+    ladders : bound to the values of the records that were released; of the columns where they are known
+    """
+    wrong, columns = [], []
+    for name, stated in manifest.utility.columns.items():
+        level, levels = promise.levels[name], promise.recoded.get(name, (promise.levels[name],))
+        if name in ladders:
+            one = _column_loss(records, ladders[name], levels, promise.suppressed or 0)
+            wrong += [] if abs(one.loss - stated.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
+            wrong += [] if one.top == stated.top else [f"utility.columns.{name}.top"]
+        else:
+            one = ColumnLoss(name, levels, stated.top, stated.loss, level / max(1, stated.top), stated.labels)
+        columns.append(one)
+    if promise.suppressed is None:
+        return wrong
+    sizes = class_sizes(records, list(promise.levels))
+    losses = _losses(columns, sizes, promise.suppressed, manifest.settings.weights)
+    if promise.recoded:  # where levels differ between classes, labels alone do not tell at which they are
+        del losses["precision"]
+    stated_losses = manifest.utility.losses
+    return wrong + [
+        f"utility.losses.{name}"
+        for name, loss in losses.items()
+        if name in stated_losses and abs(stated_losses[name] - loss) > AGREEMENT
+    ]
+
+
+def _column_loss(labels: pl.DataFrame, ladder: BoundHierarchy, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
+    counts = _counted(labels, ladder.column)
+    sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
+    at = counts.join(sets, on="label", how="left", nulls_equal=True)
+    risen = int((at["records"] * at["level"]).sum())
+    loss = _loss(counts, sets, ladder.n_leaves, suppressed)
+    return ColumnLoss(ladder.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height)
 
 
 def _losses(
-    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, request: TableRequest
+    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
 ) -> dict[str, float]:
     """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
-    weights = [float(request.weights.get(column.column, 1.0)) for column in columns]
+    factors = [float(weights.get(column.column, 1.0)) for column in columns]
     by_leaf = [column.loss for column in columns]
     released = int(sizes.sum())
     share = suppressed / (released + suppressed)
     by_level = [(1 - share) * column.by_level + share for column in columns]
     losses = {
-        name: loss.aggregate(by_level if loss.by_level else by_leaf, weights) for name, loss in MEAN_LOSSES.items()
+        name: loss.aggregate(by_level if loss.by_level else by_leaf, factors) for name, loss in MEAN_LOSSES.items()
     }
     classes = sizes.to_numpy()
     lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
@@ -141,13 +180,10 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     return _table_loss(labels, table.ladders, is_kept, records, request)
 
 
-def _loss_of_released(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
+def _loss_of_released(
+    originals: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+) -> float:
     """The same if the released records were all there are, and their values spread evenly under each label."""
-    originals = table.frame[protected.originals.drop_nulls()]
-    ladders = {
-        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
-        for column in table.ladders
-    }
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
     spread = pl.col("label_records") / pl.col("leaves")
     labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, ladders, alone)]
@@ -244,45 +280,21 @@ def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.S
     values = pl.DataFrame([text.alias("value"), records.alias("n")])
     joined = values.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(
-        pl.col("n").sum().over("label").alias("label_records"),
-        pl.col("n").sum().over("value").alias("value_records"),
+        pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
     )
 
 
-def _told_loss(
-    text: pl.Series, counts: pl.DataFrame, exact: ColumnLoss, request: TableRequest, suppressed: int
-) -> ColumnLoss:
-    """Loss of a column if the released values were all there are."""
-    hierarchy = request.quasi_identifiers[exact.column].hierarchy
-    ladder = hierarchy.bind(exact.column, distinct_values(text))
-    return replace(exact, loss=_loss(counts, _largest_sets(ladder, exact.levels), ladder.n_leaves, suppressed))
-
-
-def _column_loss(counts: pl.DataFrame, ladder: BoundHierarchy, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
-    sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
-    at = counts.join(sets, on="label", how="left", nulls_equal=True)
-    risen = int((at["records"] * at["level"]).sum())
-    loss = _loss(counts, sets, ladder.n_leaves, suppressed)
-    return ColumnLoss(ladder.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height)
-
-
 def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
-    """How many records have each label of a column."""
     one = with_records_of(labels[column].alias("label").to_frame(), labels)
     return one.group_by("label").agg(counted(one).alias("records"))
 
 
 def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
     """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
-    found = counts.join(sets, on="label", how="left", nulls_equal=True)
+    # a label without a set stands in a release that was changed only, which is found out by itself.
+    found = counts.join(sets, on="label", how="inner", nulls_equal=True)
     # Whole numbers of Python: sums of large domains do not fit into 64 bits.
     lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())
     domain = max(1, n_leaves - 1)
     records = int(counts["records"].sum()) + suppressed
     return float(Fraction(lost + suppressed * domain, records * domain))
-
-
-def confirm_loss(utility: Utility, loss: float) -> None:
-    """Refuse to go on if the release does not lose what the method said it would."""
-    if abs(utility.loss - loss) > AGREEMENT:
-        raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")

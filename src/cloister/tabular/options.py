@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.errors import InputError
 from cloister.settings import ENGINE, FILE, LIST, POLICY, WHOLE, YES_OR_NO, ByColumn, Help, Key, ReleaseOptions
 
 if TYPE_CHECKING:
@@ -14,11 +13,11 @@ if TYPE_CHECKING:
     from cloister.privacy import PrivacyRule
     from cloister.utility import Loss
 
-OPTIMAL = "optimal"
-"""The search that is made unless another is asked for."""
-
+OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
 METHODS = (FULL_DOMAIN, "mondrian", "cluster")
+LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
+MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 AVERAGES = ("mean", "median")
 REST = ("error", "drop", "keep")
 
@@ -80,9 +79,7 @@ class TableSettings:
     merge_bound: Annotated[
         float | None,
         Help(
-            "Merge classes, so that more codes can be counted, up to this loss of the table.",
-            "LOSS",
-            "--merge-classes",
+            "Merge classes, so that more codes can be counted, up to this loss of the table.", "LOSS", "--merge-classes"
         ),
         Key("a loss from 0 to 1", "merge_classes"),
     ] = None
@@ -103,9 +100,7 @@ class TableSettings:
     sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
     keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
     default_role: Annotated[
-        str,
-        Help("What to do with columns that have no role.", "drop|keep"),
-        Key("error, drop or keep", one_of=REST),
+        str, Help("What to do with columns that have no role.", "drop|keep"), Key("error, drop or keep", one_of=REST)
     ] = "error"
     ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
         "number"
@@ -120,20 +115,12 @@ class TableSettings:
         """Whether all classes have the same levels."""
         return self.method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
 
-    def check_method(self) -> None:
-        """Refuse settings that the method does not look at."""
-        if self.local_recoding and self.method != FULL_DOMAIN:
-            raise InputError(f"Local recoding follows full-domain generalization, but the method is {self.method}.")
-        if self.search is not None and self.method != FULL_DOMAIN:
-            raise InputError(
-                f"The search {self.search} was asked for, but the method {self.method} makes none. Leave it out."
-            )
-        if self.search is not None and self.levels is not None:
-            raise InputError(
-                f"The search {self.search} was asked for, but the levels are fixed. Leave out one of the two."
-            )
-        if self.time_limit is not None and self.method != FULL_DOMAIN:
-            raise InputError(f"A time limit ends a search, but the method {self.method} makes none. Leave it out.")
+    @property
+    def published_method(self) -> str:
+        """The method as a manifest names it, with what follows it."""
+        if self.local_recoding:
+            return LOCAL_RECODING
+        return MERGED if self.method == FULL_DOMAIN and self.merge_bound is not None else self.method
 
     def needing_rows(self) -> list[str]:
         """Return the settings that need the rows of a table, and not their counts alone."""
@@ -166,8 +153,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     codes: Annotated[
         str | None,
         Help(
-            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.",
-            "COLUMN",
+            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.", "COLUMN"
         ),
         Key("the name of a column with codes, or of a section [sources.NAME] that has them"),
     ] = None

@@ -51,7 +51,13 @@ def protect(
             "Classes came to look alike because their averages are the same, and together they violate the rules. "
             "Average fewer columns, or take other rules."
         )
-    return _finished(_columns(table, records, shown, request), labels, originals, choice, request)
+    columns = []
+    for column, role in table.roles.items():
+        if role is Role.QUASI_IDENTIFIER:
+            columns.append(shown[column])
+        elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
+            columns.append(records[column])
+    return _finished(with_records_of(pl.DataFrame(columns), records), labels, originals, choice, request)
 
 
 def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
@@ -59,7 +65,6 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
 
     Parameters
     ----------
-    records : as read
     labels : quasi-identifiers of the same records; equal ones are a class
     """
     if not aggregates:
@@ -68,89 +73,57 @@ def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[st
     return [microaggregated(as_text(records[column]), classes, how) for column, how in aggregates.items()]
 
 
-def _columns(table: EncodedTable, records: pl.DataFrame, shown: pl.DataFrame, request: TableRequest) -> pl.DataFrame:
-    """Released columns of released records: quasi-identifiers as they are shown, others as recorded."""
-    columns = []
-    for column, role in table.roles.items():
-        if role is Role.QUASI_IDENTIFIER:
-            columns.append(shown[column])
-        elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
-            columns.append(records[column])
-    return with_records_of(pl.DataFrame(columns), records)
-
-
 def _finished(
     frame: pl.DataFrame, labels: pl.DataFrame, originals: pl.Series, choice: Choice, request: TableRequest
 ) -> ProtectedTable:
-    """Add suppressed rows where wanted, renew the ids, and sort by released values."""
     place = pl.Series(np.arange(len(originals)), dtype=pl.Int64)
     if request.keep_suppressed and choice.suppressed:
-        stars = _stars(frame, choice.suppressed)
+        row, n = pl.DataFrame({column: [ROOT] for column in table_columns(frame)}), choice.suppressed
+        count = pl.lit(n, dtype=pl.Int64).alias(RECORDS)
+        stars = row.with_columns(count) if is_tally(frame) else pl.concat([row] * n)
         texts = [as_text(series) if series.name != RECORDS else series for series in frame]
         frame = pl.concat([pl.DataFrame(texts), stars])
         originals = originals.extend_constant(None, stars.height)
         place = place.extend_constant(None, stars.height)
-    has_id = request.id in frame.columns
-    if has_id and request.ids is Ids.HMAC:
-        frame = _with(frame, _keyed(frame[str(request.id)], request.id_key or b"", originals.is_not_null()))
-    order = _order(frame, request.id)
+    name = request.id if request.id in frame.columns else None
+    if name is not None and request.ids is Ids.HMAC:
+        frame = frame.with_columns(_starred(_keyed(frame[name], request.id_key or b""), originals.is_not_null()))
+    # By the UTF-8 bytes of the released values, column by column, missing first. Keyed ids decide among records that
+    # are equal in all else, so that the order of the input never does; ids to be numbers are numbered alike.
+    values = [column for column in frame if column.name not in (name, RECORDS)]
+    values += [] if name is None else [frame[name]]
+    texts = [as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(values)]
+    order = pl.DataFrame(texts).select(pl.arg_sort_by(*(text.name for text in texts))).to_series()
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
-    if has_id and request.ids is Ids.NUMBER:
-        frame = _with(frame, _numbers(frame, str(request.id), originals.is_not_null()))
-    labels = labels[place.drop_nulls()]
+    if name is not None and request.ids is Ids.NUMBER:
+        # Suppressed rows take no number; a row of a tally has the number of the first of its records.
+        records = records_of(frame) * originals.is_not_null().cast(pl.Int64)
+        frame = frame.with_columns(_starred((records.cum_sum() - records + 1).alias(name), originals.is_not_null()))
+    # Text is copied: a view of the input's text would take suppressed values with it.
+    copied = [_copied(series) if series.dtype == pl.String else series for series in frame]
     return ProtectedTable(
-        _compact(frame), choice.search, choice.suppressed, originals, labels, choice.levels, choice.loss
+        pl.DataFrame(copied),
+        choice.search,
+        choice.suppressed,
+        originals,
+        labels[place.drop_nulls()],
+        choice.levels,
+        choice.loss,
     )
 
 
-def _stars(frame: pl.DataFrame, n: int) -> pl.DataFrame:
-    """So many records of ``*`` with the columns of a frame; a tally if that is one."""
-    row = pl.DataFrame({column: [ROOT] for column in table_columns(frame)})
-    return row.with_columns(pl.lit(n, dtype=pl.Int64).alias(RECORDS)) if is_tally(frame) else pl.concat([row] * n)
+def _copied(text: pl.Series) -> pl.Series:
+    return text.to_frame("c").select(pl.concat_str(pl.col("c"), pl.lit(""))).to_series().alias(text.name)
 
 
-def _with(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
-    """Put a column in the place of the one of its name."""
-    return pl.DataFrame([column if series.name == column.name else series for series in frame])
-
-
-def _order(frame: pl.DataFrame, id_column: str | None) -> pl.Series:
-    """Positions of the records by the UTF-8 bytes of their released values, column by column, missing first.
-
-    Keyed ids decide among records that are equal in all else, so that the order of the input never does; ids that
-    are to become numbers are all numbered alike.
-    """
-    last = [series for series in frame if series.name == id_column]
-    series = [column for column in frame if column.name not in (id_column, RECORDS)] + last
-    texts = pl.DataFrame([as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(series)])
-    return texts.select(pl.arg_sort_by(*texts.columns)).to_series()
-
-
-def _numbers(frame: pl.DataFrame, name: str, released: pl.Series) -> pl.Series:
-    """Numbers in released order, of a row of a tally the first of its records; suppressed rows have ``*``."""
-    records = records_of(frame) * released.cast(pl.Int64)
-    number = (records.cum_sum() - records + 1).alias(name)
-    return number if released.all() else _or_star(number.cast(pl.String), released)
-
-
-def _keyed(ids: pl.Series, key: bytes, released: pl.Series) -> pl.Series:
-    """Keyed hashes of the original ids; suppressed rows have ``*``."""
+def _keyed(ids: pl.Series, key: bytes) -> pl.Series:
     if len(key) < SHORTEST_KEY:
         raise InputError(f"Keyed ids need a key of at least {SHORTEST_KEY} bytes, but this one has {len(key)}.")
     hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in as_text(ids).to_list()]
-    return _or_star(pl.Series(ids.name, hashes, dtype=pl.String), released)
+    return pl.Series(ids.name, hashes, dtype=pl.String)
 
 
-def _or_star(ids: pl.Series, released: pl.Series) -> pl.Series:
-    return ids.zip_with(released, pl.Series([ROOT], dtype=pl.String).new_from_index(0, len(ids)))
-
-
-def _compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """Copy text so that nothing else comes along: a view of the input's text would take suppressed values with it."""
-    copied = pl.concat_str(pl.col("c"), pl.lit(""))
-    return pl.DataFrame(
-        [
-            series.to_frame("c").select(copied).to_series().alias(series.name) if series.dtype == pl.String else series
-            for series in frame
-        ]
-    )
+def _starred(ids: pl.Series, released: pl.Series) -> pl.Series:
+    """Ids of released rows, and ``*`` for suppressed ones where there are any."""
+    stars = pl.Series([ROOT], dtype=pl.String).new_from_index(0, len(ids))
+    return ids if released.all() else ids.cast(pl.String).zip_with(released, stars)

@@ -1,26 +1,26 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.checker import Checker, Facts, Opened, Request
+from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
-from cloister.io import RECORDS, as_text, n_records, table_columns, without_formulas
+from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.tally import is_large, read_runs
-from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import ReportCounts, report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CODEBOOK, read_data
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
 
-from .facts import class_sizes, differing_losses, facts_of
+from .facts import class_sizes, codebook, facts_of, report_data
 from .manifest import TableManifest, promise_of
+from .measure import differing_losses
 from .roles import check_columns
-from .shown import codebook, shown_of_records
-from .verification.promise import Original, Population, Promise, bound_ladders
+from .verification.promise import Original, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 
@@ -48,69 +48,81 @@ class TableOriginal:
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-def recheck_table(
-    folder: Path,
-    manifest: Manifest,
-    expectation: Expectation,
-    original: TableOriginal,
-    counted: Callable[[TableManifest], pl.DataFrame] | None = None,
-) -> Verdict:
-    """Check hashes, form, promise, figures and codebook of a release folder.
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
 
-    Parameters
-    ----------
-    counted : gives the tally of a protected table that is in a database
-    """
-    failures = check_files(folder, manifest)
-    try:
-        stated = TableManifest.of(manifest)
-        if not is_complete(folder, stated):
-            return Verdict(False, "the files were looked for", (), tuple(failures))
-        frame = None if stated.table is not None else read_released(folder, stated)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    if frame is None:
-        frame = _counted(stated, counted)
-    verdict = check_table(frame, stated, expectation, original)
-    if tuple(table_columns(frame)) == tuple(stated.columns):
-        failures += codebook_failures(folder, codebook(frame, stated), stated)
-        shown = shown_of_release(frame, stated)
-        failures += [] if shown is None else report_failures(folder, manifest, shown)
-    every = (*verdict.failures, *failures)
-    checks = verdict.checks if every else (*verdict.checks, *checked(stated, original))
-    return _in_its_place(Verdict(not every, verdict.how, checks, every), stated)
+
+class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
+    """Checks a table, in its folder or in a database."""
+
+    manifest = TableManifest
+
+    def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+        """Count the records that are in a database."""
+        if manifest.table is None:
+            if request.counted is not None:
+                raise InputError("The release holds its records itself. Leave out the address of a database.")
+            return None
+        if request.counted is None:
+            raise InputError(
+                f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
+                f"as {setting('engine')}, to have them counted there."
+            )
+        return request.counted(manifest)
+
+    def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+        """Read the records; runs of them where there are many."""
+        return read_released(folder, manifest)
+
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+        """Read what the custodian has."""
+        return original_of(request)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        stated, original = release.manifest, release.original
+        assert original is not None
+        verdict = check_table(release.files, stated, expectation_of(release.request), original)
+        how, checks = verdict.how, (*verdict.checks, *checked(stated, original))
+        if stated.table is not None:
+            how = how.replace("from the released file", "from counts of the protected table in its database")
+            if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+                others = [check for check in checks if check != OTHERS_AS_RECORDED]
+                checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+        return replace(verdict, how=how, checks=checks)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        frame, stated = release.files, release.manifest
+        return Facts([], codebook(frame, stated), report_data_of_release(frame, stated))
+
+    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
+        return codebook_failures(release.manifest, listed, expected)
+
+
+def original_of(request: Request) -> TableOriginal:
+    """Return the original of a table, or its tally where it is too large to be held whole, and the populations."""
+    given = request.original
+    if given is not None and not (isinstance(given, pl.DataFrame) and is_tally(given)):
+        given = from_native(given).frame
+    people = {name: from_native(table).frame for name, table in request.populations.items()}
+    return TableOriginal(given, request.hierarchies, people)
+
+
+def expectation_of(request: Request) -> Expectation:
+    """Return what is expected of a table."""
+    return Expectation(request.k, request.quasi_identifiers)
 
 
 def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
-    """Return what was checked besides the table, where all of it holds."""
+    """Return what was checked of risk and losses, where all of it holds."""
     is_known = stated.suppressed == 0 or promise_of(stated).has_one_policy  # which records were released
     is_compared = original.frame is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
-        "files are as they were released, and no others are there",
-        "the manifest does not contradict itself",
-        "the codebook lists what was released, and nothing else",
         "figures of risk follow from the released records",
         losses if stated.utility.exact else "losses are estimates, which were not recomputed",
     )
-
-
-def _in_its_place(verdict: Verdict, stated: TableManifest) -> Verdict:
-    """The verdict in words for where the records are; columns that stay in a database are not looked at."""
-    if stated.table is None:
-        return verdict
-    how = verdict.how.replace("from the released file", "from counts of the protected table in its database")
-    checks = verdict.checks
-    if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
-        others = [check for check in checks if check != OTHERS_AS_RECORDED]
-        checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
-    return replace(verdict, how=how, checks=checks)
-
-
-def is_complete(folder: Path, stated: TableManifest) -> bool:
-    """Return whether the files are there that the rest is checked by."""
-    names = [CODEBOOK] if stated.table is not None else [CODEBOOK, stated.data_file or ""]
-    return all(os.path.isfile(folder / each) for each in names)
 
 
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
@@ -125,16 +137,6 @@ def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
 def delimiter_of(path: Path, stated: TableManifest) -> str | None:
     """Return what separates the cells of a data file; None where it is not CSV."""
     return stated.settings.delimiter if path.suffix == ".csv" else None
-
-
-def _counted(stated: TableManifest, counted: Callable[[TableManifest], pl.DataFrame] | None) -> pl.DataFrame:
-    if counted is None:
-        name = "" if stated.table is None else stated.table.name
-        raise InputError(
-            f"The records of this release are in the table {name} of a database. Name the database with --engine, to "
-            "have them counted there."
-        )
-    return counted(stated)
 
 
 def check_table(
@@ -158,126 +160,19 @@ def check_table(
         )
     failures = [*verdict.failures]
     if tuple(table_columns(frame)) == promise.columns and (records := released_texts(frame, promise)).height:
-        wrong = _wrong_figures(records, stated, promise, ladders)
+        known = ladders if ladders is not None and stated.utility.exact else {}
+        known = {column: ladder for column, ladder in known.items() if column not in promise.averaged}
+        wrong = facts_of(records, stated.settings).differing(stated)
+        wrong += differing_losses(records, stated, promise, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
-        failures += _expectation_failures(records, stated, expectation)
-    return Verdict(not failures, verdict.how, verdict.checks, tuple(failures))
-
-
-def _wrong_figures(
-    records: pl.DataFrame, stated: TableManifest, promise: Promise, ladders: Mapping[str, BoundHierarchy] | None
-) -> list[str]:
-    """The figures of a manifest that do not follow from the records, or from each other, by name."""
-    known = ladders if ladders is not None and stated.utility.exact else {}
-    known = {column: ladder for column, ladder in known.items() if column not in promise.averaged}
-    sizes = class_sizes(records, list(promise.levels))
-    return [
-        *facts_of(records, stated.settings).differing(stated),
-        *differing_losses(records, sizes, stated, promise, known),
-    ]
-
-
-def _expectation_failures(records: pl.DataFrame, stated: TableManifest, expectation: Expectation) -> list[str]:
-    """What the recipient asks for beyond the manifest; without a class size, that which the rules ask for."""
-    columns: Sequence[str] = expectation.quasi_identifiers or tuple(stated.quasi_identifiers)
-    k = expectation.k or max(rule.class_size for rule in stated.guarantee.rules)
-    sizes = class_sizes(records, columns).sort()
-    small = len(sizes.filter(sizes < k))
-    if not small:
-        return []
-    return [f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"]
-
-
-def shown_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> ReportCounts | None:
-    """Return what the report shows of released records beside the manifest; None where there are none.
-
-    Parameters
-    ----------
-    without : a column of which nothing is shown, as another part of the report does
-    """
-    promise = promise_of(stated)
-    records = released_texts(frame, promise)
-    if not records.height:
-        return None
-    hidden = {promise.id if promise.numbered else None, without}
-    return shown_of_records(records, list(promise.levels), {without, *promise.averaged}, promise.k, hidden)
-
-
-def codebook_failures(folder: Path, expected: pl.DataFrame, stated: TableManifest) -> list[str]:
-    """Return how the codebook of a folder differs from the one that the release must have; as counts."""
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError as error:
-        return [error.message.rstrip(".")]
-    if listed.columns != expected.columns:
-        return [f"{CODEBOOK} lacks its columns"]
-    if listed.equals(expected):
-        return []
-    failures = []
-    for name, column in stated.columns.items():
-        released, told = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))
-        if told != released:
+        # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
+        k = expectation.k or max(rule.class_size for rule in stated.guarantee.rules)
+        sizes = class_sizes(records, expectation.quasi_identifiers or tuple(stated.quasi_identifiers)).sort()
+        if small := len(sizes.filter(sizes < k)):
             failures.append(
-                f"column {name!r} has {len(released - told)} labels that the codebook does not list at level "
-                f"{getattr(column, 'level', None)}, and lacks {len(told - released)} that it lists"
+                f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"
             )
-    return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
-
-
-def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
-    """Return a table as that which a release was made from, its hierarchies bound to its values."""
-    promise = promise_of(stated)
-    check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
-    groups = {}
-    for rule in promise.rules:
-        if "hierarchy" in rule and rule["column"] in frame.columns:
-            column, spec = rule["column"], rule["hierarchy"]
-            hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
-            groups[column, spec] = bound_ladders(frame, {column: hierarchy})[column]
-    return Original(frame, _ladders(frame, stated, hierarchies), groups)
-
-
-def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Population]:
-    asked = {str(rule["population"]) for rule in promise_of(stated).rules if "population" in rule}
-    strange = sorted(original.populations.keys() - asked)
-    if strange:
-        raise InputError(
-            f"No rule of the release compares with the population {strange[0]}. Its rules name: "
-            f"{', '.join(sorted(asked)) or 'none'}.",
-            file=strange[0],
-        )
-    people = {}
-    for name, frame in original.populations.items():
-        check_columns(list(stated.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = Population(frame, _ladders(frame, stated, original.hierarchies))
-    return people
-
-
-def _ladders(
-    frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
-) -> dict[str, BoundHierarchy]:
-    """Ladders of the quasi-identifiers, bound to the values of a table."""
-    chosen = {}
-    for name, column in stated.quasi_identifiers.items():
-        # The words of the manifest may name a builder, but no file of this machine.
-        words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
-        chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
-    ladders = bound_ladders(frame, chosen)
-    for name, level in promise_of(stated).levels.items():
-        if not level < ladders[name].n_levels:
-            raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
-    return ladders
-
-
-def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
-    name, colon, _ = spec.partition("/")[0].partition(":")
-    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
-        raise InputError(
-            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
-            f"--hierarchies DIR or --qi {column}=FILE.",
-            column=column,
-        )
-    return parse_hierarchy(spec)
+    return Verdict(not failures, verdict.how, verdict.checks, tuple(failures))
 
 
 def _ladders_of_released(
@@ -294,3 +189,81 @@ def _ladders_of_released(
     classes = released_texts(frame, promise).select(list(promise.levels)).unique()
     rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)[RECORDS]
     return _ladders(source.frame[rows.sort()], stated, hierarchies)
+
+
+def report_data_of_release(
+    frame: pl.DataFrame, stated: TableManifest, without: str | None = None
+) -> ReportCounts | None:
+    """Return what the report shows of released records beside the manifest; None where there are none."""
+    records = released_texts(frame, promise_of(stated))
+    return report_data(records, promise_of(stated), without) if records.height else None
+
+
+def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+    """Return how a codebook differs from the one that the release must have; as counts."""
+    if listed.columns != expected.columns:
+        return [f"{CODEBOOK} lacks its columns"]
+    failures = []
+    for name, column in stated.columns.items():
+        released, declared = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))
+        if declared != released:
+            failures.append(
+                f"column {name!r} has {len(released - declared)} labels that the codebook does not list at level "
+                f"{getattr(column, 'level', None)}, and lacks {len(declared - released)} that it lists"
+            )
+    return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
+
+
+def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
+    """Return a table as that which a release was made from, its hierarchies bound to its values."""
+    promise = promise_of(stated)
+    check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
+    groups = {}
+    for rule in promise.rules:
+        if "hierarchy" in rule and rule["column"] in frame.columns:
+            column, spec = rule["column"], rule["hierarchy"]
+            hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
+            groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
+    return Original(frame, _ladders(frame, stated, hierarchies), groups)
+
+
+def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Original]:
+    asked = {str(rule["population"]) for rule in promise_of(stated).rules if "population" in rule}
+    strange = sorted(original.populations.keys() - asked)
+    if strange:
+        raise InputError(
+            f"No rule of the release compares with the population {strange[0]}. Its rules name: "
+            f"{', '.join(sorted(asked)) or 'none'}.",
+            file=strange[0],
+        )
+    people = {}
+    for name, frame in original.populations.items():
+        check_columns(list(stated.quasi_identifiers), frame.columns, f"the population {name}")
+        people[name] = Original(frame, _ladders(frame, stated, original.hierarchies))
+    return people
+
+
+def _ladders(
+    frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, BoundHierarchy]:
+    chosen = {}
+    for name, column in stated.quasi_identifiers.items():
+        # The words of the manifest may name a builder, but no file of this machine.
+        words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
+        chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
+    ladders = bound_hierarchies(frame, chosen)
+    for name, level in promise_of(stated).levels.items():
+        if not level < ladders[name].n_levels:
+            raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
+    return ladders
+
+
+def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
+    name, colon, _ = spec.partition("/")[0].partition(":")
+    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
+        raise InputError(
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
+            f"{setting('hierarchies', 'DIR')} or {setting('quasi_identifiers', f'{column}=FILE')}.",
+            column=column,
+        )
+    return parse_hierarchy(spec)

@@ -14,12 +14,7 @@ from cloister.results import Verdict
 
 @dataclass(frozen=True)
 class TableRelease(DataFileRelease):
-    """A table that passed verification.
-
-    Attributes
-    ----------
-    data : the protected records, as the kind of dataframe that came in
-    """
+    """A table that passed verification."""
 
     data: Any
     _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
@@ -62,8 +57,6 @@ class DatabaseRelease(TableRelease):
 
     Attributes
     ----------
-    data, frame : the tally of what was counted of the protected records; columns that stayed there are missing in it
-    counted : what counting the protected table gave
     stay, leave : make the protected table stay in the database, and take it back after that
     """
 

@@ -5,22 +5,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from numbers import Integral, Real
+from types import NoneType
 from typing import Any
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, did_you_mean, setting
 from cloister.privacy import PrivacyRule
 from cloister.search import check_search
 from cloister.settings import settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
-from .options import AVERAGES, METHODS, REST, TableSettings
+from .options import AVERAGES, FULL_DOMAIN, LOCAL_RECODING, METHODS, REST, TableSettings
 
-LEAST_WEIGHT = 1e-6
-"""Smaller weights, and larger than its inverse, would drown in rounding."""
-
-MOST_DIGITS = 30
-"""Digits, and decimal places, of a share; exact arithmetic with a million of them would not end."""
+LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
+MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
 
 
 def available_cores() -> int:
@@ -34,7 +32,8 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
         exact = Decimal(str(share))
     except ArithmeticError:
         exact = Decimal(-1)
-    if exact.is_finite() and not _is_short(exact):
+    exponent, digits = exact.as_tuple().exponent, exact.as_tuple().digits
+    if isinstance(exponent, int) and (abs(exponent) > MOST_DIGITS or len(digits) > MOST_DIGITS):
         raise InputError(f"The suppression limit has too many digits. Give at most {MOST_DIGITS}, as in 0.05.")
     if not (exact.is_finite() and 0 <= exact <= 1):
         raise InputError(
@@ -43,19 +42,9 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
     return exact
 
 
-def _is_short(number: Decimal) -> bool:
-    exponent = number.as_tuple().exponent
-    return isinstance(exponent, int) and abs(exponent) <= MOST_DIGITS and len(number.as_tuple().digits) <= MOST_DIGITS
-
-
-def requested(told: Mapping[str, Any]) -> TableRequest:
-    """Return the request that settings state by their names; what is no setting of a table is passed over.
-
-    Parameters
-    ----------
-    told : as Python or a job has them, quasi-identifiers and rules looked up
-    """
-    given = {one.name: told[one.name] for one in fields(TableRequest) if one.name in told}
+def requested(settings: Mapping[str, Any]) -> TableRequest:
+    """Return the request that settings state by their names; what is no setting of a table is passed over."""
+    given = {one.name: settings[one.name] for one in fields(TableRequest) if one.name in settings}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
@@ -73,7 +62,7 @@ def requested(told: Mapping[str, Any]) -> TableRequest:
 def check_settings(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
-        raise InputError("No privacy rule was given. Give at least k-anonymity, as with -k 5.")
+        raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
     check_search(request.search_name)
     if request.default_role not in REST:
         raise InputError(
@@ -95,6 +84,11 @@ def check_settings(request: TableRequest) -> TableRequest:
                 column=column,
             )
     _check_method(request)
+    bound = request.merge_bound
+    if bound is not None and not 0 <= bound <= 1:
+        raise InputError(f"Classes were to be merged up to a loss of {bound}, but a loss is a number from 0 to 1.")
+    if bound is not None and not isinstance(request.loss, AttributeLoss):
+        raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
     return request
 
 
@@ -110,8 +104,7 @@ def _check_method(request: TableRequest) -> None:
                 f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
                 column=column,
             )
-    request.check_method()
-    _check_merging(request)
+    _check_search(request)
     if request.levels is not None and not request.has_one_policy:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
     if not request.has_one_policy and request.loss.ignores_suppression:
@@ -127,130 +120,107 @@ def _check_method(request: TableRequest) -> None:
         )
 
 
-def _check_merging(request: TableRequest) -> None:
-    if request.merge_bound is None:
-        return
-    if not 0 <= request.merge_bound <= 1:
+def _check_search(request: TableRequest) -> None:
+    """Refuse settings that the method does not look at."""
+    if request.published_method == LOCAL_RECODING and request.method != FULL_DOMAIN:
+        raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
+    if request.search is not None and request.method != FULL_DOMAIN:
         raise InputError(
-            f"Classes were to be merged up to a loss of {request.merge_bound}, but a loss is a number from 0 to 1."
+            f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
         )
-    if not isinstance(request.loss, AttributeLoss):
-        raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
+    if request.search is not None and request.levels is not None:
+        raise InputError(
+            f"The search {request.search} was asked for, but the levels are fixed. Leave out one of the two."
+        )
+    if request.time_limit is not None and request.method != FULL_DOMAIN:
+        raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
 
 
 def parse_ids(text: str) -> Ids:
     """Return what is to become of ids."""
-    for choice in Ids:
-        if text == choice:
-            return choice
-    raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")
+    if text not in list(Ids):
+        raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")
+    return Ids(text)
 
 
 Kind = Callable[[Any], bool]
 
 
-def _or_none(kind: Kind) -> Kind:
-    return lambda value: value is None or kind(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_switch(value: Any) -> bool:
-    return isinstance(value, bool)
+def _is(*types: type) -> Kind:
+    """Whether a value is of one of these types; True and False are no numbers."""
+    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
 def _is_rule(value: Any) -> bool:
-    return _is_text(value) or (isinstance(value, PrivacyRule) and not isinstance(value, type))
+    return isinstance(value, str) or (isinstance(value, PrivacyRule) and not isinstance(value, type))
 
 
 def _is_hierarchy(value: Any) -> bool:
-    return _is_text(value) or (hasattr(value, "bind") and hasattr(value, "spec") and not isinstance(value, type))
+    return isinstance(value, str) or (hasattr(value, "bind") and hasattr(value, "spec") and not isinstance(value, type))
 
 
 def _is_range(value: Any) -> bool:
     """Whether these are the lowest and the highest level, None for the top."""
-    if not isinstance(value, tuple | list) or len(value) != 2:
-        return False
-    lowest, highest = value
-    return _is_whole(lowest) and (highest is None or _is_whole(highest))
+    is_pair = isinstance(value, tuple | list) and len(value) == 2
+    return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])
 
 
-PLAIN: dict[Any, tuple[Kind, str]] = {bool: (_is_switch, "True or False"), str: (_is_text, "a text")}
+ANYTHING: tuple[Kind, str] = (lambda _: True, "anything")
+TEXT, SWITCH = (_is(str), "a text"), (_is(bool), "True or False")
+NAMES = 'a list of the names of columns: ["ward"]'
+
 SINGLE: dict[str, tuple[Kind, str]] = {
-    **{one.name: PLAIN[one.kind] for one in settings_of(TableSettings) if one.kind in PLAIN},
-    "loss": (_is_text, "a text"),
-    "search": (_or_none(_is_text), "a text"),
-    "id": (_or_none(_is_text), "a text, the name of a column"),
-    "codes": (_or_none(_is_text), "a text, the name of a column"),
-    "m": (_is_whole, "a whole number"),
-    "max_cluster_size": (_or_none(_is_whole), "a whole number"),
-    "merge_bound": (_or_none(_is_number), "a number from 0 to 1"),
-    "id_key": (lambda value: value is None or isinstance(value, bytes), "bytes, at least 32 of them"),
-    "time_limit": (_or_none(_is_number), "a number of seconds"),
-    "threads": (_or_none(_is_whole), "a whole number"),
-    "seed": (_is_whole, "a whole number"),
+    **{one.name: SWITCH for one in settings_of(TableSettings) if one.kind is bool},
+    **dict.fromkeys(("loss", "method", "default_role", "ids"), TEXT),
+    "search": (_is(str, NoneType), "a text"),
+    "id": (_is(str, NoneType), "a text, the name of a column"),
+    "codes": (_is(str, NoneType), "a text, the name of a column"),
+    "m": (_is(Integral), "a whole number"),
+    "max_cluster_size": (_is(Integral, NoneType), "a whole number"),
+    "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),
+    "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
+    "time_limit": (_is(Real, NoneType), "a number of seconds"),
+    "threads": (_is(Integral, NoneType), "a whole number"),
+    "seed": (_is(Integral), "a whole number"),
 }
 """Settings of one value."""
 
 LISTS: dict[str, tuple[Kind, str]] = {
     "rules": (_is_rule, 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
-    "sensitive": (_is_text, 'a list of the names of columns: ["diagnosis"]'),
-    "drop": (_is_text, 'a list of the names of columns: ["ward"]'),
-    "keep": (_is_text, 'a list of the names of columns: ["ward"]'),
+    "sensitive": (_is(str), 'a list of the names of columns: ["diagnosis"]'),
+    "drop": (_is(str), NAMES),
+    "keep": (_is(str), NAMES),
 }
-"""Settings of several values."""
 
 BY_COLUMN: dict[str, tuple[Kind, str]] = {
     "quasi_identifiers": (_is_hierarchy, 'a hierarchy for each column, as an object or a text: {"sex": "suppress"}'),
-    "weights": (_is_number, 'a number for each column: {"age": 2}'),
-    "levels": (_is_whole, 'a whole number for each column: {"age": 1}'),
-    "microaggregate": (_is_text, 'mean or median for each column: {"age": "mean"}'),
+    "weights": (_is(Real), 'a number for each column: {"age": 2}'),
+    "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
+    "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),
     "level_bounds": (_is_range, 'the lowest and the highest level of each column: {"age": (0, 2)}'),
 }
-"""Settings of one value a column."""
 
 
 def check_kinds(settings: Mapping[str, Any]) -> None:
-    """Refuse settings of a kind that they cannot have; what they say is not judged here."""
+    """Refuse settings of a kind that they cannot have; what they say is not checked here."""
     for name, value in settings.items():
-        if name in SINGLE and not SINGLE[name][0](value):
-            raise _refused(name, SINGLE[name][1], value)
+        is_kind, words = (SINGLE | LISTS | BY_COLUMN).get(name, ANYTHING)
+        parts: list[tuple[Any, str, str | None]] = [(value, "", None)]
         if name in LISTS:
-            _check_list(name, value)
-        if name in BY_COLUMN:
-            _check_by_column(name, value)
-
-
-def _check_list(name: str, given: Any) -> None:
-    is_kind, words = LISTS[name]
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Collection):
-        raise _refused(name, words, given)
-    for value in given:
-        if not is_kind(value):
-            raise _refused(name, words, value, " in it")
-
-
-def _check_by_column(name: str, given: Any) -> None:
-    is_kind, words = BY_COLUMN[name]
-    if given is None and name != "quasi_identifiers":
-        return
-    if not isinstance(given, Mapping):
-        raise _refused(name, words, given)
-    for column, value in given.items():
-        if not _is_text(column):
-            raise _refused(name, words, column, " as the name of a column")
-        if not is_kind(value):
-            raise _refused(name, words, value, f" for column {column!r}", column)
+            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+                raise _refused(name, words, value)
+            parts = [(one, " in it", None) for one in value]
+        elif name in BY_COLUMN:
+            if value is None and name != "quasi_identifiers":
+                continue
+            if not isinstance(value, Mapping):
+                raise _refused(name, words, value)
+            parts = [(one, f" for column {column!r}", column) for column, one in value.items()]
+        for part, where, column in parts:
+            if column is not None and not isinstance(column, str):
+                raise _refused(name, words, column, " as the name of a column")
+            if not is_kind(part):
+                raise _refused(name, words, part, where, column)
 
 
 def _refused(name: str, words: str, given: Any, where: str = "", column: str | None = None) -> InputError:

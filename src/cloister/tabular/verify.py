@@ -14,36 +14,20 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
-from .verification.promise import COUNT, Classes, Description, Original, Population, Promise, Reference, natural_order
-from .verification.recodings import ancestors, by_labels, not_compared, record_by_record
+from .verification.promise import COUNT, Classes, FoundChecks, Original, Promise, Reference, natural_order
+from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 
-KEYED = "^[0-9a-f]{64}$"
-"""A keyed hash of an id: HMAC-SHA256 in hexadecimal."""
-
-
-class _Checks:
-    """Collects what was checked and what failed."""
-
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-        self.failures: list[str] = []
-        self.n_unjudged = 0
-
-    def expect(self, holds: bool, check: str, failure: str) -> None:
-        if holds:
-            self.passed.append(check)
-        else:
-            self.failures.append(failure)
+KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 
 
 def verify(
     frame: pl.DataFrame,
     promise: Promise,
     original: Original | None = None,
-    populations: Mapping[str, Population] | None = None,
+    populations: Mapping[str, Original] | None = None,
     *,
     every_rule: bool = False,
 ) -> Verdict:
@@ -55,60 +39,55 @@ def verify(
     Parameters
     ----------
     frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
-    populations : population tables by the name that rules call them
     every_rule : whether a rule that cannot be recomputed is a failure
     """
-    checks = _Checks()
+    checks = FoundChecks()
     _check_columns(frame, promise, checks)
     if checks.failures:
         return _verdict(checks, original)
     places = _places(promise)
     texts, promise = _placed(frame, places), _promise_by_place(promise, places)
-    shown = _without_stars(texts, promise, checks)
-    _check_counts(shown, promise, checks)
-    if not shown.height:
+    released = _without_stars(texts, promise, checks)
+    n = n_records(released)
+    checks.expect(n > 0, "there are records", "the file has no released record")
+    if promise.released is not None:
+        wrong = f"{promise.released} released records are declared, but {n} were found"
+        checks.expect(n == promise.released, f"{n} records were released", wrong)
+    if not n:
         return _verdict(checks, original)
     source = None
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
         source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
-    reference = _reference(n_records(shown), promise, places, original, source, populations or {})
-    classes = Classes(shown, list(promise.levels), places)
+    reference = _reference(n, promise, places, original, source, populations or {})
+    classes = Classes(released, list(promise.levels), places)
     _check_rules(classes, promise, reference, checks, every_rule=every_rule)
-    _check_order(texts, promise, checks)
-    if promise.id is not None:
-        _check_ids(shown, promise.id, promise.numbered, checks)
+    _check_order_and_ids(texts, released, promise, checks)
     if source is not None:
         if promise.has_one_policy:
             _check_original(classes, promise, source, reference, checks)
         else:
-            _check_recoding(texts, classes, promise, source, checks)
-        _check_original_ids(shown, promise, source, checks)
+            if source.records is not None:
+                check_record_by_record(texts, promise, source, checks)
+            else:
+                check_by_labels(classes, promise, source, checks)
+            _check_suppressed(n_records(source.frame) - n, promise, checks)
+        # No keyed id is an original one. Numbers may be: released in order, they say nothing.
+        if promise.id is not None and not promise.numbered and promise.id in source.frame.columns:
+            same = released.select(promise.id).join(source.frame.select(promise.id), on=promise.id, how="semi").height
+            checks.expect(same == 0, "no id of the original is released", f"{same} ids of the original were released")
     return _verdict(checks, original)
 
 
 def released_texts(frame: pl.DataFrame, promise: Promise) -> pl.DataFrame:
-    """Return the released records as text, or their tally; rows of suppressed ones are set aside.
-
-    Parameters
-    ----------
-    frame : the released table, with the columns that were promised
-    """
+    """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     places = _places(promise)
-    shown = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
-    texts = pl.DataFrame([shown[place].alias(column) for column, place in places.items()])
-    return with_records_of(texts, shown)
-
-
-def class_sizes(frame: pl.DataFrame, promise: Promise, columns: Sequence[str]) -> pl.Series:
-    """Return the number of released records of each combination of values in these columns, smallest first."""
-    places = _places(promise)
-    shown = _without_stars(_placed(frame, places), _promise_by_place(promise, places), _Checks())
-    return Classes(shown, [places[column] for column in columns], {}).sizes[COUNT].sort()
+    released = _without_stars(_placed(frame, places), _promise_by_place(promise, places), FoundChecks())
+    texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
+    return with_records_of(texts, released)
 
 
 def _places(promise: Promise) -> dict[str, str]:
-    """Name of each released column by its place."""
     return {column: f"c{place}" for place, column in enumerate(promise.columns)}
 
 
@@ -140,7 +119,7 @@ def _reference(
     places: Mapping[str, str],
     original: Original | None,
     source: Original | None,
-    populations: Mapping[str, Population],
+    populations: Mapping[str, Original],
 ) -> Reference:
     """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
     people = {}
@@ -157,7 +136,7 @@ def _reference(
     return Reference(n, n, source.frame, order, source.groups, people)
 
 
-def _verdict(checks: _Checks, original: Original | None) -> Verdict:
+def _verdict(checks: FoundChecks, original: Original | None) -> Verdict:
     how = "recounted with Polars from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
@@ -166,25 +145,25 @@ def _verdict(checks: _Checks, original: Original | None) -> Verdict:
     return Verdict(not checks.failures, how, tuple(checks.passed), tuple(checks.failures))
 
 
-def _without_stars(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> pl.DataFrame:
+def _without_stars(texts: pl.DataFrame, promise: Promise, checks: FoundChecks) -> pl.DataFrame:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not promise.stars:
         return texts
     star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
     stars = texts.filter(star)
     n_stars = n_records(stars)
-    if promise.suppressed is not None:
-        checks.expect(
-            n_stars >= promise.suppressed,
-            "suppressed records are rows of *",
-            f"{promise.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
-        )
-        # A released record can be all roots as well; what is beyond the declared number is counted as released.
-        return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
-    return texts.filter(~star)
+    if promise.suppressed is None:
+        return texts.filter(~star)
+    checks.expect(
+        n_stars >= promise.suppressed,
+        "suppressed records are rows of *",
+        f"{promise.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
+    )
+    # a released record can be all roots as well; what is beyond the declared number is counted as released.
+    return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
 
 
-def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
+def _check_columns(frame: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
     """Check the columns, and that there are rules about them: without any, nothing is promised."""
     checks.expect(
         tuple(table_columns(frame)) == promise.columns,
@@ -201,52 +180,36 @@ def _check_columns(frame: pl.DataFrame, promise: Promise, checks: _Checks) -> No
     ]
 
 
-def _check_counts(shown: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
-    n = n_records(shown)
-    checks.expect(n > 0, "there are records", "the file has no released record")
-    if promise.released is not None:
-        checks.expect(
-            n == promise.released,
-            f"{n} records were released",
-            f"{promise.released} released records are declared, but {n} were found",
-        )
-
-
 def _check_rules(
-    classes: Classes, promise: Promise, reference: Reference, checks: _Checks, *, every_rule: bool
+    classes: Classes, promise: Promise, reference: Reference, checks: FoundChecks, *, every_rule: bool
 ) -> None:
     sizes = classes.sizes[COUNT].sort()
     for rule in promise.rules:
+        name = name_of(rule)
         if is_about_table(rule):
-            name, holds = name_of(rule), table_holds(rule, sizes.to_list())
+            holds = table_holds(rule, sizes.to_list())
             checks.expect(holds, f"the release satisfies {name}", f"the release violates {name}")
             continue
         judged = judge(rule, classes, reference)
         if isinstance(judged, str):
             checks.n_unjudged += 1
-            said = checks.failures if every_rule else checks.passed
-            said.append(f"{name_of(rule)} was not recomputed: {judged}")
+            found = checks.failures if every_rule else checks.passed
+            found.append(f"{name} was not recomputed: {judged}")
             continue
-        n_violating = len(sizes) - int(judged.sum())
-        kept, broken = _in_words(rule, int(sizes[0]))
-        checks.expect(
-            n_violating == 0, f"all {len(sizes)} classes {kept}", f"{n_violating} of {len(sizes)} classes {broken}"
-        )
+        n, n_violating = len(sizes), len(sizes) - int(judged.sum())
+        kept, broken = f"satisfy {name}", f"violate {name}"
+        if rule["model"] == "k-anonymity":
+            smallest = f"{rule['k']} records (the smallest {sizes[0]})"
+            kept, broken = f"have at least {smallest}", f"have fewer than {smallest}"
+        checks.expect(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
 
 
-def _in_words(rule: Description, smallest: int) -> tuple[str, str]:
-    """What classes do that satisfy a rule, and what those that violate it."""
-    if rule["model"] == "k-anonymity":
-        k = rule["k"]
-        return (
-            f"have at least {k} records (the smallest {smallest})",
-            f"have fewer than {k} records (the smallest {smallest})",
-        )
-    return f"satisfy {name_of(rule)}", f"violate {name_of(rule)}"
+def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
+    """Neither order nor ids carry information.
 
-
-def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None:
-    """Order must carry no information: it follows from the released values; where they are equal, from a keyed id."""
+    Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
+    (a row of a tally has the first of those it stands for), or look like keyed hashes.
+    """
     keys = [column for column in table_columns(texts) if column != promise.id]
     if promise.id is not None and not promise.numbered:
         keys.append(promise.id)
@@ -256,16 +219,11 @@ def _check_order(texts: pl.DataFrame, promise: Promise, checks: _Checks) -> None
         "records are sorted by their released values",
         "records are not sorted by their released values: their order may carry information",
     )
-
-
-def _check_ids(shown: pl.DataFrame, column: str, numbered: bool, checks: _Checks) -> None:
-    """Ids must carry no information: they are the numbers of the records, or look like keyed hashes.
-
-    A row of a tally has the first id of the records it stands for.
-    """
-    ids = shown[column]
-    if numbered:
-        records = records_of(shown)
+    if promise.id is None:
+        return
+    ids = released[promise.id]
+    if promise.numbered:
+        records = records_of(released)
         expected = (records.cum_sum() - records + 1).cast(pl.String)
         checks.expect(
             ids.null_count() == 0 and ids.equals(expected, check_names=False),
@@ -280,23 +238,16 @@ def _check_ids(shown: pl.DataFrame, column: str, numbered: bool, checks: _Checks
     )
 
 
-def _check_original_ids(shown: pl.DataFrame, promise: Promise, original: Original, checks: _Checks) -> None:
-    """No keyed id is an original one. Numbers may be: released in order, they say nothing."""
-    if promise.id is None or promise.numbered or promise.id not in original.frame.columns:
-        return
-    same = shown.select(promise.id).join(original.frame.select(promise.id), on=promise.id, how="semi").height
-    checks.expect(same == 0, "no id of the original is released", f"{same} ids of the original were released")
-
-
 def _check_original(
-    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: _Checks
+    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: FoundChecks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
     labels = generalized(original.frame, original.ladders, promise.levels)
-    judged = {classes.places[rule["column"]] for rule in promise.rules if "column" in rule}
-    judged_too = original.frame.select(sorted(judged))
-    every = Classes(with_records_of(labels.hstack(judged_too), original.frame), columns, classes.places)
+    sensitive = sorted({classes.places[rule["column"]] for rule in promise.rules if "column" in rule})
+    every = Classes(
+        with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns, classes.places
+    )
     expected = releasable(promise.rules, every, reference, classes.sizes.height)
     if expected is None:
         checks.passed.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
@@ -307,47 +258,19 @@ def _check_original(
         "released classes are the classes of the original at the stated levels, complete",
         f"{differing} classes differ from the original generalized to the stated levels",
     )
-    if not differing:
-        _check_other_columns(classes, promise, labels, original, checks)
+    others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
+    if not differing and others:
+        # Record by record of the released classes: each combination of values is as frequent as it was recorded.
+        recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
+        kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+        found, were = (Classes(records, [*columns, *others], {}).sizes for records in (classes.records, kept))
+        moved = _differing(were, found, [*columns, *others])
+        wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
+        checks.expect(moved == 0, OTHERS_AS_RECORDED, wrong)
     _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), promise, checks)
 
 
-def _check_recoding(
-    texts: pl.DataFrame, classes: Classes, promise: Promise, original: Original, checks: _Checks
-) -> None:
-    """Labels and averages are those of the original: record by record, or as far as labels tell."""
-    if original.records is not None:
-        findings = record_by_record(texts, promise, original)
-    else:
-        findings = by_labels(classes, promise, original)
-        checks.passed += not_compared(promise)
-    for found in findings:
-        checks.expect(found.holds, found.check, found.failure)
-    _check_suppressed(n_records(original.frame) - n_records(classes.records), promise, checks)
-
-
-def _check_other_columns(
-    classes: Classes, promise: Promise, labels: pl.DataFrame, original: Original, checks: _Checks
-) -> None:
-    """Columns that were not generalized are as recorded, record by record of the released classes."""
-    columns = classes.columns
-    others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
-    if not others:
-        return
-    recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
-    kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
-    every = [*columns, *others]
-    expected, found = (Classes(records, every, {}).sizes for records in (kept, classes.records))
-    moved = _differing(expected, found, every)
-    checks.expect(
-        moved == 0,
-        OTHERS_AS_RECORDED,
-        f"{moved} combinations of values differ from the original in columns that were not generalized",
-    )
-
-
-def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> None:
-    """Compare the number of records that had to be suppressed with what was declared and allowed."""
+def _check_suppressed(suppressed: int, promise: Promise, checks: FoundChecks) -> None:
     if promise.limit is not None:
         checks.expect(
             suppressed <= promise.limit,
@@ -369,7 +292,6 @@ def _check_suppressed(suppressed: int, promise: Promise, checks: _Checks) -> Non
 
 
 def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[str]) -> int:
-    """Number of combinations of values that do not occur equally often."""
     both = expected.join(found, on=columns, how="full", nulls_equal=True, coalesce=True, suffix="_released")
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 

@@ -66,9 +66,12 @@ def assert_every_patient_shares(frame: Any, patient: str, k: int, columns: Seque
     k : patients, from 1
     columns : what is compared; all columns but ``patient`` if not given
     """
-    compared = [name for name in _names(frame) if name != patient] if columns is None else columns
+    if columns is None:
+        import narwhals as nw  # 0.1 s
+
+        columns = [name for name in nw.from_native(frame, eager_only=True).columns if name != patient]
     own: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    for (key,), row in zip(_rows(frame, [patient]), _rows(frame, compared), strict=True):
+    for (key,), row in zip(_rows(frame, [patient]), _rows(frame, columns), strict=True):
         own[key].append(row)
     _assert_large(Counter(tuple(rows) for rows in own.values()), k, "sequences", "patients")
 
@@ -133,16 +136,15 @@ def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
     if not files:
         raise AssertionError("There are no files in that folder.")
     wanted = {value for value in values if value}
-    found = {path.name: count for path in files if (count := _words_in(path, wanted))}
+    found = {}
+    for path in files:
+        text = path.read_bytes().decode(errors="replace")
+        words = (rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in wanted if value in text)
+        if count := sum(re.search(word, text) is not None for word in words):
+            found[path.name] = count
     if found:
         places = ", ".join(f"{count} in {name}" for name, count in found.items())
         raise AssertionError(f"Of {len(wanted)} values that must not be there, there are {places}.")
-
-
-def _words_in(path: Path, wanted: set[str]) -> int:
-    text = path.read_bytes().decode(errors="replace")
-    words = (rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in wanted if value in text)
-    return sum(re.search(word, text) is not None for word in words)
 
 
 def _assert_large(counts: "dict[Any, int]", least: int, of_what: str, in_what: str) -> None:
@@ -154,12 +156,6 @@ def _assert_large(counts: "dict[Any, int]", least: int, of_what: str, in_what: s
             f"{small:,} of {len(counts):,} {of_what} have fewer than {least:,} {in_what} (the smallest "
             f"{min(counts.values()):,})."
         )
-
-
-def _names(frame: Any) -> list[str]:
-    import narwhals as nw  # 0.1 s
-
-    return list(nw.from_native(frame, eager_only=True).columns)
 
 
 def _rows(frame: Any, columns: Sequence[str]) -> list[Row]:

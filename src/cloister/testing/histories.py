@@ -43,14 +43,9 @@ HEART_IF_METABOLIC = 1.5
 FRAILTY = (0.35, 0.7, 1.0, 1.4, 2.2)
 FRAILTY_WEIGHTS = (20, 25, 25, 20, 10)
 MOST_YEARS = 8
-YEARS_WEIGHTS = (24, 22, 18, 13, 9, 6, 5, 3)
-"""Years of records before admission, from 1 on."""
-
-SINCE_ALWAYS = 0.5
-"""Chronic conditions that began before the records do."""
-
-CODED_OTHERWISE = 0.12
-"""Records that have the most frequent code of a condition instead of the patient's own."""
+YEARS_WEIGHTS = (24, 22, 18, 13, 9, 6, 5, 3)  # Years of records before admission, from 1 on
+SINCE_ALWAYS = 0.5  # Chronic conditions that began before the records do
+CODED_OTHERWISE = 0.12  # Records that have the most frequent code of a condition instead of the patient's own
 
 
 @dataclass(frozen=True)
@@ -106,36 +101,25 @@ def number_of(name: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Had:
-    """Which patients have which conditions, sorted by patient.
+    """Which patients have which conditions, sorted by patient."""
 
-    Attributes
-    ----------
-    patient, condition : (n,) who has what, each pair once, each patient at least once
-    variant : (n,) which of its codes
-    is_main : (n,) whether it is what the patient was admitted for
-    """
-
+    # patient, condition: (n,) who has what, each pair once, each patient at least once
     patient: Whole = field(repr=False)
     condition: Whole = field(repr=False)
-    variant: Whole = field(repr=False)
-    is_main: NDArray[np.bool_] = field(repr=False)
+    variant: Whole = field(repr=False)  # (n,) which of its codes
+    is_main: NDArray[np.bool_] = field(repr=False)  # (n,) whether it is what the patient was admitted for
 
 
 @dataclass(frozen=True, eq=False)
 class MadeRecords:
-    """What was recorded of patients, one row a code and year, sorted by patient and age.
+    """What was recorded of patients, one row a code and year, sorted by patient and age."""
 
-    Attributes
-    ----------
-    patient, condition, variant : (n,)
-    years_ago : (n,) whole years between the age at the record and the age at admission
-    is_main : (n,) whether it is what the patient was admitted for, in the year of admission
-    """
-
+    # patient, condition, variant: (n,)
     patient: Whole = field(repr=False)
     condition: Whole = field(repr=False)
     variant: Whole = field(repr=False)
-    years_ago: Whole = field(repr=False)
+    years_ago: Whole = field(repr=False)  # (n,) whole years between the age at the record and the age at admission
+    # (n,) whether it is what the patient was admitted for, in the year of admission
     is_main: NDArray[np.bool_] = field(repr=False)
 
 
@@ -143,20 +127,6 @@ def had(seed: int, people: MadePeople) -> Had:
     """Return the conditions of patients: more of those of their clusters, and of all if they are frail."""
     draws = SeededDraws(seed, "conditions")
     frailty = np.array(FRAILTY)[draws.places(people.n, FRAILTY_WEIGHTS)]
-    factors = _cluster_factors(draws, people)
-    found: list[Whole] = []
-    for condition in conditions():
-        chance = condition.by_band[people.band] * frailty * factors.get(condition.cluster, 1.0)
-        if condition.sex:
-            chance *= people.is_woman if condition.sex == "F" else ~people.is_woman
-        found.append(np.flatnonzero(draws.shares(people.n) < chance))
-    found = _with_healthy(people, found)
-    patient, number = _by_patient(found)
-    variant = _variants(draws, number)
-    return Had(patient, number, variant, _main(draws, patient, number))
-
-
-def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares]:
     factors: dict[str, Shares] = {}
     is_metabolic = np.zeros(people.n, dtype=bool)
     for cluster in CLUSTERS:
@@ -166,54 +136,42 @@ def _cluster_factors(draws: SeededDraws, people: MadePeople) -> dict[str, Shares
         inside = draws.shares(people.n) < chance
         is_metabolic = inside if cluster == "metabolic" else is_metabolic
         factors[cluster] = np.where(inside, INSIDE, OUTSIDE)
-    return factors
-
-
-def _with_healthy(people: MadePeople, found: list[Whole]) -> list[Whole]:
-    """Give patients without a condition an examination."""
+    found: list[Whole] = []
+    for condition in conditions():
+        chance = condition.by_band[people.band] * frailty * factors.get(condition.cluster, 1.0)
+        if condition.sex:
+            chance *= people.is_woman if condition.sex == "F" else ~people.is_woman
+        found.append(np.flatnonzero(draws.shares(people.n) < chance))
     has = np.zeros(people.n, dtype=bool)
-    for own in found:
-        has[own] = True
+    has[np.concatenate(found)] = True
     for name, wanted in (("well child", people.band < 2), ("general examination", people.band >= 2)):
-        number = number_of(name)
+        number = number_of(name)  # an examination for those who have nothing else
         found[number] = np.concatenate((found[number], np.flatnonzero(~has & wanted)))
-    return found
-
-
-def _by_patient(found: list[Whole]) -> tuple[Whole, Whole]:
     patient = np.concatenate(found)
-    condition = np.repeat(np.arange(len(found)), [own.size for own in found])
     order = np.argsort(patient, kind="stable")
-    return patient[order], condition[order]
+    patient, which = patient[order], np.repeat(np.arange(len(found)), [own.size for own in found])[order]
+    variant = _variants(draws, which)
+    # What each patient was admitted for: something that is a disease, if there is one.
+    is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[which]
+    order = np.lexsort((draws.shares(patient.size) + is_other, patient))
+    is_main = np.zeros(patient.size, dtype=bool)
+    is_main[order[np.diff(patient[order], prepend=-1) != 0]] = True
+    return Had(patient, which, variant, is_main)
 
 
 def _variants(draws: SeededDraws, condition: Whole) -> Whole:
     """Which code of a condition a patient has: the first twice as often as the second, and so on."""
-    reached = _reached(conditions())
+    known = conditions()
+    most = max(len(one.icd9) for one in known)
+    reached = np.ones((len(known), most - 1))  # shares up to each code but the last; 1 behind its own last
+    for number, one in enumerate(known):
+        weights = 0.5 ** np.arange(len(one.icd9))
+        reached[number, : weights.size - 1] = (np.cumsum(weights) / weights.sum())[:-1]
     share = draws.shares(condition.size)
     variant = np.zeros(condition.size, dtype=np.int64)
     for place in range(reached.shape[1]):
         variant += share >= reached[condition, place]
     return variant
-
-
-def _reached(known: tuple[Condition, ...]) -> Shares:
-    """Shares of the codes of each condition up to each code but the last of all; 1 behind its own last."""
-    most = max(len(condition.icd9) for condition in known)
-    reached = np.ones((len(known), most - 1))
-    for number, condition in enumerate(known):
-        weights = 0.5 ** np.arange(len(condition.icd9))
-        reached[number, : weights.size - 1] = (np.cumsum(weights) / weights.sum())[:-1]
-    return reached
-
-
-def _main(draws: SeededDraws, patient: Whole, condition: Whole) -> NDArray[np.bool_]:
-    """Mark what each patient was admitted for: something that is a disease, if there is one."""
-    is_other = np.array([known.icd9[0].startswith("V") for known in conditions()])[condition]
-    order = np.lexsort((draws.shares(patient.size) + is_other, patient))
-    marked = np.zeros(patient.size, dtype=bool)
-    marked[order[np.diff(patient[order], prepend=-1) != 0]] = True
-    return marked
 
 
 def records(seed: int, people: MadePeople, had: Had) -> MadeRecords:

@@ -89,7 +89,13 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
         patients=_frame(who, what, icd10.gather(starts[what.condition] + what.variant)),
         codes=_sets(who, when, icd9, starts),
         codes_icd10=_sets(who, when, icd10, starts),
-        trajectories=_trajectories(who, when, icd9, starts),
+        trajectories=pl.DataFrame(
+            {
+                "patient_id": who.ids.gather(when.patient),
+                "code": icd9.gather(starts[when.condition] + when.variant),
+                "age": who.age[when.patient] - when.years_ago,
+            }
+        ),
         samples=pl.DataFrame({"patient_id": who.ids, "dna": genotypes(seed, n)}),
         claim_patients=pl.DataFrame({"patient_id": who.ids, "birth_date": birth_dates(who), "sex": who.sex}),
         claims=claims(seed, who, when, icd9, starts),
@@ -139,7 +145,6 @@ def _all_codes(kind: str) -> tuple[pl.Series, Whole]:
 
 
 def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
-    """Each patient's codes, once each, in order."""
     rank = codes.rank("dense").to_numpy().astype(np.int64) - 1
     names = codes.unique().sort()
     wide = len(names)
@@ -151,16 +156,6 @@ def _sets(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -
         .agg(pl.col("codes").str.join(" "))
     )
     return pl.DataFrame({"patient_id": who.ids, "codes": listed["codes"]})
-
-
-def _trajectories(who: MadePeople, when: MadeRecords, codes: pl.Series, starts: Whole) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "patient_id": who.ids.gather(when.patient),
-            "code": codes.gather(starts[when.condition] + when.variant),
-            "age": who.age[when.patient] - when.years_ago,
-        }
-    )
 
 
 PLACES = {
@@ -183,9 +178,7 @@ PROCEDURES = {
 }
 """Procedure codes of claims from each place, and how often each."""
 
-AGAIN = 0.3
-"""Records of conditions that come back for which there is a second claim in the year."""
-
+AGAIN = 0.3  # Records of conditions that come back for which there is a second claim in the year
 BY_GENERALIST = 0.4
 UNKNOWN_SPECIALTY = 0.02
 STAYS = (1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 24, 40)
@@ -218,7 +211,18 @@ def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series
     stay = np.where(inpatient, np.array(STAYS)[draws.places(n, STAY_WEIGHTS)], 0)
     end = bills.date + stay
     paid = end + np.array(DELAYS)[draws.places(n, DELAY_WEIGHTS)] + draws.below(np.full(n, 7))
-    specialty, is_generalist = _specialties(draws, people, bills)
+    specialty, is_own = _specialties(draws, people, bills)
+    names: list[str] = []
+    procedure = np.zeros(n, dtype=np.int64)
+    for number, (own, weights) in enumerate(PROCEDURES.values()):
+        here = np.flatnonzero(bills.place == number)
+        procedure[here] = len(names) + draws.places(here.size, weights)
+        names += own.split()
+    # Everybody has a physician of their own; the rest is spread over all, unevenly.
+    n_providers = max(FEWEST_PROVIDERS, people.n // PATIENTS_OF_A_PROVIDER)
+    physician = draws.below(np.full(people.n, n_providers))[bills.patient]
+    other = draws.shares(n)
+    provider = np.where(is_own, physician, (other * other * n_providers).astype(np.int64))
     return pl.DataFrame(
         {
             "patient_id": people.ids.gather(bills.patient),
@@ -226,10 +230,10 @@ def claims(seed: int, people: MadePeople, records: MadeRecords, codes: pl.Series
             "end_date": end,
             "paid_date": paid,
             "icd9": codes.gather(code_at[bills.condition] + bills.variant),
-            "cpt": _procedures(draws, bills.place),
+            "cpt": chosen(names, procedure),
             "place_of_service": chosen(list(PLACES), bills.place),
             "specialty": specialty,
-            "provider": _providers(draws, people.n, bills.patient, is_generalist),
+            "provider": "D" + pl.Series(provider + 1).cast(pl.String).str.zfill(5),
         }
     )
 
@@ -246,30 +250,13 @@ def _billed(draws: SeededDraws, people: MadePeople, records: MadeRecords) -> Bil
     days = np.where(ago == 0, people.since_birthday[patient] + 1, YEAR)
     birthday = last_birthday(people)[patient]
     date = np.where(is_stay, people.admitted[patient], birthday - YEAR * ago + draws.below(days))
-    place = _places(draws, course[records.condition[row]])
+    limits = np.cumsum(np.array(list(PLACES.values())), axis=0)[:-1]
+    drawn = draws.below(np.full(row.size, 100))
+    place = (drawn >= limits[:, course[records.condition[row]]]).sum(axis=0)
     place[is_stay] = list(PLACES).index("Inpatient Hospital")
     order = np.lexsort((date, patient))
     of_row = row[order]
     return Bills(patient[order], records.condition[of_row], records.variant[of_row], place[order], date[order])
-
-
-def _places(draws: SeededDraws, course: Whole) -> Whole:
-    reached = np.cumsum(np.array(list(PLACES.values())), axis=0)
-    drawn = draws.below(np.full(course.size, 100))
-    place = np.zeros(course.size, dtype=np.int64)
-    for limits in reached[:-1]:
-        place += drawn >= limits[course]
-    return place
-
-
-def _procedures(draws: SeededDraws, place: Whole) -> pl.Series:
-    names: list[str] = []
-    at = np.zeros(place.size, dtype=np.int64)
-    for number, (codes, weights) in enumerate(PROCEDURES.values()):
-        here = np.flatnonzero(place == number)
-        at[here] = len(names) + draws.places(here.size, weights)
-        names += codes.split()
-    return chosen(names, at)
 
 
 def _specialties(draws: SeededDraws, people: MadePeople, bills: Bills) -> tuple[pl.Series, NDArray[np.bool_]]:
@@ -285,12 +272,3 @@ def _specialties(draws: SeededDraws, people: MadePeople, bills: Bills) -> tuple[
         generalist &= ~there
     unknown = draws.shares(at.size) < UNKNOWN_SPECIALTY
     return chosen(tuple(names), np.where(unknown, len(names) - 1, at)), generalist
-
-
-def _providers(draws: SeededDraws, n_patients: int, patient: Whole, is_own: NDArray[np.bool_]) -> pl.Series:
-    """Everybody has a physician of their own; the rest is spread over all, unevenly."""
-    n = max(FEWEST_PROVIDERS, n_patients // PATIENTS_OF_A_PROVIDER)
-    own = draws.below(np.full(n_patients, n))[patient]
-    other = draws.shares(patient.size)
-    number = np.where(is_own, own, (other * other * n).astype(np.int64))
-    return "D" + pl.Series(number + 1).cast(pl.String).str.zfill(5)

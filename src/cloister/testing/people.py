@@ -16,17 +16,13 @@ Whole = NDArray[np.int64]
 PARTS = {"people": 0, "conditions": 1, "visits": 2, "claims": 3, "samples": 4}
 """Each part of a hospital draws from a stream of its own, so that none depends on how many numbers another took."""
 
-AGE_BANDS = (1, 18, 40, 65, 80)
-"""Years at which a band of ages begins, after the first."""
-
+AGE_BANDS = (1, 18, 40, 65, 80)  # Years at which a band of ages begins, after the first
 SEXES = np.array(["F", "M"])
 AGE_GROUP = 5
 AGE_WEIGHTS = (30, 14, 13, 30, 52, 60, 62, 56, 48, 44, 50, 62, 78, 90, 92, 82, 64, 42, 20, 6, 1)
 """Patients by groups of five years: few children, young adults, and more of the old."""
 
-WOMEN_OF_100 = (49, 51, 66, 51, 53, 60)
-"""By the bands of `AGE_BANDS`."""
-
+WOMEN_OF_100 = (49, 51, 66, 51, 53, 60)  # By the bands of `AGE_BANDS`
 ETHNICITIES = ("White", "Black", "Asian", "Hispanic", "Other", None)
 ETHNICITY_WEIGHTS = (58, 14, 7, 14, 4, 3)
 ZIP_AREAS = ("021", "100", "606", "770", "941", "981")
@@ -80,25 +76,15 @@ class SeededDraws:
 
 @dataclass(frozen=True, eq=False)
 class MadePeople:
-    """The patients in the order of the files.
+    """The patients in the order of the files."""
 
-    Attributes
-    ----------
-    ids : (n,) record numbers, each another
-    age : (n,) whole years when admitted
-    band : (n,) bands of ages
-    is_woman : (n,)
-    admitted : (n,) dates
-    since_birthday : (n,) days from the last birthday to admission
-    zip, ethnicity : (n,) text, ethnicity null where unknown
-    """
-
-    ids: pl.Series = field(repr=False)
-    age: Whole = field(repr=False)
-    band: Whole = field(repr=False)
-    is_woman: NDArray[np.bool_] = field(repr=False)
-    admitted: NDArray[np.datetime64] = field(repr=False)
-    since_birthday: Whole = field(repr=False)
+    ids: pl.Series = field(repr=False)  # (n,) record numbers, each another
+    age: Whole = field(repr=False)  # (n,) whole years when admitted
+    band: Whole = field(repr=False)  # (n,) bands of ages
+    is_woman: NDArray[np.bool_] = field(repr=False)  # (n,)
+    admitted: NDArray[np.datetime64] = field(repr=False)  # (n,) dates
+    since_birthday: Whole = field(repr=False)  # (n,) days from the last birthday to admission
+    # zip, ethnicity: (n,) text, ethnicity null where unknown
     zip: pl.Series = field(repr=False)
     ethnicity: pl.Series = field(repr=False)
 

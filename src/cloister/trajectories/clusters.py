@@ -17,28 +17,16 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundClusters:
-    """Clusters of patients, and their sequences of nodes.
+    """Clusters of patients, and their sequences of nodes."""
 
-    Attributes
-    ----------
-    patient : (n_patients,) int64, patients cluster by cluster
-    size : (n_clusters,) int64
-    offsets : (n_clusters + 1,) int64, where each cluster's sequence begins
-    code, age : int32, nodes
-    position : (n_pairs,) int32, where each pair of the original went, -1: suppressed
-    gained : (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
-    """
-
-    patient: Integers
-    size: Integers
-    offsets: Integers
+    patient: Integers  # (n_patients,) int64, patients cluster by cluster
+    size: Integers  # (n_clusters,) int64
+    offsets: Integers  # (n_clusters + 1,) int64, where each cluster's sequence begins
+    # code, age: int32, nodes
     code: Numbers
     age: Numbers
-    position: Numbers
-    gained: Integers
-
-    def __repr__(self) -> str:
-        return f"FoundClusters({self.size.size})"
+    position: Numbers  # (n_pairs,) int32, where each pair of the original went, -1: suppressed
+    gained: Integers  # (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
 
     def cluster_of(self) -> Numbers:
         """Return the cluster of each patient, (n_patients,) int32."""
@@ -98,7 +86,18 @@ def release(
         clusters = clusters.without(is_root[0][clusters.code] & is_root[1][clusters.age], problem)
     code = problem.code_tree.released[clusters.code]
     age = problem.age_tree.released[clusters.age]
-    order = _in_order(problem, clusters, code, age)
+    # Clusters by their rows as text, larger ones first where these are equal.
+    code_rank, age_rank = (_label_ranks([*tree.labels, ROOT]) for tree in (problem.code_tree, problem.age_tree))
+    pairs = list(zip(code_rank[code].tolist(), age_rank[age].tolist(), strict=True))
+    bounds = zip(clusters.offsets[:-1].tolist(), clusters.offsets[1:].tolist(), strict=True)
+    nothing = [(int(code_rank[-1]), int(age_rank[-1]))]
+    rows = [pairs[begin:end] or nothing for begin, end in bounds]
+    sizes = clusters.size.tolist()
+    place = np.empty(problem.order.size, dtype=np.int64)
+    place[problem.order] = np.arange(problem.order.size)
+    starts = np.cumsum(clusters.size) - clusters.size
+    least = list(np.minimum.reduceat(place[clusters.patient], starts).tolist())
+    order = np.array(sorted(range(len(rows)), key=lambda at: (rows[at], -sizes[at], least[at])), dtype=np.int64)
     lengths = np.diff(clusters.offsets)[order]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     within = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], lengths)
@@ -109,26 +108,6 @@ def release(
         k, problem.code_tree, problem.age_tree, clusters.size[order], offsets, code[source], age[source]
     )
     return released, Alignment(number[clusters.cluster_of()], clusters.position)
-
-
-def _in_order(problem: Problem, clusters: FoundClusters, code: Numbers, age: Numbers) -> Integers:
-    """Clusters by their rows as text, larger ones first where these are equal."""
-    code_rank, age_rank = (_label_ranks([*tree.labels, ROOT]) for tree in (problem.code_tree, problem.age_tree))
-    pairs = list(zip(code_rank[code].tolist(), age_rank[age].tolist(), strict=True))
-    bounds = zip(clusters.offsets[:-1].tolist(), clusters.offsets[1:].tolist(), strict=True)
-    nothing = [(int(code_rank[-1]), int(age_rank[-1]))]
-    rows = [pairs[begin:end] or nothing for begin, end in bounds]
-    sizes = clusters.size.tolist()
-    least = _least_patients(problem, clusters)
-    return np.array(sorted(range(len(rows)), key=lambda at: (rows[at], -sizes[at], least[at])), dtype=np.int64)
-
-
-def _least_patients(problem: Problem, clusters: FoundClusters) -> list[int]:
-    """The smallest place of a patient of each cluster in the order by content, so that input order tells nothing."""
-    place = np.empty(problem.order.size, dtype=np.int64)
-    place[problem.order] = np.arange(problem.order.size)
-    starts = np.cumsum(clusters.size) - clusters.size
-    return list(np.minimum.reduceat(place[clusters.patient], starts).tolist())
 
 
 def _label_ranks(labels: Sequence[str]) -> NDArray[np.int64]:
@@ -170,7 +149,14 @@ def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Di
     short = [number for number, part in enumerate(parts) if _excess(value[part], diversity.l) > 0]
     if not short:
         return clusters
-    grown = _opened(problem, clusters, parts)
+    pairs = np.split(clusters.position, problem.offsets[1:-1])
+    codes, ages = (np.split(nodes, clusters.offsets[1:-1]) for nodes in (clusters.code, clusters.age))
+    grown = {
+        number: Cluster(
+            part.tolist(), codes[number], ages[number], [pairs[one] for one in part.tolist()], clusters.gained[number]
+        )
+        for number, part in enumerate(parts)
+    }
     place = np.argsort(problem.order)
     while short:
         number = min(short, key=lambda each: int(min(place[grown[each].patients])))
@@ -220,19 +206,7 @@ def _excess(values: Numbers, diversity: int) -> int:
     return int(counts.max()) * diversity - values.size
 
 
-def _opened(problem: Problem, clusters: FoundClusters, parts: list[Integers]) -> dict[int, Cluster]:
-    pairs = np.split(clusters.position, problem.offsets[1:-1])
-    codes, ages = (np.split(nodes, clusters.offsets[1:-1]) for nodes in (clusters.code, clusters.age))
-    return {
-        number: Cluster(
-            part.tolist(), codes[number], ages[number], [pairs[one] for one in part.tolist()], clusters.gained[number]
-        )
-        for number, part in enumerate(parts)
-    }
-
-
 def _partner(problem: Problem, grown: dict[int, Cluster], number: int, diversity: int, place: NDArray[np.intp]) -> int:
-    """The cluster that another joins."""
     others = [each for each in grown if each != number]
     mine = grown[number].patients
     excess = np.array([_excess(problem.value[[*grown[each].patients, *mine]], diversity) for each in others])
@@ -250,13 +224,11 @@ def _partner(problem: Problem, grown: dict[int, Cluster], number: int, diversity
 
 
 def _ranks(problem: Problem, patient: int) -> tuple[Numbers, Numbers]:
-    """Codes and ages of a patient, as ranks of leaves."""
     symbols = problem.symbols[problem.offsets[patient] : problem.offsets[patient + 1]]
     return problem.code[symbols], problem.age[symbols]
 
 
 def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
-    """Align a cluster with one more patient."""
     ranks = _ranks(problem, patient)
     weight = len(cluster.patients) if problem.domain.weighted else 1
     match = align(problem.domain, (cluster.code, cluster.age), weight, ranks)[2]
@@ -296,11 +268,3 @@ def _closed(problem: Problem, grown: list[Cluster]) -> FoundClusters:
         position,
         np.stack([cluster.gained for cluster in grown]),
     )
-
-
-def kept_apart(problem: Problem, clusters: FoundClusters, diversity: Diversity | None) -> FoundClusters:
-    """Return the clusters changed so that they are as diverse as asked."""
-    if diversity is None:
-        return clusters
-    change = suppress_for_diversity if diversity.codes else merge_for_diversity
-    return change(problem, clusters, diversity)

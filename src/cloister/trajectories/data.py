@@ -25,8 +25,7 @@ WEIGHT = re.compile(
 )
 """A weight as it may be typed, or as Python writes a small number."""
 
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
+LARGEST = 2**31 - 1  # The largest number that a request may state
 
 
 class Method(StrEnum):
@@ -45,33 +44,21 @@ class Cost(StrEnum):
 
 @dataclass(frozen=True)
 class Constraint:
-    """A set of codes that must not be generalized with others.
-
-    Attributes
-    ----------
-    name : of the set
-    codes : the codes; those that do not occur change nothing
-    """
+    """A set of codes that must not be generalized with others."""
 
     name: str
-    codes: frozenset[str]
+    codes: frozenset[str]  # the codes; those that do not occur change nothing
 
 
 @dataclass(frozen=True)
 class Diversity:
-    """What is asked against learning something sensitive of the patients of a cluster.
+    """What is asked against learning something sensitive of the patients of a cluster."""
 
-    Attributes
-    ----------
-    l : at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
-        more than one in l patients of a cluster may have a sensitive code behind a released one
-    codes : the sensitive codes; or
-    column : the sensitive column of the attributes table; missing values never count as sensitive
-    """
-
+    # at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
+    # more than one in l patients of a cluster may have a sensitive code behind a released one
     l: int  # noqa: E741  (as the model is called)
-    codes: frozenset[str] = frozenset()
-    column: str | None = None
+    codes: frozenset[str] = frozenset()  # the sensitive codes; or
+    column: str | None = None  # the sensitive column of the attributes table; missing values never count as sensitive
 
     def __post_init__(self) -> None:
         if isinstance(self.l, bool) or not isinstance(self.l, int) or not 2 <= self.l <= LARGEST:
@@ -84,31 +71,21 @@ class Diversity:
 
 @dataclass(frozen=True)
 class TrajectoriesRequest:
-    """What is asked of an anonymization of trajectories.
+    """What is asked of an anonymization of trajectories."""
 
-    Attributes
-    ----------
-    k : patients that share every released trajectory, at least 1
-    code_hierarchy, age_hierarchy : what codes and ages are generalized to
-    method : how two trajectories are aligned
-    weights : of codes and of ages in the loss, each from 0 on, together 1
-    cost : whether a merged pair loses once or for each patient that it stands for
-    block : most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
-    drop_empty : leave out pairs of which neither code nor age is told (`*`, `*`)
-    diversity : what is asked of sensitive codes or a sensitive auxiliary column
-    constraints : disjoint sets of codes that must not be generalized with others
-    """
-
-    k: int
+    k: int  # patients that share every released trajectory, at least 1
+    # code_hierarchy, age_hierarchy: what codes and ages are generalized to
     code_hierarchy: Hierarchy
     age_hierarchy: Hierarchy
-    method: Method = Method.A_GS
+    method: Method = Method.A_GS  # how two trajectories are aligned
+    # of codes and of ages in the loss, each from 0 on, together 1
     weights: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(1, 2))
-    cost: Cost = Cost.PAPER
+    cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
+    # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
-    drop_empty: bool = False
-    diversity: Diversity | None = None
-    constraints: tuple[Constraint, ...] = ()
+    drop_empty: bool = False  # leave out pairs of which neither code nor age is told (`*`, `*`)
+    diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
+    constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
@@ -116,21 +93,17 @@ class TrajectoriesRequest:
         object.__setattr__(self, "weights", weights_of(*self.weights))
         object.__setattr__(self, "method", _word(Method, self.method, "method"))
         object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
-        self._check_block()
-        named = [code for constraint in self.constraints for code in constraint.codes]
-        if len(named) != len(set(named)):
-            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
-
-    def _check_block(self) -> None:
         if isinstance(self.block, str):
             if self.block not in ("auto", "off"):
                 raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
         elif isinstance(self.block, bool) or not 3 * self.k <= self.block <= LARGEST:
             raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
+        named = [code for constraint in self.constraints for code in constraint.codes]
+        if len(named) != len(set(named)):
+            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
 
 
 def _word(words: type[Word], word: str, what: str) -> Word:
-    """One of the words of a setting."""
     if word not in tuple(words):
         raise InputError(f"The {what} is {word!r}, but must be one of: {', '.join(words)}.")
     return words(word)
@@ -155,20 +128,13 @@ def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributes:
-    """The auxiliary attributes of the patients, as far as the methods see it.
+    """The auxiliary attributes of the patients, as far as the methods see it."""
 
-    Attributes
-    ----------
-    rank : (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells
-        patients with equal trajectories apart, so that the order of the input never does
-    sensitive : (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
-    """
-
+    # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
+    # with equal trajectories apart, so that the order of the input never does
     rank: Integers
+    # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     sensitive: Numbers | None = None
-
-    def __repr__(self) -> str:
-        return f"Attributes({self.rank.size} patients)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,20 +144,16 @@ class AnonymizedTrajectories:
     Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
     order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
     equal.
-
-    Attributes
-    ----------
-    sizes : (n_clusters,) int64, patients of each cluster, at least k
-    offsets : (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed
-        has an empty one, and is written as the one row (`*`, `*`) a patient
-    codes, ages : int32, nodes of the sequences, in their order
     """
 
     k: int
     code_tree: ValueTree
     age_tree: ValueTree
-    sizes: Integers
+    sizes: Integers  # (n_clusters,) int64, patients of each cluster, at least k
+    # (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed has an
+    # empty one, and is written as the one row (`*`, `*`) a patient
     offsets: Integers
+    # codes, ages: int32, nodes of the sequences, in their order
     codes: Numbers
     ages: Numbers
 
@@ -218,66 +180,43 @@ class AnonymizedTrajectories:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
-    """Which patient and which pair went where: the secret of the custodian.
+    """Which patient and which pair went where: the secret of the custodian."""
 
-    Attributes
-    ----------
-    cluster_of : (n_patients,) int32, the cluster that each patient of the original is in
-    position : (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed.
-        Positions ascend within a patient
-    """
-
-    cluster_of: Numbers
+    cluster_of: Numbers  # (n_patients,) int32, the cluster that each patient of the original is in
+    # (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed. Positions
+    # ascend within a patient
     position: Numbers
-
-    def __repr__(self) -> str:
-        return f"Alignment({self.cluster_of.size} patients)"
 
 
 @dataclass(frozen=True)
 class ConstraintOutcome:
-    """What became of one set of the utility policy.
-
-    Attributes
-    ----------
-    name : of the set
-    pairs : pairs of the original with one of its codes
-    suppressed : those of them that are suppressed
-    kept : whether no released code covers one of its codes and one beyond it
-    kept_common : the same for codes that k patients or more have, which tells of no other code
-    """
+    """What became of one set of the utility policy."""
 
     name: str
-    pairs: int
-    suppressed: int
-    kept: bool
-    kept_common: bool
+    pairs: int  # pairs of the original with one of its codes
+    suppressed: int  # those of them that are suppressed
+    kept: bool  # whether no released code covers one of its codes and one beyond it
+    kept_common: bool  # the same for codes that k patients or more have, which tells of no other code
 
 
 @dataclass(frozen=True)
 class Losses:
-    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients.
+    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients."""
 
-    Attributes
-    ----------
-    ilm, alm : as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
-    ilm_exact, alm_exact : mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
-    ilm_macro, alm_macro : the same, as a mean over patients of the means over their pairs
-    suppressed : pairs that are suppressed
-    ilm_common, alm_common : as the exact ones, over the values that k patients or more have; these are told
-    all_common : whether k patients or more have every code and every age of the domain
-    """
-
+    # ilm, alm: as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
     ilm: float
     alm: float
+    # ilm_exact, alm_exact: mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
     ilm_exact: float
     alm_exact: float
+    # ilm_macro, alm_macro: the same, as a mean over patients of the means over their pairs
     ilm_macro: float
     alm_macro: float
-    suppressed: int
+    suppressed: int  # pairs that are suppressed
+    # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
     ilm_common: float
     alm_common: float
-    all_common: bool
+    all_common: bool  # whether k patients or more have every code and every age of the domain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -290,9 +229,6 @@ class ProtectedTrajectories:
     blocks: int = 1
     outcomes: tuple[ConstraintOutcome, ...] = field(default=(), repr=False)
 
-    def __repr__(self) -> str:
-        return f"ProtectedTrajectories({self.released!r})"
-
 
 ID, CODE, AGE = "id", "code", "age"
 COLUMNS = (ID, CODE, AGE)
@@ -300,16 +236,8 @@ COLUMNS = (ID, CODE, AGE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WrittenTrajectories:
-    """What stands in the data file and the attributes file.
+    """What stands in the data file and the attributes file."""
 
-    Attributes
-    ----------
-    frame : ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
-    attributes : ``id`` and the auxiliary columns (text); None where there are none
-    """
-
+    # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
     frame: pl.DataFrame
-    attributes: pl.DataFrame | None = None
-
-    def __repr__(self) -> str:
-        return f"WrittenTrajectories({self.frame.height} rows)"
+    attributes: pl.DataFrame | None = None  # ``id`` and the auxiliary columns (text); None where there are none

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 
 from .data import Trajectories
@@ -106,9 +106,6 @@ class FittedTrajectories:
     ages: Hierarchy
     dropped: int = 0
 
-    def __repr__(self) -> str:
-        return f"FittedTrajectories({self.trajectories!r})"
-
 
 def usual_codes(trajectories: Trajectories) -> Hierarchy:
     """Return ICD-9-CM or ICD-10-CM, whichever knows more of the codes."""
@@ -118,7 +115,7 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
     if most == 0:
         raise InputError(
             f"Neither ICD-9-CM nor ICD-10-CM has any of the {n_codes} distinct codes. Name a hierarchy file with "
-            "--code-hierarchy (code_hierarchy in Python): one row a code, from the code to the root."
+            f"{setting('code_hierarchy')}: one row a code, from the code to the root."
         )
     return best
 
@@ -142,7 +139,7 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
     if strange:
         raise InputError(
             f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
-            "row for each to the file, or use intervals, as in --age-hierarchy interval:5,10,20/top=90."
+            f"row for each to the file, or use intervals: {setting('age_hierarchy', 'interval:5,10,20/top=90')}."
         )
     return FittedTrajectories(trajectories, codes, ages, dropped)
 
@@ -151,13 +148,13 @@ def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:
     """Return what to say of codes that a hierarchy does not have."""
     return (
         f"{count} of {n_codes} distinct codes are not in the hierarchy {hierarchy.spec}. Correct them or name another "
-        "with --code-hierarchy; or say with --on-unknown-code root that they become * where they cannot stay, or with "
-        "--on-unknown-code drop that their lines are left out."
+        f"with {setting('code_hierarchy')}; or say with {setting('on_unknown_code', 'root')} that they become * "
+        "where they "
+        f"cannot stay, or with {setting('on_unknown_code', 'drop')} that their lines are left out."
     )
 
 
 def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
-    """The same without pairs of these codes."""
     kept = np.array([code not in outside for code in trajectories.vocabulary], dtype=np.bool_)
     stays = kept[trajectories.codes]
     owner = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
@@ -166,7 +163,8 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
     if empty:
         raise InputError(
             f"{empty} of {trajectories.n_patients} patients have only codes that are not in the hierarchy, and would "
-            "be left without any. Keep such codes with --on-unknown-code root, or leave these patients out."
+            f"be left without any. Keep such codes with {setting('on_unknown_code', 'root')}, or leave these "
+            "patients out."
         )
     number = (np.cumsum(kept) - 1).astype(np.int32)
     present, ages = np.unique(trajectories.ages[stays], return_inverse=True)

@@ -25,9 +25,7 @@ from .manifest import (
     TrajectoryRisk,
 )
 
-RISK_THRESHOLD = 0.2
-"""Risk above which a patient counts as at high risk."""
-
+RISK_THRESHOLD = 0.2  # Risk above which a patient counts as at high risk
 Rules = tuple[KAnonymityRule] | tuple[KAnonymityRule, DiversityRule]
 
 
@@ -59,13 +57,23 @@ def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> Traject
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
     attributes = [] if files.attributes is None else files.attributes.columns[1:]
+    no_code, no_age = files.frame[CODE] == ROOT, files.frame[AGE] == ROOT
+    alone = files.frame.select(pl.len().over(ID) == 1).to_series()
     return TrajectoriesFacts(
         attributes=AttributesFile(columns={name: AttributeColumn(role="auxiliary") for name in attributes})
         if attributes
         else None,
         records=RecordCounts.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
         rules=rules_of(settings.k, settings.diversity_asked()),
-        counts=_counts(files.frame, len(sizes)),
+        counts=(
+            PairCounts(
+                pairs=int((~(no_code & no_age)).sum()),
+                codes_untold=int(no_code.sum()),
+                ages_untold=int(no_age.sum()),
+                patients_untold=int((no_code & no_age & alone).sum()),
+                trajectories=len(sizes),
+            )
+        ),
         risk=TrajectoryRisk(
             highest=1 / min(sizes),
             average=len(sizes) / n_patients,
@@ -84,18 +92,6 @@ def rules_of(k: int, diversity: Diversity | None) -> Rules:
         return (rule,)
     of = {"codes": tuple(sorted(diversity.codes))} if diversity.column is None else {"column": diversity.column}
     return rule, DiversityRule.model_validate({"model": "frequency l-diversity", "l": diversity.l, **of})
-
-
-def _counts(frame: pl.DataFrame, n_trajectories: int) -> PairCounts:
-    no_code, no_age = frame[CODE] == ROOT, frame[AGE] == ROOT
-    alone = frame.select(pl.len().over(ID) == 1).to_series()
-    return PairCounts(
-        pairs=int((~(no_code & no_age)).sum()),
-        codes_untold=int(no_code.sum()),
-        ages_untold=int(no_age.sum()),
-        patients_untold=int((no_code & no_age & alone).sum()),
-        trajectories=n_trajectories,
-    )
 
 
 DATA, ATTRIBUTES = "data", "attributes"
@@ -139,8 +135,7 @@ MEANINGS_OF_AGES = (
 )
 GROUP = "a group of ages of the hierarchy"
 AGE_BELOW = "this age, or any below it in the hierarchy"
-AS_RECORDED_UNDER = ("interval", "suppress")
-"""Kinds of hierarchies under which a number stands for itself alone."""
+AS_RECORDED_UNDER = ("interval", "suppress")  # Kinds of hierarchies under which a number stands for itself alone
 
 
 def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFrame:

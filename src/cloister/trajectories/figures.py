@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.utility import frequent_itemsets
 
-from .data import AnonymizedTrajectories, Integers, Number, ProtectedTrajectories, Trajectories, age_text
+from .data import AnonymizedTrajectories, Integers, ProtectedTrajectories, Trajectories
 from .domain import FittedTrajectories
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
@@ -70,35 +70,22 @@ def crosswalk(given: GivenTrajectories, order: Integers) -> pl.DataFrame:
     return pl.DataFrame([pl.Series("released", np.arange(1, order.size + 1)), original.gather(order).alias("original")])
 
 
-Query = tuple[tuple[int, int], ...]
-"""Distinct (code, age) pairs, as positions in the vocabulary and the ages."""
-
-MOST_PAIRS = 12
-"""Pairs of a query, at most: the work doubles with each."""
+Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions in the vocabulary and the ages
+MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
-    """Queries and their true answers; secret, as it tells of the original.
-
-    Attributes
-    ----------
-    counts : (n_queries,) int64, patients of the original who have all pairs of each
-    """
+    """Queries and their true answers; secret, as it tells of the original."""
 
     queries: tuple[Query, ...]
-    counts: Integers
-
-    def __repr__(self) -> str:
-        return f"Workload({len(self.queries)} queries)"
+    counts: Integers  # (n_queries,) int64, patients of the original who have all pairs of each
 
 
 def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_PAIRS) -> Workload:
     """Return every pair and set of pairs that at least this percentage of the patients have.
 
-    Parameters
-    ----------
-    percent : above 0, at most 100; the paper asks for 1
+    ``percent``: above 0, at most 100; the paper asks for 1
     """
     if not 0 < percent <= 100:
         raise InputError(f"A workload is a percentage of the patients above 0 and up to 100, not {percent:g}.")
@@ -114,27 +101,6 @@ def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_P
         tuple((int(present[item]) // n_ages, int(present[item]) % n_ages) for item in each.items) for each in found
     )
     return Workload(queries, np.array([each.support for each in found], dtype=np.int64))
-
-
-def query_of(trajectories: Trajectories, pairs: Sequence[tuple[str, Number]]) -> Query | None:
-    """Return a query by codes and ages as text; None if one of them is not in the domain, so that nobody has it."""
-    if not pairs:
-        raise InputError("A query needs at least one pair of code and age.")
-    code_at = {code: number for number, code in enumerate(trajectories.vocabulary)}
-    age_at = {age: number for number, age in enumerate(trajectories.age_values)}
-    found = {(code_at.get(code, -1), age_at.get(age_text(age), -1)) for code, age in pairs}
-    return None if any(min(pair) < 0 for pair in found) else tuple(sorted(found))
-
-
-def count(original: Trajectories, query: Query) -> int:
-    """Return how many patients of the original have all pairs of a query."""
-    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
-    having = np.ones(original.n_patients, dtype=np.bool_)
-    for code, age in query:
-        here = np.zeros(original.n_patients, dtype=np.bool_)
-        here[owner[(original.codes == code) & (original.ages == age)]] = True
-        having &= here
-    return int(having.sum())
 
 
 def estimate(released: AnonymizedTrajectories, queries: Sequence[Query]) -> NDArray[np.float64]:
@@ -176,7 +142,6 @@ def average_relative_error(released: AnonymizedTrajectories, workload: Workload)
 
 
 def _places(released: AnonymizedTrajectories, pair: tuple[int, int]) -> Integers:
-    """Released pairs that may stand for a pair."""
     code, age = pair
     fits = _covering(released.code_tree.low, released.code_tree.high, code)[released.codes]
     fits &= _covering(released.age_tree.low, released.age_tree.high, age)[released.ages]

@@ -14,7 +14,6 @@ from .data import (
     Trajectories,
 )
 from .problem import crossing
-from .tree import ValueTree
 
 Values = NDArray[np.float64]
 
@@ -26,10 +25,8 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     it was, and all if it is suppressed. Of the domain there are two readings: all values, and those that k patients or
     more have, so that a loss does not say how many others there are; there a generalized value covers one at least.
 
-    Parameters
-    ----------
-    gained : leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
-        once, whoever suffers it
+    ``gained``: leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
+    once, whoever suffers it
 
     References
     ----------
@@ -48,9 +45,12 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     ):
         found.append(_pair_losses(tree.leaves, tree.n_values, nodes[place], leaves, there))
         n_usual = max(1, int(usual.sum()))
-        usual_losses.append(
-            _pair_losses(np.maximum(1, common_below(tree, usual)), n_usual, nodes[place], leaves, there).mean()
-        )
+        # How many common leaves each node covers: (n_nodes,); a leaf covers itself.
+        by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
+        by_rank[tree.low[: tree.n_values] + 1] = usual
+        before = np.cumsum(by_rank)
+        below: Integers = before[tree.high] - before[tree.low]
+        usual_losses.append(_pair_losses(np.maximum(1, below), n_usual, nodes[place], leaves, there).mean())
     totals = np.asarray(gained, dtype=np.float64)
     n_pairs = original.n_pairs
     ilm, alm = (float(np.mean(each)) for each in found)
@@ -82,15 +82,6 @@ def _is_common(owner: NDArray[np.intp], values: Numbers, n_values: int, k: int) 
     held = np.unique(owner.astype(np.int64) * n_values + values) % n_values
     common: NDArray[np.bool_] = np.bincount(held, minlength=n_values) >= k
     return common
-
-
-def common_below(tree: ValueTree, common: NDArray[np.bool_]) -> Integers:
-    """Return how many common leaves each node covers: (n_nodes,); a leaf covers itself."""
-    by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
-    by_rank[tree.low[: tree.n_values] + 1] = common
-    before = np.cumsum(by_rank)
-    below: Integers = before[tree.high] - before[tree.low]
-    return below
 
 
 def _pair_losses(covered: Integers, n_values: int, nodes: Numbers, leaves: Numbers, there: NDArray[np.bool_]) -> Values:

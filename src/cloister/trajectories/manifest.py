@@ -7,14 +7,13 @@ from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section
+from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
 
 from .data import LARGEST, Cost, Diversity, Method, TrajectoriesRequest
 from .domain import Unknown
 from .request import GWAS_SETS, WORKLOAD, GivenTrajectories, ReleaseSettings, is_made_of_data
 
-DECIMALS = 3
-"""Of published losses."""
+DECIMALS = 3  # Of published losses
 
 MOST_ACCUMULATED = 2
 """No accumulated loss is higher: a pair of a cluster, and one of a patient that joins, add one whole loss at most. A
@@ -46,11 +45,8 @@ class InputColumns(Section):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         named = [name for name in (self.id, self.code, self.age, self.date, self.anchor) if name is not None]
-        if len(set(named)) < len(named):
-            raise ValueError("a column that is two things")
-        if (self.anchor is None) is not (self.date is None) or None not in (self.date, self.age):
-            raise ValueError("neither an age, nor a date with an anchor")
-        return self
+        is_one = (self.anchor is None) is (self.date is None) and None in (self.date, self.age)
+        return fitting(self, {"columns": len(set(named)) == len(named), "age": is_one})
 
 
 class PublishedSettings(Section):
@@ -90,9 +86,7 @@ class PublishedSettings(Section):
             "sensitive": sum(asked) in (0, 2) and asked[2] is any(asked),
             "sensitive_codes": codes is None or (bool(codes) and tuple(sorted(set(codes))) == codes),
         }
-        if not all(fits.values()):
-            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
-        return self
+        return fitting(self, fits)
 
     def diversity_asked(self) -> Diversity | None:
         """Return what is promised of a sensitive auxiliary column or of sensitive codes."""
@@ -189,11 +183,9 @@ class TrajectoriesUtility(PairCounts):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        if (self.ilm is None) is not (self.alm is None):
-            raise ValueError("one accumulated loss without the other")
-        if (self.constraints_kept or 0) > (self.constraints or 0):
-            raise ValueError("more sets kept than there are")
-        return self
+        has_both = (self.ilm is None) is (self.alm is None)
+        kept = (self.constraints_kept or 0) <= (self.constraints or 0)
+        return fitting(self, {"ilm": has_both, "constraints_kept": kept})
 
 
 class TrajectoryRisk(Section):
@@ -233,23 +225,18 @@ class TrajectoriesManifest(ManifestHead):
         hierarchies = (settings.code_hierarchy, self.columns.code), (settings.age_hierarchy, self.columns.age)
         n_sets, policy = self.utility.constraints, settings.policy
         has_sets = policy is not None and not is_made_of_data(policy)
+        # One block if all patients fit into it; else each has three times k patients or more.
+        n_patients, block = self.records.released, settings.block
+        is_one = block == "off" or (isinstance(block, int) and block >= n_patients)
+        most_blocks = 1 if is_one else max(1, n_patients // (3 * settings.k))
         fits = {
             "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
             "attributes": (self.attributes is None) is (settings.attributes is None),
             "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
             "utility.constraints": (n_sets is not None) is has_sets and (policy != "gwas" or n_sets == GWAS_SETS),
-            "clustering.blocks": self.clustering.blocks <= _most_blocks(settings, self.records.released),
+            "clustering.blocks": self.clustering.blocks <= most_blocks,
         }
-        if not all(fits.values()):
-            raise ValueError(f"{[name for name, holds in fits.items() if not holds]} do not fit")
-        return self
-
-
-def _most_blocks(settings: PublishedSettings, n_patients: int) -> int:
-    """How many blocks there can be: one if all fit into it; else each has three times k patients or more."""
-    if settings.block == "off" or (isinstance(settings.block, int) and settings.block >= n_patients):
-        return 1
-    return max(1, n_patients // (3 * settings.k))
+        return fitting(self, fits)
 
 
 def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> PublishedSettings:

@@ -22,35 +22,24 @@ from cloister.kernels.nearest import Sequences
 from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .tree import ValueTree
 
-LARGEST_LOSS = 2**60
-"""No sum of losses reaches this."""
+LARGEST_LOSS = 2**60  # No sum of losses reaches this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """What is clustered.
-
-    Attributes
-    ----------
-    code, age : (n_symbols,) int32, rank of the leaves of each pair
-    order : (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
-    first : (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
-    value : (n_patients,) int32, the sensitive value of each patient, -1 for none
-    """
+    """What is clustered."""
 
     code_tree: ValueTree
     age_tree: ValueTree
     domain: Domain
     offsets: Integers
     symbols: Numbers
+    # code, age: (n_symbols,) int32, rank of the leaves of each pair
     code: Numbers
     age: Numbers
-    order: Integers
-    first: Integers
-    value: Numbers
-
-    def __repr__(self) -> str:
-        return f"Problem({self.order.size} patients, {self.first.size} distinct)"
+    order: Integers  # (n_patients,) int64, patients by content: length, pairs, sensitive value, attributes row
+    first: Integers  # (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
+    value: Numbers  # (n_patients,) int32, the sensitive value of each patient, -1 for none
 
     def sequences(self, chosen: Integers) -> Sequences:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
@@ -104,7 +93,12 @@ def pose(
     ages, codes = np.divmod(present, max(1, len(trajectories.vocabulary)))
     order, first = _by_content(trajectories.offsets, symbols, value, None if attributes is None else attributes.rank)
     domain = domain_of(trees, request)
-    _check_range(domain, int(np.diff(trajectories.offsets).max(initial=0)), request.k)
+    whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
+    longest = max(1, int(np.diff(trajectories.offsets).max(initial=0)))
+    if whole * 4 * longest * (2 * request.k if domain.weighted else 1) >= LARGEST_LOSS:
+        raise InputError(
+            "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
+        )
     return Problem(
         code_tree,
         age_tree,
@@ -152,14 +146,6 @@ def _branches(tree: ValueTree, closed: NDArray[np.bool_]) -> Branches:
     return Branches(tree.parent, tree.leaves, tree.low, tree.high, leaf, closed)
 
 
-def _check_range(domain: Domain, longest: int, k: int) -> None:
-    whole = domain.code_unit * domain.code.leaf.size + domain.age_unit * domain.age.leaf.size
-    if whole * 4 * max(1, longest) * (2 * k if domain.weighted else 1) >= LARGEST_LOSS:
-        raise InputError(
-            "The weights are so fine that losses cannot be compared exactly. Give them with fewer decimal places."
-        )
-
-
 def _by_content(
     offsets: Integers, symbols: NDArray[np.int64], value: Numbers, rank: Integers | None
 ) -> tuple[Integers, Integers]:
@@ -181,8 +167,7 @@ def _by_content(
     return np.concatenate(orders), np.concatenate(firsts)
 
 
-UNBLOCKED = 32_768
-"""Up to so many distinct trajectories are all compared with each other, if nothing else is asked."""
+UNBLOCKED = 32_768  # Up to so many distinct trajectories are all compared with each other, if nothing else is asked
 
 USUAL_BLOCK = 4_096
 """Distinct trajectories of a block, at most, if nothing else is asked.
@@ -190,15 +175,9 @@ USUAL_BLOCK = 4_096
 With twice as many, 100,000 patients took half as long again, and lost 1 % less by the exact measure.
 """
 
-BEST_SIZE = 3
-"""A block has so many times k patients at least, so that clusters can be formed around two extremes."""
-
-MOST_GROUPS = 64
-"""Groups of codes, and of ages, that are counted for cutting."""
-
-HIGHEST_COUNT = 255
-"""Where counting stops."""
-
+BEST_SIZE = 3  # A block has so many times k patients at least, so that clusters can be formed around two extremes
+MOST_GROUPS = 64  # Groups of codes, and of ages, that are counted for cutting
+HIGHEST_COUNT = 255  # Where counting stops
 T = TypeVar("T")
 Counts = NDArray[np.uint8]
 

@@ -6,21 +6,20 @@ from functools import partial
 
 import numpy as np
 
-from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.errors import InputError, InternalError, NoSafeRelease, setting
 from cloister.hierarchy import suppress
 from cloister.kernels._jit import is_compiled
 from cloister.kernels.alignment import Domain
 from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
 
-from .clusters import gather, kept_apart, release, require_possible
+from .clusters import gather, merge_for_diversity, release, require_possible, suppress_for_diversity
 from .data import Attributes, Cost, Integers, Method, ProtectedTrajectories, Trajectories, TrajectoriesRequest
 from .losses import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
 from .tree import ValueTree
 
-MOST_PRICES = 2**30
-"""What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each."""
+MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
 
 
 ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
@@ -49,11 +48,6 @@ def anonymize(
     which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
     taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
     left, not a random one. Patients with equal trajectories are told apart by auxiliary attributes, then not at all.
-
-    Raises
-    ------
-    InputError : There are no patients, a hierarchy does not have all values, or weights are too fine.
-    NoSafeRelease : There are fewer than k patients, or no clusters of the diversity asked for.
 
     References
     ----------
@@ -88,23 +82,26 @@ def anonymize_under(
 ) -> ProtectedTrajectories:
     """Anonymize under trees that are bound already."""
     problem = pose(trajectories, trees, request, attributes)
-    k, share = _sizes(request, problem)
+    k, share, diversity = request.k, 1, request.diversity
+    if diversity is not None and diversity.column is not None:
+        require_possible(problem, diversity)
+        k, share = min(max(k, diversity.l), problem.order.size), diversity.l  # a cluster needs l patients
     blocks = cut(problem, request.block, k)
     _check_lengths(problem, blocks)
-    cluster = cluster or partial(_on_threads, threads or os.cpu_count() or 1)
-    groups = cluster(problem.domain, [partial(problem.sequences, block) for block in blocks], k, share)
-    clusters = kept_apart(problem, gather(problem, blocks, groups), request.diversity)
+    pieces = [partial(problem.sequences, block) for block in blocks]
+    if cluster is None:
+        work = [partial(lambda own: group(problem.domain, own(), k, share), piece) for piece in pieces]
+        groups = side_by_side(work, threads or os.cpu_count() or 1)
+    else:
+        groups = cluster(problem.domain, pieces, k, share)
+    clusters = gather(problem, blocks, groups)
+    if diversity is not None:
+        change = suppress_for_diversity if diversity.codes else merge_for_diversity
+        clusters = change(problem, clusters, diversity)
     released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
     losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
-
-
-def _on_threads(
-    threads: int, domain: Domain, blocks: Sequence[Callable[[], Sequences]], k: int, share: int
-) -> list[Groups]:
-    """The clusters of each block, found on threads of this process."""
-    return side_by_side([partial(lambda own: group(domain, own(), k, share), block) for block in blocks], threads)
 
 
 def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
@@ -120,24 +117,10 @@ def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
             raise InputError(
                 f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
                 f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their pairs "
-                "fewer (ages in years, each code once a year), or give a smaller --block where many have long ones."
+                f"fewer (ages in years, each code once a year), or give a smaller {setting('block')} where many have "
+                "long "
+                "ones."
             )
-
-
-def _sizes(request: TrajectoriesRequest, problem: Problem) -> tuple[int, int]:
-    """Patients of a cluster, and the l of a diversity over an auxiliary column: a cluster needs l patients."""
-    diversity = request.diversity
-    if diversity is None or diversity.column is None:
-        return request.k, 1
-    require_possible(problem, diversity)
-    return min(max(request.k, diversity.l), problem.order.size), diversity.l
-
-
-def cluster_block(domain: Domain, sequences: Sequences, k: int, diversity: int) -> Groups:
-    """Return the clusters of a block, as `cloister.kernels.grouping.group` finds them, after `check_groups`."""
-    found = group(domain, sequences, k, diversity)
-    check_groups(sequences, found, k)
-    return found
 
 
 def check_groups(sequences: Sequences, found: Groups, k: int) -> None:

@@ -1,34 +1,26 @@
 """A release folder of trajectories, checked again from its files alone, or with the original and its crosswalk."""
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.checker import Checker, Facts, Opened, Request
+from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
-from cloister.io import as_text
-from cloister.release_folder import ATTRIBUTES, CODEBOOK, check_files, data_file, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.io import EventColumns, as_text
+from cloister.release_folder import ATTRIBUTES, DATA, read_data
+from cloister.results import Verdict
 
-from .data import COLUMNS, ID, WrittenTrajectories
-from .domain import fitted
+from .data import COLUMNS, ID, Trajectories, WrittenTrajectories
+from .domain import FittedTrajectories, fitted
 from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
-from .request import GivenTrajectories
+from .request import GivenTrajectories, read_given
 from .verify import ExpectedGuarantee, verify
 from .verify_original import Integers, Secret, losses_agree
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    "the files are written in the one way there is",
-    "the manifest has the types that it must have, and says of the files what they say",
-    "the codebook lists what was released, and nothing else",
-)
-NO_CODEBOOK = f"{CODEBOOK} does not say what the data file says"
 NO_LOSSES = "the losses in release.json are not those of the files"
 
 
@@ -41,54 +33,92 @@ class TrajectoriesOriginal:
     code_hierarchy: Hierarchy | None = None
     age_hierarchy: Hierarchy | None = None
 
-
-def recheck_trajectories(
-    folder: Path, manifest: Manifest, k: int | None = None, original: TrajectoriesOriginal | None = None
-) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    name = data_file(manifest)
-    if failures or name is None or not os.path.isfile(folder / CODEBOOK):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = TrajectoriesManifest.of(manifest)
-        released = _read(folder, name, stated)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (error.message.rstrip("."),))
-    settings = stated.settings
-    secret = None if original is None else _secret(original, stated, released)
-    promise = ExpectedGuarantee.of(settings.k, settings.diversity_asked(), drop_empty=settings.drop_empty_pairs)
-    verdict = verify(released, promise, secret)
-    failures = list(verdict.failures)
-    if verdict.holds:
-        differing = facts_of(released, settings).differing(stated)
-        failures += [f"{part} in release.json does not follow from the files" for part in differing]
-        failures += [] if losses_agree(stated.utility, released, secret, settings.k) else [NO_LOSSES]
-        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
-        failures += report_failures(folder, manifest, shown_of(released, settings.k))
-    if k is not None and k > settings.k:
-        more = verify(released, replace(promise, k=k))
-        failures += [f"as asked, with k = {k}: {failure}" for failure in more.failures]
-    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
+    def fitted_as(self, stated: TrajectoriesManifest) -> FittedTrajectories:
+        """Return trajectories and hierarchies as they were protected."""
+        asked, columns = stated.settings, stated.columns
+        codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
+        ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
+        return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
 
 
-def _read(folder: Path, name: str, stated: TrajectoriesManifest) -> WrittenTrajectories:
-    """The data file and the attributes file, with the columns that there must be."""
-    delimiter = stated.settings.delimiter
-    frame = _table(folder / name, delimiter)
-    if tuple(frame.columns) != COLUMNS:
-        raise InputError(f"{name} does not have the columns id, code and age.")
-    attributes = None
-    if stated.attributes is not None:
-        attributes = _table(folder / ATTRIBUTES, delimiter)
-        if attributes.columns[:1] != [ID]:
-            raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
-        attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
-    return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
+ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
 
 
-def _table(path: Path, delimiter: str) -> pl.DataFrame:
-    return read_data(path, delimiter).cast(pl.String)
+class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
+    """Checks trajectories."""
+
+    manifest = TrajectoriesManifest
+
+    def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
+        """Read the data file and the attributes file."""
+        delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
+        frame = read_data(folder / name, delimiter).cast(pl.String)
+        if tuple(frame.columns) != COLUMNS:
+            raise InputError(f"{name} does not have the columns id, code and age.")
+        attributes = None
+        if manifest.attributes is not None:
+            attributes = read_data(folder / ATTRIBUTES, delimiter).cast(pl.String)
+            if attributes.columns[:1] != [ID]:
+                raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
+            attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
+        return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
+
+    def read_original(
+        self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
+    ) -> Secret | None:
+        """Read what the custodian has."""
+        original = read_original(request, manifest)
+        return None if original is None else _secret(original, manifest, files)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        return verify(release.files, _promise(release), release.original)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        manifest, files, k = release.manifest, release.files, release.manifest.settings.k
+        differing = facts_of(files, manifest.settings).differing(manifest)
+        failures = [f"{part} in release.json does not follow from the files" for part in differing]
+        failures += [] if losses_agree(manifest.utility, files, release.original, k) else [NO_LOSSES]
+        columns = manifest.columns
+        listed = codebook(files, columns.code.hierarchy, columns.age.hierarchy)
+        return Facts(failures, listed, shown_of(files, k))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        k = release.request.k
+        if k is None or k <= release.manifest.settings.k:
+            return []
+        more = verify(release.files, replace(_promise(release), k=k))
+        return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
+
+
+def _promise(release: ReleaseFolder) -> ExpectedGuarantee:
+    settings = release.manifest.settings
+    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_asked())
+
+
+def read_original(request: Request, manifest: TrajectoriesManifest) -> TrajectoriesOriginal | None:
+    """Return the original and its crosswalk; the original may have been read before."""
+    given, words, settings = request.original, request.words, manifest.settings
+    if given is None:
+        return None
+    if isinstance(given, Trajectories):
+        given = GivenTrajectories(given)
+    if not isinstance(given, GivenTrajectories):
+        if not isinstance(given, str | Path):
+            raise InputError("The original of trajectories is given as the file that they were read from.")
+        given = read_given(
+            given,
+            EventColumns(**settings.input_columns.model_dump(), unit=settings.age_unit or "years"),
+            request.attributes,
+            encoding=words.encoding,
+            delimiter=words.delimiter,
+            missing=words.missing,
+            usual_delimiter=settings.delimiter,
+        )
+    hierarchies = request.hierarchies
+    return TrajectoriesOriginal(given, request.secret(), hierarchies.get("code"), hierarchies.get("age"))
 
 
 def _numbers(column: pl.Series, name: str) -> pl.Series:
@@ -98,33 +128,24 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _codebook_agrees(folder: Path, stated: TrajectoriesManifest, released: WrittenTrajectories) -> bool:
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError:
-        return False
-    return listed.equals(codebook(released, stated.columns.code.hierarchy, stated.columns.age.hierarchy))
-
-
 def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
-    """The original, as it was protected, and who is who if the crosswalk is given."""
-    given, asked, columns = original.given, stated.settings, stated.columns
-    codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, original.code_hierarchy, "--code-hierarchy")
-    ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, original.age_hierarchy, "--age-hierarchy")
-    domain = fitted(given.trajectories, codes, ages, asked.on_unknown_code)
-    attributes = None if given.attributes is None else given.attributes.frame
+    domain = original.fitted_as(stated)
+    attributes = None if original.given.attributes is None else original.given.attributes.frame
     if attributes is None and released.attributes is not None:
         raise InputError(
-            "The release has auxiliary columns. Give the file that they come from with --attributes, to compare."
+            "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
+            f"{setting('attributes')}."
         )
     return Secret(domain.trajectories, domain.codes, domain.ages, attributes, _origin(original, released))
 
 
-def _hierarchy(spec: str, kind: str, given: Hierarchy | None, option: str) -> Hierarchy:
+def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:
     if kind != "file":
         return parse_hierarchy(spec)
     if given is None:
-        raise InputError(f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {option}.")
+        raise InputError(
+            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {setting(name)}."
+        )
     return given
 
 

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
 from cloister.io import EventColumns, EventSource, Query, as_text, read_table
 from cloister.io.columns import ID_NAMES, listed
@@ -19,11 +19,8 @@ from .data import Attributes, Trajectories
 from .domain import Unknown, unknown_codes
 from .sequences import encode
 
-WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")
-"""How a workload is written."""
-
-GWAS_SETS = 18
-"""Sets of the policy ``gwas``, whatever the data."""
+WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
+GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
 
 def is_made_of_data(policy: str) -> bool:
@@ -33,19 +30,11 @@ def is_made_of_data(policy: str) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributesTable:
-    """Auxiliary columns of the patients of some trajectories, in their order.
+    """Auxiliary columns of the patients of some trajectories, in their order."""
 
-    Attributes
-    ----------
-    frame : (n_patients,) rows of text, null where missing; without the id
-    """
-
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)  # (n_patients,) rows of text, null where missing; without the id
     name: str
     id: str
-
-    def __repr__(self) -> str:
-        return f"AttributesTable({self.frame.height} patients, {self.frame.width} columns)"
 
 
 @dataclass(frozen=True)
@@ -65,18 +54,13 @@ class GivenTrajectories:
 
 @dataclass(frozen=True)
 class ReleaseSettings:
-    """What is asked of a release besides what is asked of the method.
-
-    Attributes
-    ----------
-    workload : which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent
-        of the patients have; None: none
-    policy : where the sets of codes came from that must not be generalized with others
-    """
+    """What is asked of a release besides what is asked of the method."""
 
     unknown: Unknown = Unknown.ERROR
+    # which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent of the
+    # patients have; None: none
     workload: str | None = None
-    policy: str | None = None
+    policy: str | None = None  # where the sets of codes came from that must not be generalized with others
 
     def __post_init__(self) -> None:
         if self.workload is not None:
@@ -109,8 +93,15 @@ def read_given(
     source = read_code_events(
         path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
-    given = GivenTrajectories(
-        trajectories=encode(source),
+    trajectories, table = encode(source), None
+    if attributes is not None:
+        if trajectories.ids is None:
+            raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+        beside = read_table(attributes, encoding=encoding, missing=missing, usual_delimiter=source.delimiter or ",")
+        table = joined(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
+    return GivenTrajectories(
+        trajectories=trajectories,
+        attributes=table,
         name=source.name,
         columns=source.columns,
         not_released=source.not_released,
@@ -119,25 +110,6 @@ def read_given(
         notes=source.notes,
         source=source,
     )
-    return given if attributes is None else _with_attributes(given, attributes, encoding, missing)
-
-
-def _with_attributes(
-    given: GivenTrajectories, path: str | Path, encoding: str | None, missing: Sequence[str]
-) -> GivenTrajectories:
-    ids = given.trajectories.ids
-    if ids is None:
-        raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
-    table = read_attributes(
-        path,
-        ids,
-        id=given.columns.id,
-        events=given.name,
-        encoding=encoding,
-        missing=missing,
-        usual_delimiter=given.delimiter,
-    )
-    return replace(given, attributes=table)
 
 
 def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown) -> None:
@@ -145,13 +117,9 @@ def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown
     vocabulary = given.trajectories.vocabulary
     outside = hierarchy.outside(vocabulary) if unknown is Unknown.ERROR else []
     if outside and given.source is not None:
-        lines = given.source.codes.is_in(outside).arg_true()
         message = unknown_codes(len(outside), len(vocabulary), hierarchy)
-        raise given.source.refusal(
-            message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1),
-            int(lines[0]) + 1,
-            given.columns.code,
-        )
+        message = message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1)
+        given.source.refuse(given.source.codes.is_in(outside), message, given.columns.code)
 
 
 def check_trajectories(trajectories: Trajectories) -> Trajectories:
@@ -163,41 +131,27 @@ def check_trajectories(trajectories: Trajectories) -> Trajectories:
     return trajectories
 
 
-def read_attributes(
-    path: str | Path,
-    ids: pl.Series,
-    *,
-    id: str | None = None,  # noqa: A002  (as the option is called)
-    events: str = "the trajectories",
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
-    usual_delimiter: str | None = None,
-) -> AttributesTable:
-    """Read auxiliary attributes of patients."""
-    source = read_table(path, encoding=encoding, missing=missing, usual_delimiter=usual_delimiter)
-    return joined(source.frame, ids, source.name, id, events)
-
-
 def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
     """Return the auxiliary columns in the order of the patients."""
-    column = _id_column(frame.columns, name, id)
+    column = id if id in frame.columns else next((usual for usual in ID_NAMES if usual in frame.columns), None)
+    if column is None:
+        usual = ", ".join(ID_NAMES if id is None else (id, *ID_NAMES))
+        raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
     keys = as_text(frame[column]).str.strip_chars()
     _check_keys(keys, column, name)
-    _check_same_patients(keys, ids, name, events)
+    absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
+    if absent or unknown:
+        raise InputError(
+            f"{events} and {name} must have the same patients, but {absent} of {len(ids)} patients of {events} are not "
+            f"in {name}, and {unknown} of {len(keys)} of {name} are not in {events}. Give a row for each and no more.",
+            file=name,
+        )
     rest = [as_text(frame[other]).alias(other) for other in frame.columns if other != column]
     _check_columns(rest, keys, name, column)
     order = pl.DataFrame({"key": ids}).join(
         pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
     )
     return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
-
-
-def _id_column(present: Sequence[str], name: str, asked: str | None) -> str:
-    found = asked if asked in present else next((usual for usual in ID_NAMES if usual in present), None)
-    if found is None:
-        usual = ", ".join(ID_NAMES if asked is None else (asked, *ID_NAMES))
-        raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
-    return found
 
 
 def _check_keys(keys: pl.Series, column: str, name: str) -> None:
@@ -217,16 +171,6 @@ def _check_keys(keys: pl.Series, column: str, name: str) -> None:
             "of each.",
             file=name,
             column=column,
-        )
-
-
-def _check_same_patients(keys: pl.Series, ids: pl.Series, name: str, events: str) -> None:
-    absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
-    if absent or unknown:
-        raise InputError(
-            f"{events} and {name} must have the same patients, but {absent} of {len(ids)} patients of {events} are not "
-            f"in {name}, and {unknown} of {len(keys)} of {name} are not in {events}. Give a row for each and no more.",
-            file=name,
         )
 
 
@@ -251,7 +195,8 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
     if table is None:
         if sensitive is not None:
             raise InputError(
-                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with --attributes."
+                f"The sensitive column {sensitive!r} is looked for in an attributes file. Give one with "
+                f"{setting('attributes')}."
             )
         return Attributes(np.zeros(n_patients, dtype=np.int64))
     if sensitive is not None and sensitive not in table.frame.columns:

@@ -76,10 +76,16 @@ class Trajectories:
         ids : one a record, none missing or twice; spaces around them do not count
         vocabulary, age_values : codes and ages that are in the domain whether they occur or not
         """
-        rows = [_pairs(record, row) for row, record in enumerate(records, start=1)]
-        for row, pairs in enumerate(rows, start=1):
-            if not pairs:
+        rows = []
+        for row, record in enumerate(records, start=1):
+            try:
+                given = [(code, age) for code, age in record]
+            except (TypeError, ValueError):
+                message = f"Patient {row} is no list of pairs of a code and an age. Give one."
+                raise InputError(message, row=row) from None
+            if not given:
                 raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
+            rows.append([(_code(code, row), age_text(age, row)) for code, age in given])
         names = None if ids is None else _one_each(ids, len(rows))
         codes = sorted({*map(_code, vocabulary), *(code for pairs in rows for code, _ in pairs)})
         ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
@@ -131,17 +137,7 @@ class Trajectories:
         return self.codes.size
 
 
-def _pairs(record: Iterable[tuple[str, Number]], row: int) -> list[tuple[str, str]]:
-    """The pairs of a patient as text."""
-    try:
-        pairs = [(code, age) for code, age in record]
-    except (TypeError, ValueError):
-        raise InputError(f"Patient {row} is no list of pairs of a code and an age. Give one.", row=row) from None
-    return [(_code(code, row), age_text(age, row)) for code, age in pairs]
-
-
 def _code(code: object, row: int | None = None) -> str:
-    """A code without spaces around."""
     text = code.strip() if isinstance(code, str) else ""
     if not is_code(text):
         where = "The vocabulary" if row is None else f"Patient {row}"
@@ -150,7 +146,6 @@ def _code(code: object, row: int | None = None) -> str:
 
 
 def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Series:
-    """Ids as text, one a patient."""
     try:
         names = as_text(ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))).str.strip_chars()
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
@@ -194,7 +189,14 @@ def is_code(code: object) -> bool:
 
 def encode(source: EventSource) -> Trajectories:
     """Number the events of every patient; patients stand in the order of their ids."""
-    _check_codes(source)
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
+    source.refuse(
+        odd,
+        f"{{count}} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the first). "
+        "Correct "
+        "or remove them.",
+        source.columns.code,
+    )
     vocabulary = [str(code) for code in source.codes.unique().sort()]
     age_values = sorted(source.ages.unique().to_list(), key=Decimal)
     ids = source.ids.unique().sort()
@@ -210,14 +212,3 @@ def encode(source: EventSource) -> Trajectories:
 def _numbers(texts: pl.Series, known: list[str]) -> NDArray[np.int32]:
     found: NDArray[np.int32] = texts.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32)
     return found
-
-
-def _check_codes(source: EventSource) -> None:
-    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
-    if odd.any():
-        raise source.refusal(
-            f"{int(odd.sum())} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the "
-            "first). Correct or remove them.",
-            int(odd.arg_true()[0]) + 1,
-            source.columns.code,
-        )

@@ -29,13 +29,6 @@ class ValueTree:
     is verified. The reader never takes the coarse for the exact. The same holds for labels that the hierarchy has, but
     that are no node here, since they are over a single one.
 
-    Attributes
-    ----------
-    parent : (n_nodes,) int32, the node above; -1 for the root
-    leaves : (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
-    low, high : (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
-    released : (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
-
     Examples
     --------
     >>> from cloister.hierarchy import intervals
@@ -45,15 +38,13 @@ class ValueTree:
     """
 
     labels: tuple[str, ...] = field(repr=False)
-    parent: Nodes
-    leaves: Counts
+    parent: Nodes  # (n_nodes,) int32, the node above; -1 for the root
+    leaves: Counts  # (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
     n_values: int
+    # low, high: (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
     low: Nodes
     high: Nodes
-    released: Nodes
-
-    def __repr__(self) -> str:
-        return f"ValueTree({self.n_values} leaves, {self.n_nodes} nodes)"
+    released: Nodes  # (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
     @classmethod
     def of(cls, ladder: BoundHierarchy, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
@@ -76,7 +67,25 @@ class ValueTree:
             others += _join(level, top, labels, parent)
         if len(set(top)) != 1 or top[0] < n:
             _join([ROOT] * n, top, labels, parent, force=True)
-        return _numbered(labels, parent, n, others)
+        size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
+        for node, above in enumerate(parent):  # those above were made later
+            if above >= 0:
+                size[above] += size[node]
+                least[above] = min(least[above], least[node])
+        order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
+        number = {node: at for at, node in enumerate(order)}
+        over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
+        leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
+        # First and last leaf rank of each node, from the root down: a node takes what is free of the one above.
+        width, low, free = np.maximum(leaves, 1), np.zeros(over.size, dtype=np.int32), np.zeros(over.size, np.int64)
+        for node in range(over.size - 2, -1, -1):
+            low[node] = free[over[node]]
+            free[node] = low[node]
+            free[over[node]] += width[node]
+        high = (low + width).astype(np.int32)
+        names = tuple(labels[node] for node in order)
+        plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
+        return replace(plain, released=_told_apart(plain, others))
 
     @property
     def n_nodes(self) -> int:
@@ -128,34 +137,6 @@ def _join(
         labels.append(label)
         parent.append(-1)
     return others
-
-
-def _numbered(labels: list[str], parent: list[int], n: int, others: Sequence[Other]) -> ValueTree:
-    """Renumber what is above the leaves by size and smallest leaf, and number leaves so that nodes are intervals."""
-    size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
-    for node, above in enumerate(parent):  # those above were made later
-        if above >= 0:
-            size[above] += size[node]
-            least[above] = min(least[above], least[node])
-    order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
-    number = {node: at for at, node in enumerate(order)}
-    over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
-    leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
-    low, high = _intervals(over, np.maximum(leaves, 1))
-    names = tuple(labels[node] for node in order)
-    plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
-    return replace(plain, released=_told_apart(plain, others))
-
-
-def _intervals(parent: Nodes, width: Counts) -> tuple[Nodes, Nodes]:
-    """First and last leaf rank of each node, from the root down."""
-    low = np.zeros(parent.size, dtype=np.int32)
-    free = np.zeros(parent.size, dtype=np.int64)
-    for node in range(parent.size - 2, -1, -1):
-        low[node] = free[parent[node]]
-        free[node] = low[node]
-        free[parent[node]] += width[node]
-    return low, (low + width).astype(np.int32)
 
 
 def _told_apart(tree: ValueTree, others: Sequence[Other]) -> Nodes:

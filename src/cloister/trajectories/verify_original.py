@@ -4,7 +4,6 @@ Counted with NumPy, Polars and plain Python from labels of the hierarchies; shar
 `losses`.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import fsum
@@ -35,21 +34,16 @@ AGES_COVER = "every released age covers the age it replaces"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Secret:
-    """The original, and where it went as far as that is known.
-
-    Attributes
-    ----------
-    attributes : what rode along, in the order of the patients; None where nothing did
-    origin : (n_patients,) the patient of the original behind each released one; None: not known
-    position : (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed;
-        None: not known
-    """
+    """The original, and where it went as far as that is known."""
 
     trajectories: Trajectories
     codes: Hierarchy
     ages: Hierarchy
-    attributes: pl.DataFrame | None = None
+    attributes: pl.DataFrame | None = None  # what rode along, in the order of the patients; None where nothing did
+    # (n_patients,) the patient of the original behind each released one; None: not known
     origin: Integers | None = None
+    # (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed; None: not
+    # known
     position: Numbers | None = None
 
 
@@ -184,22 +178,17 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: Cover
         rows = told[start:end]
         if rows == [(ROOT, ROOT)]:  # stands for no pair
             continue
-        if not _covered_in_order(rows, iter(pairs[bounds[patient] : bounds[patient + 1]]), codes, ages):
+        # Each row must cover a pair after the one that the row before it covers; the earliest is always good.
+        events = iter(pairs[bounds[patient] : bounds[patient + 1]])
+        if not all(
+            any(code in codes.covering[known] and age in ages.covering[at] for known, at in events)
+            for code, age in rows
+        ):
             return False
     return True
 
 
-def _covered_in_order(
-    rows: list[tuple[str, str]], pairs: Iterator[tuple[int, int]], codes: CoveringLabels, ages: CoveringLabels
-) -> bool:
-    """Whether each row covers a pair after the one that the row before it covers; the earliest is always good."""
-    return all(
-        any(code in codes.covering[known] and age in ages.covering[at] for known, at in pairs) for code, age in rows
-    )
-
-
-ROUNDED = 0.0005 + 1e-9
-"""How far a loss told to three decimals may be from the true one."""
+ROUNDED = 0.0005 + 1e-9  # How far a loss told to three decimals may be from the true one
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
@@ -260,7 +249,16 @@ def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple
 def _loss(
     labels: pl.Series, known: tuple[str, ...], common: NDArray[np.bool_], hierarchy: Hierarchy, n_pairs: int
 ) -> ExactLoss:
-    sets = _sets_of_labels(hierarchy.bind("column", known))
+    # The values that each label stands for, at every level that has it.
+    ladder = hierarchy.bind("column", known)
+    sets: dict[str, set[frozenset[str]]] = {}
+    for level in ladder.labels:
+        members: dict[str, set[str]] = {}
+        for one, name in zip(ladder.values, level, strict=True):
+            if name is not None and one is not None:
+                members.setdefault(name, set()).add(one)
+        for name, group in members.items():
+            sets.setdefault(name, set()).add(frozenset(group))
     usual = frozenset(value for value, is_common in zip(known, common, strict=True) if is_common)
     lost, is_bound = [float(n_pairs - labels.len())], False
     for label, count in labels.value_counts(name="rows\0").iter_rows():
@@ -270,16 +268,3 @@ def _loss(
         share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
         lost.append(count * (1.0 if label == ROOT else share))
     return ExactLoss(fsum(lost) / n_pairs, is_bound)
-
-
-def _sets_of_labels(ladder: BoundHierarchy) -> dict[str, set[frozenset[str]]]:
-    """The values that each label stands for, at every level that has it."""
-    sets: dict[str, set[frozenset[str]]] = {}
-    for level in ladder.labels:
-        members: dict[str, set[str]] = {}
-        for value, label in zip(ladder.values, level, strict=True):
-            if label is not None and value is not None:
-                members.setdefault(label, set()).add(value)
-        for label, group in members.items():
-            sets.setdefault(label, set()).add(frozenset(group))
-    return sets

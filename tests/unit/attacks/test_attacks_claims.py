@@ -5,13 +5,14 @@ import pytest
 from tests.claims_files import write_files
 from tests.oracles.attacks import patients_with
 
+from cloister.api.attack import attack
 from cloister.attacks.claims import ABSENT, STEPS, Histories
-from cloister.attacks.opening import Known, open_release
+from cloister.attacks.opening import open_release
+from cloister.checker import Request
 from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.errors import InputError
-from cloister.flow.claims import protect_claims
-from cloister.verbs.attack import attack
+from cloister.pipeline.claims import protect_claims
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_claims_stand_an_attack_by_the_adversary_of_the_plan(made):
 def test_matches_are_the_patients_who_have_all_that_is_known(made):
     """A released patient matches who is alike in the columns of patients and has every value as often as known."""
     _, claims, release = made
-    (adversary,) = open_release(release, claims, Known()).adversaries
+    (adversary,) = open_release(release, claims, Request()).adversaries
     seen = adversary.released
     assert isinstance(seen, Histories)
     names = [name for name, told in release.manifest["columns"]["patients"].items() if told["role"].startswith("quasi")]

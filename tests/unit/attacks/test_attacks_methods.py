@@ -10,7 +10,8 @@ from tests.oracles.attacks import candidates, records_with, rows_like, sequences
 
 import cloister as cl
 from cloister.attacks.adversary import UNKNOWN, order_of
-from cloister.attacks.opening import Known, open_release
+from cloister.attacks.opening import open_release
+from cloister.checker import Request
 
 K, N = 3, 60
 DRAW = random.Random(7)
@@ -59,7 +60,7 @@ def assert_stands(found):
 def test_tables_of_every_method_stand_an_attack(method):
     """Matches are those that the labels allow, and the own record is among them where it is released."""
     release = anonymized(**TABLES[method])
-    opened = open_release(release, PEOPLE, Known())
+    opened = open_release(release, PEOPLE, Request())
     (adversary,) = opened.adversaries
     shown = [row for row in release.frame.cast(pl.String).rows(named=True) if row["sex"] != "*" or row["dx"] != "*"]
     known_by = [dict(row) for row in PEOPLE.select(*COLUMNS).cast(pl.String).rows(named=True)]
@@ -83,7 +84,7 @@ def test_tables_of_every_method_stand_an_attack(method):
 def test_who_knows_a_number_takes_the_nearest_average():
     """Of averages those nearest to a known number count, whole classes of them."""
     release = anonymized(**TABLES["microaggregation"])
-    (adversary,) = open_release(release, PEOPLE, Known()).adversaries
+    (adversary,) = open_release(release, PEOPLE, Request()).adversaries
     ages = [float(age) for age in release.frame["age"].cast(pl.String)]
     for target, age in enumerate(PEOPLE["age"]):
         nearest = min(abs(each - age) for each in ages)
@@ -98,7 +99,7 @@ def test_generalized_code_sets_stand_an_attack(method):
     sets = [*SETS[:-2], ["585.3", "401.9"], ["V58.67"]]
     codes = cl.CodeSets.from_records(sets, ids=PEOPLE["id"])
     release = cl.generalize_codes(codes, k=K, method=method)
-    (adversary,) = open_release(release, codes, Known()).adversaries
+    (adversary,) = open_release(release, codes, Request()).adversaries
     cells = [cell or "" for cell in release.frame["codes"]]
     for target, own in enumerate(sets):
         for known in ([0], list(range(len(own)))):
@@ -156,7 +157,7 @@ def test_chunks_stand_an_attack(tmp_path):
     """Candidates are the subrecords of a chunk that hold what is known, in every cluster that may be the patient's."""
     for number, options in enumerate(({}, {"refine": "off"}, {"sensitive": ["272.4"], "max_cluster_size": 12})):
         release = cl.disassociate(CODE_SETS, k=K, m=2, **options)
-        (adversary,) = open_release(release, CODE_SETS, Known()).adversaries
+        (adversary,) = open_release(release, CODE_SETS, Request()).adversaries
         release.write(tmp_path / str(number))
         clusters = json.loads((tmp_path / str(number) / "clusters.json").read_text())
         for target, own in enumerate(SETS):
@@ -174,7 +175,7 @@ def test_chunks_stand_an_attack(tmp_path):
 def test_trajectories_stand_an_attack(method):
     """Matches are the sequences in which known pairs may stand one after another; of codes alone, at any place."""
     release = cl.anonymize_trajectories(TIMELINES, k=K, method=method, code_hierarchy=cl.icd9())
-    by_codes, by_pairs = open_release(release, TIMELINES, Known()).adversaries
+    by_codes, by_pairs = open_release(release, TIMELINES, Request()).adversaries
     rows = release.frame.group_by("id", maintain_order=True).agg("code", "age")
     sequences = [list(zip(codes, ages, strict=True)) for _, codes, ages in rows.rows()]
     ladder = cl.icd9().bind("code", CODES[:4])

@@ -6,7 +6,8 @@ import pytest
 import cloister as cl
 from cloister.attacks.adversary import Matches
 from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
-from cloister.attacks.opening import Known, Part, attack_parts
+from cloister.attacks.opening import Part, attack_parts
+from cloister.checker import Request
 from cloister.errors import InputError
 
 K = 4
@@ -99,7 +100,7 @@ def test_a_column_that_never_agrees_hides_no_link():
 def test_parts_with_the_same_numbers_are_linkable():
     """Records numbered alike in two parts are found out where crosswalks say whose they are."""
     release, kept = release_of(AGE)
-    found = attack_parts([Part("one", release, kept, Known()), Part("two", release, kept, Known())])
+    found = attack_parts([Part("one", release, kept, Request()), Part("two", release, kept, Request())])
 
     assert found.links[0].same_numbers == 1.0
     assert not found.holds

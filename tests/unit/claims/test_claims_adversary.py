@@ -22,7 +22,7 @@ def test_simpson_index_of_the_paper():
 
     assert Fraction(8, 30) == oracle.simpson(GOLDEN)
     assert pytest.approx(8 / 30, abs=1e-15) == found.simpson[0, 0]
-    assert pytest.approx(22 / 30, abs=1e-15) == found.diversity[0, 0]
+    assert pytest.approx(22 / 30, abs=1e-15) == 1 - found.simpson[0, 0]
 
 
 @given(patients, st.integers(1, 9), st.sampled_from(["ceil", "floor", "round"]))

@@ -15,6 +15,7 @@ from tests.claims_data import plan as parsed
 from tests.oracles import claims_steps as oracle
 from tests.tampering import restated
 
+from cloister.checker import Request, check_folder
 from cloister.claims.adversaries import stays_of
 from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
@@ -23,14 +24,14 @@ from cloister.claims.knowledge import adversary_power
 from cloister.claims.manifest import ClaimsPromise, ClaimsRisk
 from cloister.claims.population import counted, read_population
 from cloister.claims.prepare import prepare
-from cloister.claims.recheck import ClaimsOriginal, recheck_claims
+from cloister.claims.recheck import ClaimsChecker
 from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
-from cloister.flow.claims import protect_claims
-from cloister.recheck import verify_folder
+from cloister.pipeline.claims import protect_claims
 from cloister.report.sentences import assumed_words
+from cloister.verification import verify_folder
 
 THREE_PARTS = """
 [patients.roles]
@@ -124,8 +125,8 @@ def changes(sensitivity):
 def said_with_original(folder, section):
     """What a check of the release in a folder with its original finds wrong."""
     manifest = json.loads((folder / "release" / "release.json").read_text())
-    original = ClaimsOriginal(three_parts((0, "0-1", "0-1"), section, folder))
-    return "; ".join(recheck_claims(folder / "release", manifest, original=original).failures)
+    request = Request(original=three_parts((0, "0-1", "0-1"), section, folder))
+    return "; ".join(check_folder(folder / "release", manifest, ClaimsChecker(), request).failures)
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def test_all_adversaries_at_once(encoded):
     people = PeopleCounted(("age",), *[np.full(encoded.n_patients, 3)] * 3)
     attacks = attacks_on(
         release,
-        release_risk(release.released, LEVELS, release.knowledge(release.power), release.settings),
+        release_risk(release.released, LEVELS, release.risk(release.power).knowledge, release.settings),
         likeliest_risk(release.released, LEVELS, release.power, release.settings),
         powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
         when=np.arange(encoded.n_claims, dtype=np.int32),

@@ -18,8 +18,8 @@ from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
 from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims, level_losses, loss_of_released
-from cloister.flow.claims import protect_claims
 from cloister.io import Source
+from cloister.pipeline.claims import protect_claims
 
 K = 10
 RARE = ("800.1", "811.0", "820.2", "835.0", "190.1")

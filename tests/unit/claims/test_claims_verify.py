@@ -17,9 +17,9 @@ from cloister.claims.manifest import SimulatedFigures
 from cloister.claims.node_risk import wilson
 from cloister.claims.release import FileRows, released_order
 from cloister.claims.verify_holders import ColumnHolders, ones
+from cloister.claims.verify_original import ID, KEY, RELEASED_ID, keep_company
 from cloister.claims.verify_risk import agree, can_be, enough_draws
-from cloister.claims.verify_rows import ID, KEY, SHOWN, keep_company
-from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error, simulate
+from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error
 
 AMI, STROKE = "AMI", "STROKE"
 HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
@@ -54,7 +54,8 @@ def exact(known, shown, power, cells, k):
 def test_the_simulation_finds_what_all_samples_tell(shown, cells):
     """Within four standard errors, with values left out and in two cells: multisets, misses and flags."""
     power = np.array([[2], [1], [2], [2], [1]])
-    found = simulate(np.array(cells), history(HISTORIES), history(shown), power, 3, 20_000, (1,))
+    attacked = Simulation(np.array(cells), history(HISTORIES), history(shown), 3)
+    found = attacked.run(power, 20_000, (1,)).exact
     mean, flags = exact(HISTORIES, shown, power[:, 0], cells, 3)
 
     assert abs(mean - found.mean) <= SURE * found.error
@@ -66,7 +67,8 @@ def test_the_simulation_counts_those_of_whom_something_may_be_missing():
     shown = [["AMI", "AMI"], ["AMI", "UTI"], ["AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
     room = np.array([[1], [0], [1], [0], [0]])
     power = np.array([[2], [2], [2], [2], [1]])
-    found = simulate(np.zeros(5, dtype=np.int64), history(HISTORIES), history(shown), power, 3, 20_000, (1,), room)
+    attacked = Simulation(np.zeros(5, dtype=np.int64), history(HISTORIES), history(shown), 3, room)
+    found = attacked.run(power, 20_000, (1,)).tolerant
     risks = []
     for patient, own in enumerate(HISTORIES):
         samples = list(itertools.combinations([text for text in own if text], power[patient, 0]))
@@ -206,7 +208,7 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
 
 def company(numbers, ids, keys):
     """Released rows and those of the original, in another order."""
-    own = pl.DataFrame({KEY: keys, SHOWN: numbers}, schema={KEY: pl.UInt32, SHOWN: pl.String})
+    own = pl.DataFrame({KEY: keys, RELEASED_ID: numbers}, schema={KEY: pl.UInt32, RELEASED_ID: pl.String})
     return [(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.encoded_claims import form_of
 
 from cloister.claims.data_file import WrittenClaims
-from cloister.claims.verify_rows import ID, KEY, SHOWN, ClaimRows, keep_company
+from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, keep_company
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 
 FORM = form_of((), ("dx", "pos"), ("doctor", "vendor"))
@@ -73,11 +73,11 @@ def test_a_claim_released_twice_for_another_is_noticed():
 def test_numbers_of_one_id_cannot_borrow_from_others():
     """Two ids under four numbers are noticed though other ids, which nobody needs, are there (Hall's condition)."""
     keys, numbers = [0, 0, 1, 1], ["1", "2", "3", "4"]
-    own = pl.DataFrame({KEY: keys, SHOWN: numbers})
+    own = pl.DataFrame({KEY: keys, RELEASED_ID: numbers})
     other = pl.DataFrame({KEY: [*keys, 2, 3], ID: ["A", "B", "A", "B", "C", "D"]})
 
     assert not keep_company([(own, other)])
-    assert keep_company([(own.with_columns(pl.Series(SHOWN, ["1", "2", "1", "2"])), other)])
+    assert keep_company([(own.with_columns(pl.Series(RELEASED_ID, ["1", "2", "1", "2"])), other)])
 
 
 def test_several_pseudonyms_of_a_claim_stand_for_ids_of_one_claim():

@@ -6,7 +6,9 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
+import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
 
@@ -268,7 +270,7 @@ LATE = {
 @pytest.mark.parametrize("words", LATE.values(), ids=LATE)
 def test_what_would_fail_at_the_end_fails_at_once(cloister, refused, data, monkeypatch, words):
     """A place that cannot be written to is refused before any search."""
-    monkeypatch.setattr("cloister.flow.table_shape.protect_table", lambda *_: 1 / 0)
+    monkeypatch.setattr("cloister.pipeline.table_shape.protect_table", lambda *_: 1 / 0)
     given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--default-role", "drop", "--out", "release")
 
     assert words[1].rpartition("/")[2] in refused(cloister(*given, *words))
@@ -319,7 +321,7 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
     def broken(*_args):
         raise KeyError("a value")
 
-    monkeypatch.setattr("cloister.flow.tables.encode", broken)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", broken)
     message = refused(protect(), 3)
 
     assert "KeyError" in message
@@ -329,9 +331,17 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
 
 def test_a_verifier_that_refuses_our_output_is_exit_3(protect, refused, monkeypatch):
     """If protection went wrong, verification stops the release: that is our bug and not the user's."""
-    from cloister.search import SearchProblem
+    from cloister.pipeline import tables
 
-    monkeypatch.setattr(SearchProblem, "kept_rows", lambda problem, _levels: problem.task.rows.records > 0)
+    protect_rightly = tables.protect
+
+    def put_back(*words):
+        """Protect, and put a value of the original back."""
+        found = protect_rightly(*words)
+        ages = pl.Series("age", ["33", *found.frame["age"][1:]])
+        return replace(found, frame=found.frame.with_columns(ages))
+
+    monkeypatch.setattr(tables, "protect", put_back)
     message = refused(protect(), 3)
 
     assert "did not pass verification" in message
@@ -344,7 +354,7 @@ def test_interrupted_while_working(protect, refused, monkeypatch, trap):
     def stopped(*_args, **_options):
         raise trap
 
-    monkeypatch.setattr("cloister.flow.tables.protect", stopped)
+    monkeypatch.setattr("cloister.pipeline.tables.protect", stopped)
     ran = protect()
 
     if trap is KeyboardInterrupt:

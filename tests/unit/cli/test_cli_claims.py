@@ -315,7 +315,7 @@ def test_an_interruption_leaves_nothing(files):
     program = """
 import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
-import cloister.flow.claims as course
+import cloister.pipeline.claims as course
 def slow(*_args):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     threading.Event().wait(60)

@@ -258,6 +258,7 @@ def test_the_bound_on_sensitive_codes_is_checked(protect, cloister, tmp_path):
     against = ("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
     assert cloister(*against).code == 0
     path.write_text(path.read_text().replace('"diversity": 2', '"diversity": 9').replace('"l": 2', '"l": 9'))
+    report_rewritten(tmp_path / "release")
 
     assert "in as few records of each cluster" in cloister(*against).err
     path.write_text(path.read_text().replace('"diversity": 9', '"diversity": "9"'))

@@ -7,7 +7,7 @@ import pytest
 from tests.claims_files import write_files
 from tests.jobs_files import write_hospital
 
-from cloister.flow import exploring
+from cloister.pipeline import exploring
 
 TABLE = (
     *("explore", "table", "patients.csv", "--id", "mrn", "--drop", "name", "--drop", "ward", "--sensitive"),

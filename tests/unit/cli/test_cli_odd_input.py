@@ -188,7 +188,7 @@ def test_a_panic_is_exit_3(protect, refused, monkeypatch):
     def panicking(*_args):
         raise pl.exceptions.PanicException("a value")
 
-    monkeypatch.setattr("cloister.flow.tables.encode", panicking)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", panicking)
     message = refused(protect(), 3)
 
     assert "PanicException" in message
@@ -202,7 +202,7 @@ def test_what_nobody_can_handle_is_not_swallowed(protect, monkeypatch):
     def leaving(*_args):
         raise GeneratorExit
 
-    monkeypatch.setattr("cloister.flow.tables.encode", leaving)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", leaving)
     with pytest.raises(GeneratorExit):
         protect()
 
@@ -213,7 +213,7 @@ def test_refusals_of_the_system_are_exit_2(protect, refused, monkeypatch):
     def refusing(*_args):
         raise OSError(5, "a value", "a path")
 
-    monkeypatch.setattr("cloister.flow.tables.encode", refusing)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", refusing)
     message = refused(protect())
 
     assert os.strerror(5) in message
@@ -227,7 +227,7 @@ def test_an_error_without_number_is_ours(protect, refused, monkeypatch):
     def refusing(*_args):
         raise OSError("a value")
 
-    monkeypatch.setattr("cloister.flow.tables.encode", refusing)
+    monkeypatch.setattr("cloister.pipeline.tables.encode", refusing)
     assert "a value" not in refused(protect(), 3)
 
 

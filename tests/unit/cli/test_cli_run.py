@@ -11,7 +11,7 @@ from tests.claims_files import write_files
 from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 
 from cloister.cli.main import run
-from cloister.flow import jobs
+from cloister.pipeline import jobs
 from cloister.release import Release
 from cloister.release_folder import json_bytes
 from cloister.testing import hospital as hospital_of_testing
@@ -162,7 +162,7 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
         (
             'sensitive = ["diagnosis"]',
             "",
-            "with qi, sensitive, keep or drop, or settle them all with default_role drop",
+            'with qi, sensitive, keep or drop, or settle them all with default_role = "drop"',
         ),
         ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
         ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),

@@ -121,7 +121,7 @@ def test_runs_to_one_output(place, overwrite):
 @pytest.mark.parametrize("change", ["grows", "shrinks", "goes", "is another"])
 def test_input_that_changes_after_it_was_read(place, cloister, monkeypatch, change):
     """What was read is what is released and recorded, whatever becomes of the file meanwhile."""
-    from cloister.flow import tables
+    from cloister.pipeline import tables
 
     encode, data = tables.encode, place / "patients.csv"
 

@@ -421,7 +421,7 @@ def test_stopped_in_the_middle_of_clustering(tmp_path):
 import os, signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from cloister.cli import main
-from cloister.flow import trajectories
+from cloister.pipeline import trajectories
 work = trajectories.anonymize
 def told(*arguments, **options):
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()

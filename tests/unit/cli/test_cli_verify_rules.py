@@ -127,7 +127,7 @@ def test_no_rule_breaks_the_verifier(ruled, data, census, more):
     """Whatever a manifest says of rules, the verifier answers: it never falls over."""
     from cloister.errors import GuaranteeViolation, InputError
     from cloister.io import read_table
-    from cloister.recheck import verify_folder
+    from cloister.verification import verify_folder
 
     whole = json.loads((ruled / "release.json").read_text())
     frame = read_table(data).frame if more else None

@@ -100,7 +100,7 @@ def test_missing_texts_are_no_codes():
 )
 def test_patients_without_codes(source):
     """They are refused, and on request left out, counted and said."""
-    with pytest.raises(InputError, match=r"1 of 3 patients in codes.csv have no code.*--drop-empty"):
+    with pytest.raises(InputError, match=r"1 of 3 patients in codes.csv have no code.*drop_empty"):
         encode(source)
     encoded = encode(source, drop_empty=True)
 

@@ -18,11 +18,11 @@ from cloister.engines import duckdb as duckdb_engine
 from cloister.engines.duckdb import duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import InputError, InternalError
-from cloister.flow.counted_tables import protect_counted_table
-from cloister.flow.database_tables import protect_table_in_database
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
+from cloister.pipeline.counted_tables import protect_counted_table
+from cloister.pipeline.table_engines import protect_table_in_database
 from cloister.release_folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
@@ -104,13 +104,13 @@ def test_a_connection_lost_while_the_table_is_made(hospital, monkeypatch):
     """When it is lost in the middle of making the table, nothing of it stays."""
     from cloister.engines import in_database
 
-    load = in_database._load_map
+    keys = in_database._keys
 
-    def cut(*load_what):
+    def cut(*of_what):
         cut_off(hospital)
-        return load(*load_what)
+        return keys(*of_what)
 
-    monkeypatch.setattr(in_database, "_load_map", cut)
+    monkeypatch.setattr(in_database, "_keys", cut)
     with pytest.raises(InputError, match="was lost") as caught, postgresql(query(hospital)) as database:
         protect_table_in_database(database, TABLE, request_of())
 
@@ -137,7 +137,7 @@ def test_an_account_that_may_make_nothing(hospital, tmp_path, monkeypatch, capsy
     assert not (tmp_path / "release").exists()
 
 
-@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.flow.database_tables.passed"])
+@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.pipeline.table_engines.passed"])
 def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch, where, capsys):
     """When the folder cannot be written, or our own check fails, the table does not stay either."""
 
@@ -215,7 +215,7 @@ def test_a_release_in_a_database_is_checked_there(hospital, tmp_path, capsys):
     assert "not looked at, as they stay in the database: n, weight" in report
 
     assert run(["verify", folder, "-q"]) == 2
-    assert "Name the database with --engine" in capsys.readouterr().err
+    assert "Name the database as --engine" in capsys.readouterr().err
     assert run(["verify", folder, *verify]) == 0
     write_parquet(patients(), tmp_path / "patients.parquet")
     assert run(["verify", folder, *verify, "--original", str(tmp_path / "patients.parquet")]) == 0
@@ -320,7 +320,7 @@ def test_another_encoding_is_left_to_memory(tmp_path):
     path = tmp_path / "patients.csv"
     path.write_text("mrn,age\n1,2\n", encoding="utf-16")
 
-    with pytest.raises(InputError, match="--engine memory"), duckdb_file(path):
+    with pytest.raises(InputError, match='engine="memory"'), duckdb_file(path):
         pass
 
 

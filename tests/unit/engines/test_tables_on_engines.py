@@ -17,20 +17,20 @@ from hypothesis import strategies as st
 from tests.ruled_tables import ruled_cases
 from tests.tables import cases
 
+from cloister.api.tables import anonymize
 from cloister.engines.duckdb import duckdb_database, duckdb_file
 from cloister.engines.postgresql import postgresql
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, NoSafeRelease
-from cloister.flow.counted_tables import protect_counted_table
-from cloister.flow.database_tables import protect_table_in_database
-from cloister.flow.tables import protect_table
 from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.read import read_query
+from cloister.pipeline.counted_tables import protect_counted_table
+from cloister.pipeline.table_engines import protect_table_in_database
+from cloister.pipeline.tables import protect_table
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
-from cloister.recheck import verify_folder
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
-from cloister.verbs.tables import anonymize
+from cloister.verification import verify_folder
 
 TABLE = "protected"
 DIFFER = {"seconds", "created", "machine", "table", "files"}

@@ -107,7 +107,7 @@ def test_text_for_missing_that_occurs_is_a_leaf_too() -> None:
 
 def test_missing_must_be_listed() -> None:
     """Missing that occurs and is not listed is refused with the two ways out."""
-    with pytest.raises(errors.InputError, match=r"Column 'age' has missing values.*--missing-as") as caught:
+    with pytest.raises(errors.InputError, match=r"Column 'age' has missing values.*missing_as") as caught:
         hierarchy_rows(AGES, name="age.csv", missing_as="?").bind("age", ["1", None])
     assert (caught.value.file, caught.value.column) == ("age.csv", "age")
 

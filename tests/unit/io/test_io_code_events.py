@@ -67,7 +67,7 @@ def test_columns_are_found_by_their_usual_names(read):
     [
         ({"age": "agee"}, "Did you mean 'age'"),
         ({"id": "code"}, "cannot be two things"),
-        ({"date": "age"}, "--date and --anchor"),
+        ({"date": "age"}, "date and anchor"),
         ({"date": "age", "anchor": "first", "age": "age"}, "Give one of them"),
     ],
 )

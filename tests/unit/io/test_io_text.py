@@ -53,7 +53,7 @@ def test_no_encoding_is_guessed(tmp_path):
     error = refusal(written(tmp_path, TABLE.encode("cp1252")))
 
     assert error.line == 2
-    assert "--encoding" in error.message
+    assert "name its encoding" in error.message
 
 
 @pytest.mark.parametrize("bad", [b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d", b"\xff", b"\xe9\0"])
@@ -62,7 +62,7 @@ def test_undecodable_bytes_are_refused(tmp_path, bad):
     error = refusal(written(tmp_path, b"name,age\nAnn,39\nB" + bad + b"b,40\n"))
 
     assert "undecodable bytes" in error.message
-    assert "--encoding" in error.message
+    assert "name its encoding" in error.message
     assert error.line == 3
 
 

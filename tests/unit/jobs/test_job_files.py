@@ -6,9 +6,8 @@ import pytest
 from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 
 from cloister.errors import InputError
-from cloister.jobs.job import FileSource, Written
+from cloister.jobs.job import SHAPES, FileSource, Written, section_of
 from cloister.jobs.job_file import parse_job
-from cloister.jobs.sections import SHAPES, section_of
 from cloister.settings import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "custodian_dir", "as_json", "quiet", "verbose"}

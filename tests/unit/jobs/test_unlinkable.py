@@ -10,10 +10,10 @@ from tests.oracles import joined_parts as oracle
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
-from cloister.flow.tables_with_codes import with_codes
 from cloister.io import Source
 from cloister.jobs import shared_columns, shared_columns_check
 from cloister.jobs.unlinkable import Shown, _why
+from cloister.pipeline.tables_with_codes import with_codes
 
 NAMES = ("u", "v", "w", "x", "y")
 CELLS = st.sampled_from(["a", "b", None])

@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from tests.tampering import report_rewritten
 
 import cloister as cl
 from cloister.release_folder import json_bytes
@@ -28,6 +29,7 @@ def refused(folder, manifest, words):
     """The folder holds as it was written; with this manifest it is refused in these words."""
     assert cl.verify_folder(folder).holds
     (folder / "release.json").write_bytes(json_bytes(manifest))
+    report_rewritten(folder)
     with pytest.raises((cl.GuaranteeViolation, cl.InputError), match=words):
         cl.verify_folder(folder)
     with pytest.raises((cl.GuaranteeViolation, cl.InputError), match=words):

@@ -15,10 +15,9 @@ from cloister.privacy.population_estimates import Sample, estimated_share
 from cloister.tabular.verification.promise import (
     Classes,
     Original,
-    Population,
     Promise,
     Reference,
-    bound_ladders,
+    bound_hierarchies,
     natural_order,
 )
 from cloister.tabular.verification.rules import judge
@@ -34,10 +33,10 @@ TABLE = pl.DataFrame(
 )
 TREE = hierarchy_rows([["flu", "viral", "*"], ["mumps", "viral", "*"], ["gout", "other", "*"]])
 ORIGINAL = Original(
-    TABLE, bound_ladders(TABLE, {"ward": WARDS}), {("dx", TREE.spec): bound_ladders(TABLE, {"dx": TREE})["dx"]}
+    TABLE, bound_hierarchies(TABLE, {"ward": WARDS}), {("dx", TREE.spec): bound_hierarchies(TABLE, {"dx": TREE})["dx"]}
 )
 PEOPLE = pl.DataFrame({"ward": ["wardA"] * 8 + ["wardB"] * 8})
-POPULATIONS = {"census.csv": Population(PEOPLE, bound_ladders(PEOPLE, {"ward": WARDS}))}
+POPULATIONS = {"census.csv": Original(PEOPLE, bound_hierarchies(PEOPLE, {"ward": WARDS}))}
 GOOD = TABLE.head(8)
 
 ON_DX = [
@@ -116,7 +115,7 @@ def test_what_needs_the_population_is_said(rule):
 def test_presence_of_everybody_lets_nobody_be_suppressed():
     """With a lower bound above 0, people whose class was left out would be absent for certain."""
     rule = {"model": "delta-presence", "lower": 0.2, "upper": 0.5, "population": "census.csv"}
-    whole = Original(GOOD, bound_ladders(GOOD, {"ward": WARDS}))
+    whole = Original(GOOD, bound_hierarchies(GOOD, {"ward": WARDS}))
     half = promise(rule, released=4, suppressed=4, limit=4)
 
     assert verify(GOOD, promise(rule, suppressed=0), whole, POPULATIONS, every_rule=True).holds
@@ -214,7 +213,7 @@ def test_too_few_people_are_a_violation():
 def test_missing_values_count_for_nothing():
     """Classes of missing values have no diversity, and those of missing quasi-identifiers are classes."""
     table = pl.DataFrame({"ward": [None] * 3 + ["x"] * 3, "dx": ["a", "b", None] + [None] * 3})
-    source = Original(table, bound_ladders(table, {"ward": suppress()}))
+    source = Original(table, bound_hierarchies(table, {"ward": suppress()}))
     rule = {"model": "l-diversity", "column": "dx", "l": 2}
     good = table.head(3)[[2, 0, 1]]
 

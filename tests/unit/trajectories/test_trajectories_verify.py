@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
-from cloister.trajectories.data import WrittenTrajectories
+from cloister.trajectories.data import Diversity, WrittenTrajectories
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, exact_losses
 
@@ -129,12 +129,12 @@ def test_pairs_of_which_nothing_is_told_stand_alone_where_promised():
 
 def test_diversity_is_counted():
     """A value may be that of one in l who share a trajectory; missing ones are none."""
-    promise = ExpectedGuarantee(2, l=2, column="dna")
+    promise = ExpectedGuarantee(2, diversity=Diversity(2, column="dna"))
     assert failures(dna=ATTRIBUTES, promise=promise) == ()
     assert failures(dna=[None, None, *ATTRIBUTES[2:]], promise=promise) == ()
     assert failures(dna=["a", "a", *ATTRIBUTES[2:]], promise=promise)
-    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, l=3, column="dna"))
-    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, l=2, column="rna"))
+    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, diversity=Diversity(3, column="dna")))
+    assert failures(dna=ATTRIBUTES, promise=ExpectedGuarantee(2, diversity=Diversity(2, column="rna")))
     assert failures(promise=promise)
 
 

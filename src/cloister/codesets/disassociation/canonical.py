@@ -8,12 +8,11 @@ Parts that were disassociated each by itself are put together as one release in 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Codes, Integers
+from cloister.codesets.data import Integers, starts_of
 from cloister.kernels.canonical_order import sequence_classes, sequence_order, take_sequences
 from cloister.kernels.horpart import Split, Tree
 from cloister.kernels.parts import Entries
@@ -22,53 +21,18 @@ from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
 
 from .data import Chunks, Disassociation, lay_out
 
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Arranged:
-    """Parts and joint clusters in their final order; ``part_number``: of the cluster that each part became."""
-
-    sizes: Integers
-    record_chunks: Chunks
-    item_offsets: Integers
-    item_chunks: NDArray[np.int32]
-    child_offsets: Integers
-    children: Integers
-    joint_sizes: Integers
-    shared_chunks: Chunks
-    part_number: Integers
-
-    def released(
-        self, k: int, m: int, vocabulary: tuple[str, ...], *, repeats: bool, sensitive: Codes
-    ) -> Disassociation:
-        """Return the release of these parts, without classes."""
-        return Disassociation(
-            k,
-            m,
-            vocabulary,
-            self.sizes,
-            self.record_chunks,
-            self.item_offsets,
-            self.item_chunks,
-            self.child_offsets,
-            self.children,
-            self.joint_sizes,
-            self.shared_chunks,
-            repeats,
-            sensitive,
-        )
+Parts = tuple[Integers, Chunks, Integers, NDArray[np.int32], Integers, Integers, Integers, Chunks]
+"""What a `Disassociation` says of clusters and joint clusters: its fields from ``sizes`` to ``shared_chunks``."""
 
 
 def arrange(
     split: Split, entries: Entries, record: Filled, shared: Filled, tree: Tree, class_of_part: Integers
-) -> Arranged:
-    """Put everything in its final order.
-
-    Parameters
-    ----------
-    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
-    """
+) -> tuple[Parts, Integers]:
+    """Put everything in its final order; return it, and the number of the cluster that each part became."""
     spans = tree.low.astype(np.int64), tree.high.astype(np.int64)
-    return arrange_parts(split.starts, _left_in_item_chunks(entries), record, shared, spans, class_of_part)
+    left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
+    item_chunks = starts_of(left)[entries.offsets], entries.code[left]
+    return arrange_parts(split.starts, item_chunks, record, shared, spans, class_of_part)
 
 
 def arrange_parts(
@@ -78,8 +42,8 @@ def arrange_parts(
     shared: Filled,
     spans: tuple[Integers, Integers],
     class_of_part: Integers,
-) -> Arranged:
-    """Put parts and shared chunks in their final order.
+) -> tuple[Parts, Integers]:
+    """Put parts and shared chunks in their final order; return them and the numbers of the parts.
 
     Parameters
     ----------
@@ -87,11 +51,10 @@ def arrange_parts(
     item_chunks : where the item chunk of each part begins, and the codes
     record, shared : chunks; the owner of a shared one is a node
     spans : first and last part below each node; nodes lie in each other or apart
-    class_of_part : (n_parts,) as of `arrange`
+    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
     """
     sizes = np.diff(starts)
-    left_starts, left = item_chunks
-    label = _labels(written(record, _first(record.owner, sizes.size), _all(sizes.size), sizes, (left_starts, left)))
+    label = _labels(written(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks))
     if class_of_part.any():
         label = np.unique(class_of_part * (int(label.max()) + 1) + label, return_inverse=True)[1].astype(np.int64)
     joints = _Joints(starts, shared, spans)
@@ -101,23 +64,23 @@ def arrange_parts(
     around = np.append(joint_number, -1)[joints.nest.part_parent]
     part_order = np.lexsort((around, label))
     part_number = _inverse(part_order)
-    item_offsets, items = take_sequences(left_starts, left, part_order)
-    child_offsets, children = _children(joints.nest, part_number, joint_number)
-    return Arranged(
+    item_offsets, items = take_sequences(*item_chunks, part_order)
+    # Direct children of each joint, ascending.
+    parents = np.concatenate([joints.nest.part_parent, joints.nest.joint_parent])
+    names = np.concatenate([part_number, part_number.size + joint_number])
+    inside = np.flatnonzero(parents >= 0)
+    owner = joint_number[parents[inside]]
+    parts = (
         sizes[part_order],
         _reordered(record, part_number),
         item_offsets,
         items,
-        child_offsets,
-        children,
+        _first(owner, joint_number.size),
+        names[inside][np.lexsort((names[inside], owner))],
         joints.sizes[joint_order],
         _reordered(joints.shared, joint_number),
-        part_number,
     )
-
-
-def _all(n: int) -> Integers:
-    return np.arange(n, dtype=np.int64)
+    return parts, part_number
 
 
 def _inverse(order: Integers) -> Integers:
@@ -128,17 +91,11 @@ def _inverse(order: Integers) -> Integers:
 
 def _first(owner: Integers, owners: int) -> Integers:
     """Where each owner's chunks begin, the chunks standing by owner."""
-    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=owners))]).astype(np.int64)
+    return starts_of(np.bincount(owner, minlength=owners))
 
 
 def _labels(sequences: tuple[Integers, NDArray[np.int32]]) -> Integers:
     return sequence_classes(*sequences, sequence_order(*sequences))
-
-
-def _left_in_item_chunks(entries: Entries) -> tuple[Integers, NDArray[np.int32]]:
-    left = (entries.place == ITEM_CHUNK) | (entries.place == KEPT_BACK)
-    counts = np.concatenate([[0], np.cumsum(left)])
-    return counts[entries.offsets].astype(np.int64), entries.code[left]
 
 
 class _Joints:
@@ -152,18 +109,25 @@ class _Joints:
         low, high = low[order], high[order]
         self.sizes = starts[high + 1] - starts[low]
         owner = _inverse(order)[index]
-        self.shared = _taken(shared, owner, np.lexsort((shared.domain[shared.domain_starts[:-1]], owner)))
+        by_owner = np.lexsort((shared.domain[shared.domain_starts[:-1]], owner))
+        self.shared = taken(shared._replace(owner=owner), by_owner)
         self.first = _first(self.shared.owner, self.n)
         self.nest: Nest = nest(low, high, starts.size - 1)
 
 
-def _taken(chunks: Filled, owner: Integers, order: Integers) -> Filled:
+def filled(chunks: Chunks, owner: Integers) -> Filled:
+    """Return chunks with other owners, as they stand."""
+    return Filled(
+        owner, chunks.domain_offsets, chunks.domain, chunks.subrecord_offsets, chunks.item_offsets, chunks.items
+    )
+
+
+def taken(chunks: Filled, order: Integers) -> Filled:
+    """Return chunks in another order."""
     domain_starts, domain = take_sequences(chunks.domain_starts, chunks.domain, order)
     _, items = take_sequences(chunks.item_starts[chunks.starts], chunks.items, order)
-    lengths = np.diff(chunks.item_starts).astype(np.int32)
-    starts, lengths = take_sequences(chunks.starts, lengths, order)
-    item_starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return Filled(owner[order], domain_starts, domain, starts, item_starts, items)
+    starts, lengths = take_sequences(chunks.starts, np.diff(chunks.item_starts).astype(np.int32), order)
+    return Filled(chunks.owner[order], domain_starts, domain, starts, starts_of(lengths), items)
 
 
 def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
@@ -173,8 +137,8 @@ def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
     label = np.concatenate([part_label, np.full(joints.n, -1)])
     inside = np.flatnonzero(parents >= 0)
     inside = inside[np.lexsort((parents[inside], found.height[parents[inside]]))]
-    by_height = np.lexsort((_all(joints.n), found.height))
-    heights = np.arange(int(found.height.max()) + 2) if joints.n else np.zeros(1, dtype=np.int64)
+    by_height = np.argsort(found.height, kind="stable")
+    heights = np.arange(int(found.height.max(initial=-1)) + 2)
     bounds = np.searchsorted(found.height[by_height], heights)
     child_bounds = np.searchsorted(found.height[parents[inside]], heights)
     known = int(part_label.max()) + 1
@@ -194,9 +158,7 @@ def _joint_order(joints: _Joints, label: Integers) -> Integers:
     """Joints from the flat to the deep; equal ones by the joint around them, whose place is known before."""
     found = joints.nest
     by_height = np.lexsort((label, found.height))
-    if not joints.n:
-        return by_height
-    heights = np.arange(int(found.height.max()) + 2)
+    heights = np.arange(int(found.height.max(initial=-1)) + 2)
     bounds = np.searchsorted(found.height[by_height], heights)
     number = np.full(joints.n + 1, -1, dtype=np.int64)
     for height in heights[-2::-1].tolist():
@@ -208,105 +170,55 @@ def _joint_order(joints: _Joints, label: Integers) -> Integers:
     return by_height
 
 
-def _children(found: Nest, part_number: Integers, joint_number: Integers) -> tuple[Integers, Integers]:
-    """Direct children of each joint, ascending."""
-    parents = np.concatenate([found.part_parent, found.joint_parent])
-    names = np.concatenate([part_number, part_number.size + joint_number])
-    inside = np.flatnonzero(parents >= 0)
-    owner = joint_number[parents[inside]]
-    order = np.lexsort((names[inside], owner))
-    return _first(owner, joint_number.size), names[inside][order]
-
-
 def _reordered(chunks: Filled, number: Integers) -> Chunks:
     owner = number[chunks.owner]
-    taken = _taken(chunks, owner, np.argsort(owner, kind="stable"))
-    return Chunks(
-        taken.owner.astype(np.int32), taken.domain_starts, taken.domain, taken.starts, taken.item_starts, taken.items
-    )
+    found = taken(chunks._replace(owner=owner), np.argsort(owner, kind="stable"))
+    return Chunks(found.owner.astype(np.int32), *found[1:])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Joined:
-    """One release made of parts.
-
-    Attributes
-    ----------
-    released : all clusters of all parts, in the order of what they hold
-    cluster_numbers : for each part, the number in ``released`` of each of its clusters
-    """
-
-    released: Disassociation
-    cluster_numbers: tuple[Integers, ...]
-
-
-def join_parts(parts: Sequence[Disassociation]) -> Joined:
-    """Return the release that holds the clusters and joint clusters of all parts.
+def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[Integers, ...]]:
+    """Return the release that holds the clusters of all parts, and for each part the numbers of its clusters in it.
 
     The order follows from what is released alone, so neither how the records were parted nor the order of the parts
-    shows. One part stays as it is.
-
-    Parameters
-    ----------
-    parts : at least one; with the same k, m, vocabulary and sensitive codes, without classes
+    shows. One part stays as it is. Parts have the same k, m, vocabulary and sensitive codes, and no classes.
     """
     if len(parts) == 1:
-        return Joined(parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),))
-    laid = [lay_out(part) for part in parts]
-    order = [np.argsort(layout.position) for layout in laid]
-    first = _starts([part.n_clusters for part in parts])
-    nodes = _starts([part.n_joints for part in parts])
-    item_chunks = [
-        take_sequences(part.item_offsets, part.item_chunks, at) for part, at in zip(parts, order, strict=True)
-    ]
-    record = _together(
-        [
-            _owned(part.record_chunks, layout.position[part.record_chunks.owner] + before)
-            for part, layout, before in zip(parts, laid, first[:-1].tolist(), strict=True)
-        ]
-    )
-    shared = _together(
-        [
-            _owned(part.shared_chunks, part.shared_chunks.owner.astype(np.int64) + before)
-            for part, before in zip(parts, nodes[:-1].tolist(), strict=True)
-        ]
-    )
-    low = np.concatenate([layout.low + before for layout, before in zip(laid, first[:-1], strict=True)])
-    high = np.concatenate([layout.high + before - 1 for layout, before in zip(laid, first[:-1], strict=True)])
-    sizes = np.concatenate([part.sizes[at] for part, at in zip(parts, order, strict=True)])
-    items = _offsets_together([offsets for offsets, _ in item_chunks]), np.concatenate([own for _, own in item_chunks])
-    arranged = arrange_parts(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        items,
-        record,
-        shared,
-        (low, high),
-        np.zeros(sizes.size, dtype=np.int64),
+        return parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),)
+    first = starts_of([part.n_clusters for part in parts]).tolist()
+    nodes = starts_of([part.n_joints for part in parts]).tolist()
+    sizes, lows, highs, numbers = [], [], [], []
+    item_offsets, items, record, shared = [], [], [], []
+    for part, clusters_before, nodes_before in zip(parts, first[:-1], nodes[:-1], strict=True):
+        layout = lay_out(part)
+        at = np.argsort(layout.position)
+        sizes.append(part.sizes[at])
+        lows.append(layout.low + clusters_before)
+        highs.append(layout.high + clusters_before - 1)
+        numbers.append(layout.position + clusters_before)
+        offsets, own = take_sequences(part.item_offsets, part.item_chunks, at)
+        item_offsets.append(offsets)
+        items.append(own)
+        record.append(_by_owner(part.record_chunks, numbers[-1][part.record_chunks.owner]))
+        shared.append(_by_owner(part.shared_chunks, part.shared_chunks.owner.astype(np.int64) + nodes_before))
+    every = np.concatenate(sizes)
+    arranged, part_number = arrange_parts(
+        starts_of(every),
+        (_offsets_together(item_offsets), np.concatenate(items)),
+        _together(record),
+        _together(shared),
+        (np.concatenate(lows), np.concatenate(highs)),
+        np.zeros(every.size, dtype=np.int64),
     )
     one = parts[0]
-    released = arranged.released(one.k, one.m, one.vocabulary, repeats=one.repeats, sensitive=one.sensitive)
-    numbers = [arranged.part_number[layout.position + before] for layout, before in zip(laid, first[:-1], strict=True)]
-    return Joined(released, tuple(numbers))
+    released = Disassociation(one.k, one.m, one.vocabulary, *arranged, one.repeats, one.sensitive)
+    return released, tuple(part_number[own] for own in numbers)
 
 
-def _starts(lengths: Sequence[int]) -> Integers:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def _owned(chunks: Chunks, owner: Integers) -> Filled:
-    """The chunks by other owners, in their order."""
-    order = np.argsort(owner, kind="stable")
-    domain_starts, domain = take_sequences(chunks.domain_offsets, chunks.domain, order)
-    _, items = take_sequences(chunks.item_offsets[chunks.subrecord_offsets], chunks.items, order)
-    lengths = np.diff(chunks.item_offsets).astype(np.int32)
-    starts, lengths = take_sequences(chunks.subrecord_offsets, lengths, order)
-    return Filled(
-        owner[order], domain_starts, domain, starts, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), items
-    )
+def _by_owner(chunks: Chunks, owner: Integers) -> Filled:
+    return taken(filled(chunks, owner), np.argsort(owner, kind="stable"))
 
 
 def _together(chunks: Sequence[Filled]) -> Filled:
-    """Chunks of all parts, one part after the other."""
     return Filled(
         np.concatenate([each.owner for each in chunks]),
         _offsets_together([each.domain_starts for each in chunks]),
@@ -319,6 +231,6 @@ def _together(chunks: Sequence[Filled]) -> Filled:
 
 def _offsets_together(offsets: Sequence[Integers]) -> Integers:
     """Where things begin if one lot stands after the other."""
-    ends = _starts([int(each[-1]) for each in offsets])
+    ends = starts_of([int(each[-1]) for each in offsets])
     begun = [each[:-1] + before for each, before in zip(offsets, ends[:-1].tolist(), strict=True)]
     return np.concatenate([*begun, ends[-1:]]).astype(np.int64)

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.data import starts_of
 from cloister.errors import InputError
 from cloister.io import private_file
 
@@ -32,6 +33,9 @@ class NotAsWritten(Exception):
     """A file holds no disassociated code sets; what is wrong is not told further, as it could be a value."""
 
 
+UNREADABLE = (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError)
+
+
 def write_clusters(released: Disassociation, path: Path) -> None:
     """Write a new file, readable by its owner alone."""
     with private_file(path) as file:
@@ -48,11 +52,13 @@ def cluster_lines(released: Disassociation) -> Iterator[bytes]:
     if released.sensitive.size:
         head["sensitive"] = [released.vocabulary[item] for item in released.sensitive.tolist()]
     yield (json.dumps(head, ensure_ascii=False)[:-1] + ",\n").encode()
-    parts = ((CLUSTERS, _clusters), (JOINTS, _joints), (SHARED, _shared))
-    for name, lines in parts:
+    owners = released.shared_chunks.owner.tolist()
+    texts = zip(owners, _chunk_texts(released.shared_chunks, quoted), strict=True)
+    shared = (f'{{"joint": {joint}, {text}}}' for joint, text in texts)
+    for name, lines in ((CLUSTERS, _clusters(released, quoted)), (JOINTS, _joints(released)), (SHARED, shared)):
         yield f' "{name}": ['.encode()
         between = "\n  "
-        for line in lines(released, quoted):
+        for line in lines:
             yield f"{between}{line}".encode()
             between = ",\n  "
         yield b"]}\n" if name == SHARED else b"],\n"
@@ -70,18 +76,12 @@ def _clusters(released: Disassociation, quoted: list[str]) -> Iterator[str]:
         yield f'{{{own}"size": {size}, "record_chunks": [{texts}], "item_chunk": [{items}]}}'
 
 
-def _joints(released: Disassociation, _quoted: list[str]) -> Iterator[str]:
+def _joints(released: Disassociation) -> Iterator[str]:
     for joint, size in enumerate(released.joint_sizes.tolist()):
         children = released.children_of(joint)
         clusters = [child for child in children if child < released.n_clusters]
         joints = [child - released.n_clusters for child in children if child >= released.n_clusters]
         yield f'{{"clusters": {clusters}, "joint": {joints}, "size": {size}}}'
-
-
-def _shared(released: Disassociation, quoted: list[str]) -> Iterator[str]:
-    texts = _chunk_texts(released.shared_chunks, quoted)
-    for joint, text in zip(released.shared_chunks.owner.tolist(), texts, strict=True):
-        yield f'{{"joint": {joint}, {text}}}'
 
 
 def _chunk_texts(chunks: Chunks, quoted: list[str]) -> Iterator[str]:
@@ -108,13 +108,13 @@ def read_clusters(path: Path) -> Disassociation:
     try:
         with path.open("rb") as file:
             head = json.loads(file.readline().strip().removesuffix(b",") + b"}")
-            return _from_parts((head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)}))
-    except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+            return _from_parts(head, {name: _listed(file, name) for name in (CLUSTERS, JOINTS, SHARED)})
+    except UNREADABLE:
         pass
     try:
         content = json.loads(path.read_bytes())  # laid out in another way: read as one document
-        return _from_parts((content, {name: _list(content[name]) for name in (CLUSTERS, JOINTS, SHARED)}))
-    except (NotAsWritten, AttributeError, LookupError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+        return _from_parts(content, {name: _list(content[name]) for name in (CLUSTERS, JOINTS, SHARED)})
+    except UNREADABLE:
         pass
     raise InputError(f"{path.name} cannot be read as disassociated code sets.", file=path.name)
 
@@ -128,9 +128,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Chunks):
         return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Chunks))
     return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
-
-
-Parts = tuple[dict[str, Any], dict[str, Iterable[Any]]]
 
 
 def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
@@ -150,15 +147,27 @@ def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
         raise NotAsWritten
 
 
-def _from_parts(parts: Parts) -> Disassociation:
-    head, lists = parts
+def _from_parts(head: dict[str, Any], lists: dict[str, Iterable[Any]]) -> Disassociation:
     if head["schema"] != SCHEMA or head["method"] != METHOD:
         raise NotAsWritten
     codes = _Numbered()
     classes = _Classes()
-    sizes, item_chunks, record_chunks = _read_clusters(lists[CLUSTERS], codes, classes)
-    child_offsets, children, joint_sizes = _read_joints(lists[JOINTS], len(sizes))
-    shared_chunks = _ChunkBuilder(codes)
+    sizes: list[int] = []
+    joint_sizes: list[int] = []
+    item_chunks, children = _Ragged(), _Ragged()
+    record_chunks, shared_chunks = _ChunkBuilder(codes), _ChunkBuilder(codes)
+    for number, cluster in enumerate(lists[CLUSTERS]):
+        if "class" in cluster:
+            classes.add(cluster["class"])
+        sizes.append(_whole_number(cluster["size"]))
+        item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
+        for chunk in _list(cluster["record_chunks"]):
+            record_chunks.add(number, chunk)
+    for number, joint in enumerate(lists[JOINTS]):
+        clusters = [_whole_number(child, below=len(sizes)) for child in _list(joint["clusters"])]
+        earlier = [len(sizes) + _whole_number(child, below=number) for child in _list(joint["joint"])]
+        children.add([*clusters, *earlier])
+        joint_sizes.append(_whole_number(joint["size"]))
     for chunk in lists[SHARED]:
         shared_chunks.add(_whole_number(chunk["joint"]), chunk)
     sensitive = codes.numbers(_list(head.get("sensitive", [])))
@@ -167,13 +176,13 @@ def _from_parts(parts: Parts) -> Disassociation:
         k=_whole_number(head["k"]),
         m=_whole_number(head["m"]),
         vocabulary=vocabulary,
-        sizes=sizes,
+        sizes=np.array(sizes, dtype=np.int64),
         record_chunks=record_chunks.built(order),
         item_offsets=item_chunks.offsets(),
         item_chunks=item_chunks.items(order),
-        child_offsets=child_offsets,
-        children=children,
-        joint_sizes=joint_sizes,
+        child_offsets=children.offsets(),
+        children=children.numbers(),
+        joint_sizes=np.array(joint_sizes, dtype=np.int64),
         shared_chunks=shared_chunks.built(order),
         repeats=head.get("repeats", False) is True,
         sensitive=order[np.array(sensitive, dtype=np.int64)].astype(np.int32),
@@ -181,31 +190,6 @@ def _from_parts(parts: Parts) -> Disassociation:
         classes=tuple(classes.known),
         class_of=np.array(classes.of_cluster, dtype=np.int32),
     )
-
-
-def _read_clusters(
-    clusters: Iterable[Any], codes: "_Numbered", classes: "_Classes"
-) -> tuple[Numbers, "_Ragged", "_ChunkBuilder"]:
-    sizes: list[int] = []
-    item_chunks, chunks = _Ragged(), _ChunkBuilder(codes)
-    for number, cluster in enumerate(clusters):
-        if "class" in cluster:
-            classes.add(cluster["class"])
-        sizes.append(_whole_number(cluster["size"]))
-        item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
-        for chunk in _list(cluster["record_chunks"]):
-            chunks.add(number, chunk)
-    return np.array(sizes, dtype=np.int64), item_chunks, chunks
-
-
-def _read_joints(joints: Iterable[Any], n_clusters: int) -> tuple[Numbers, Numbers, Numbers]:
-    children, sizes = _Ragged(), []
-    for number, joint in enumerate(joints):
-        clusters = [_whole_number(child, below=n_clusters) for child in _list(joint["clusters"])]
-        earlier = [n_clusters + _whole_number(child, below=number) for child in _list(joint["joint"])]
-        children.add([*clusters, *earlier])
-        sizes.append(_whole_number(joint["size"]))
-    return children.offsets(), children.numbers(), np.array(sizes, dtype=np.int64)
 
 
 def _list(value: Any) -> list[Any]:
@@ -249,12 +233,9 @@ class _Numbered:
         try:
             return list(map(self.known.__getitem__, codes))
         except KeyError:  # some are met for the first time
-            return [self._number(code) for code in codes]
-
-    def _number(self, code: Any) -> int:
-        if type(code) is not str:
-            raise NotAsWritten
-        return self.known.setdefault(code, len(self.known))
+            if not all(type(code) is str for code in codes):
+                raise NotAsWritten from None
+            return [self.known.setdefault(code, len(self.known)) for code in codes]
 
     def in_order(self) -> tuple[Numbers, tuple[str, ...]]:
         """Return the place of each number in the vocabulary, and the vocabulary."""
@@ -286,9 +267,7 @@ class _Ragged:
 
     def offsets(self) -> Numbers:
         """Where each list begins, and the end."""
-        offsets = np.zeros(len(self.lengths) + 1, dtype=np.int64)
-        np.cumsum(self.lengths, out=offsets[1:])
-        return offsets
+        return starts_of(self.lengths)
 
     def numbers(self) -> Numbers:
         """All lists together."""
@@ -322,13 +301,11 @@ class _ChunkBuilder:
 
     def built(self, order: Numbers) -> Chunks:
         """Return the chunks with places in the vocabulary for codes."""
-        offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
-        np.cumsum(self.counts, out=offsets[1:])
         return Chunks(
             owner=np.array(self.owner, dtype=np.int32),
             domain_offsets=self.domains.offsets(),
             domain=self.domains.items(order),
-            subrecord_offsets=offsets,
+            subrecord_offsets=starts_of(self.counts),
             item_offsets=self.subrecords.offsets(),
             items=self.subrecords.items(order),
         )

@@ -6,21 +6,13 @@ Joint clusters can be laid out in a row, in which the clusters of each stand nex
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, Codes, Integers
+from cloister.codesets.data import LARGEST, Codes, Integers, spread
+from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
-
-
-class Policy(Protocol):
-    """What disassociation needs of a utility policy: disjoint sets of codes that should stay together."""
-
-    @property
-    def constraints(self) -> tuple[frozenset[str], ...]:
-        """The constraints, each a set of codes."""
 
 
 class Refine(StrEnum):
@@ -45,20 +37,17 @@ class DisassociationRequest:
 
     Attributes
     ----------
-    k : candidates that whoever knows codes of a patient must be left with, at least 1
-    m : codes that somebody may know of a patient, at least 1
+    k : candidates that whoever knows up to ``m`` codes of a patient must be left with
     max_cluster_size : clusters of fewer records are not split further; at least k + 1, 2k if not given
-    policy : utility policy: disjoint sets of codes that should stay together
-    refine : how item chunks are joined
-    safe, inference_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
+    inference_check, inference_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
     sensitive : codes that nobody outside knows, to be kept apart from all others
-    diversity : l; a sensitive code stands in at most one of l records of a cluster, at least 1
+    diversity : l; a sensitive code stands in at most one of l records of a cluster
     """
 
     k: int
     m: int = 2
     max_cluster_size: int | None = None
-    policy: Policy | None = None
+    policy: UtilityPolicy | None = None
     refine: Refine = Refine.TREE
     inference_check: InferenceCheck = InferenceCheck.REPORT
     inference_threshold: float = 1.0
@@ -66,19 +55,16 @@ class DisassociationRequest:
     diversity: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("k", "m", "diversity"):
-            self._check_whole(name, 1)
-        if self.max_cluster_size is not None:
-            self._check_whole("max_cluster_size", self.k + 1)
+        for name, least in (("k", 1), ("m", 1), ("diversity", 1), ("max_cluster_size", self.k + 1)):
+            value = getattr(self, name)
+            if value is None and name == "max_cluster_size":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
+            if value > LARGEST:
+                raise InputError(f"{name} must be a whole number up to {LARGEST}, but is larger. Give a smaller one.")
         if not 0 < self.inference_threshold <= 1:
             raise InputError(f"The safe threshold is {self.inference_threshold!r}, but must be above 0 and at most 1.")
-
-    def _check_whole(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} is {value!r}, but must be a whole number from {least} on.")
-        if value > LARGEST:
-            raise InputError(f"{name} must be a whole number up to {LARGEST}, but is larger. Give a smaller one.")
 
     @property
     def cluster_limit(self) -> int:
@@ -88,11 +74,10 @@ class DisassociationRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordClasses:
-    """Records told apart by other things than codes; what is known of their codes is told class by class.
+    """Records told apart by other things than codes; what is published of their codes is so class by class.
 
     Attributes
     ----------
-    columns : what tells them apart
     labels : of each class, in the order of their UTF-8 bytes, missing first
     class_of : (n_records,) int64, class of each record; every class has records
     """
@@ -100,9 +85,6 @@ class RecordClasses:
     columns: tuple[str, ...]
     labels: tuple[tuple[str | None, ...], ...]
     class_of: Integers
-
-    def __repr__(self) -> str:
-        return f"Classes({len(self.labels)} classes of {self.class_of.size} records)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,9 +115,6 @@ class Chunks:
 
     def __len__(self) -> int:
         return self.owner.size
-
-    def __repr__(self) -> str:
-        return f"Chunks({len(self)} chunks, {self.item_offsets.size - 1} subrecords, {self.items.size} occurrences)"
 
     def domain_of(self, chunk: int) -> list[int]:
         """Item numbers of one chunk's codes."""
@@ -217,13 +196,9 @@ class Disassociation:
 
 @dataclass(frozen=True)
 class DisassociationFigures:
-    """What the custodian is told about a disassociation; counts of occurrences are secret where they are below k.
+    """What the custodian is told of a disassociation; counts of occurrences are secret where they are below k.
 
-    Attributes
-    ----------
-    occurrences : of all codes in the original
-    in_item_chunks : occurrences whose number is not told
-    repaired : clusters from which a code was moved so that the omitted condition holds
+    ``repaired`` are clusters from which a code was moved so that the omitted condition holds.
     """
 
     occurrences: int
@@ -233,31 +208,19 @@ class DisassociationFigures:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedCodes:
-    """Disassociated code sets, and what only the custodian may know.
-
-    Attributes
-    ----------
-    cluster_of : (n_records,) int32, number of the cluster that each record of the input went to; secret
-    figures : what was kept; secret where it counts fewer than k
-    """
+    """Disassociated code sets, and what only the custodian may know: ``cluster_of``, the cluster of each record."""
 
     released: Disassociation
     cluster_of: Codes
     figures: DisassociationFigures
 
-    def __repr__(self) -> str:
-        return f"ProtectedCodes({self.released!r})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
-    """Where clusters and joint clusters stand.
+    """Where clusters and joint clusters stand: (n_clusters,) the place of each cluster.
 
-    Attributes
-    ----------
-    position : (n_clusters,) place of each cluster
-    low, high : (n_joints,) first place of each joint cluster, and the one behind its last
-    sizes : (n_joints,) records, added up from the clusters
+    ``low`` and ``high`` (n_joints,) are the first place of each joint cluster, and the one behind its last; ``sizes``
+    its records, added up from the clusters.
     """
 
     position: Integers
@@ -310,8 +273,5 @@ def _levels(released: Disassociation, parent: Integers) -> list[Integers]:
     while level.size:
         levels.append(level)
         joints = level[level >= n] - n
-        lengths = released.child_offsets[joints + 1] - released.child_offsets[joints]
-        before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-        at = np.repeat(released.child_offsets[joints], lengths) + np.arange(before.size) - before
-        level = released.children[at]
+        level = released.children[spread(released.child_offsets[joints], np.diff(released.child_offsets)[joints])]
     return levels

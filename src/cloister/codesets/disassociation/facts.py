@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, Integers
+from cloister.codesets.data import CODES, ID, CodeSets, Integers, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
-from cloister.codesets.policy_words import is_made_of_codes, made_anew, one_record
+from cloister.codesets.policy import is_made_of_codes, made_of
 from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Chunks, Disassociation, InferenceCheck, Refine, lay_out
@@ -41,27 +41,30 @@ def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
         return NO_SETS
     if not is_made_of_codes(policy):
         return None
-    made = made_anew(policy, released.vocabulary, repeats=released.repeats)
-    if made is None:
-        return NO_SETS
-    return count_sets(released, made.item_numbers(one_record(released.vocabulary, repeats=released.repeats)))
+    record = CodeSets.of_all(released.vocabulary, repeats=released.repeats)
+    made = made_of(policy, record)
+    return NO_SETS if made is None else count_sets(released, made.item_numbers(record))
 
 
 def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -> PolicySets:
-    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too.
-
-    Parameters
-    ----------
-    constraints : disjoint sets of item numbers
-    """
+    """Count constraints, those all of whose codes are counted exactly, and those whose patients are, too."""
     of_code = np.full(len(released.vocabulary), -1, dtype=np.int64)
     for number, items in enumerate(constraints):
         of_code[list(items)] = number
     satisfied = np.ones(len(constraints) + 1, dtype=np.bool_)
     # Codes of no constraint fall on the last place, which is left out below.
     satisfied[of_code[released.item_chunks]] = False
+    # For each chunk and each constraint with codes in it: the constraint, first and last place of its clusters.
+    layout, spans = lay_out(released), []
+    record, shared = released.record_chunks, released.shared_chunks
+    own = layout.position[record.owner]
+    over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
+    for chunks, begin, end in over:
+        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+        constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
+        spans.append(np.stack([constraint, begin[chunk], end[chunk]]))
+    constraint, begin, end = np.concatenate(spans, axis=1)
     # Where two chunks lie over one cluster, whoever has codes of both is counted twice.
-    constraint, begin, end = _spans(released, of_code)
     order = np.lexsort((begin, constraint))
     constraint, begin, end = constraint[order], begin[order], end[order]
     meet = (np.diff(constraint) == 0) & (end[:-1] > begin[1:])
@@ -74,32 +77,15 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
     )
 
 
-def _spans(released: Disassociation, of_code: Integers) -> tuple[Integers, Integers, Integers]:
-    """For each chunk and each constraint that has codes in it: the constraint, first and last place of its clusters."""
-    layout, found = lay_out(released), []
-    record, shared = released.record_chunks, released.shared_chunks
-    own = layout.position[record.owner]
-    over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
-    for chunks, begin, end in over:
-        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-        constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
-        found.append(np.stack([constraint, begin[chunk], end[chunk]]))
-    constraint, begin, end = np.concatenate(found, axis=1)
-    return constraint, begin, end
-
-
 def codes_counted_exactly(released: Disassociation) -> NDArray[np.bool_]:
     """Return which codes stand in no item chunk, so that the chunks tell their number: (n_codes,)."""
-    counted = np.ones(len(released.vocabulary), dtype=np.bool_)
-    counted[released.item_chunks] = False
-    return counted
+    return ~np.isin(np.arange(len(released.vocabulary)), released.item_chunks)
 
 
-def supports_told(released: Disassociation) -> Integers:
+def published_supports(released: Disassociation) -> Integers:
     """Return the occurrences of each code in record and shared chunks: its number where it is in no item chunk."""
-    n_codes = len(released.vocabulary)
-    own = np.bincount(released.record_chunks.items, minlength=n_codes)
-    return own + np.bincount(released.shared_chunks.items, minlength=n_codes)
+    items = np.concatenate([released.record_chunks.items, released.shared_chunks.items])
+    return np.bincount(items, minlength=len(released.vocabulary))
 
 
 @dataclass(frozen=True)
@@ -115,14 +101,11 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
     """Return what clusters say that were released under these settings.
 
     How many occurrences item chunks hide is bounded by the records of their clusters. The true number, or any bound
-    that depends on it, would exclude data sets that could have led to the release, and with them candidates.
-
-    Parameters
-    ----------
-    sets : what became of the sets of a policy from a file, which is not in the release; of any other it is counted
+    that depends on it, would exclude data sets that could have led to the release, and with them candidates. What
+    became of the sets of a policy from a file, ``sets``, is not in the release; of any other policy it is counted.
     """
     item_share = int((released.sizes * np.diff(released.item_offsets)).sum())
-    occurrences = int(supports_told(released).sum())
+    occurrences = int(published_supports(released).sum())
     known = sets_of(released, settings.policy) or sets
     ties = (
         None if settings.inference_check is InferenceCheck.OFF else count_ties(released, settings.inference_threshold)
@@ -185,12 +168,10 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
         or count_ties(released, threshold).pairs == ties_of_repeats(released, threshold),
         "policy": settings.policy is None
         or not is_made_of_codes(settings.policy)
-        or made_anew(settings.policy, released.vocabulary, repeats=released.repeats) is not None,
+        or made_of(settings.policy, CodeSets.of_all(released.vocabulary, repeats=released.repeats)) is not None,
     }
     return [f"settings.{name} in release.json do not fit the clusters" for name, holds in fits.items() if not holds]
 
-
-Row = tuple[str, str, None, None, str | None, str]
 
 COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 EXACT = "as recorded; the chunks tell how many patients have it"
@@ -203,18 +184,14 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
     counted = codes_counted_exactly(released)
     sensitive = set(released.sensitive.tolist())
-    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    rows: list[tuple[str | None, ...]] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
     for item, code in enumerate(released.vocabulary):
         meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
-        rows.append((CODES, "codes", None, None, code, meaning + _occurrence(code, released.repeats)))
+        if released.repeats:
+            name = plain_code(code, repeats=True)
+            meaning += f" ({name}, occurrence {code.removeprefix(name + MARK)})"
+        rows.append((CODES, "codes", None, None, code, meaning))
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-
-
-def _occurrence(code: str, repeats: bool) -> str:
-    if not repeats:
-        return ""
-    name = plain_code(code, repeats=repeats)
-    return f" ({name}, occurrence {code.removeprefix(name + MARK)})"
 
 
 def shown_of(released: Disassociation) -> ReportCounts:
@@ -231,7 +208,7 @@ def shown_of(released: Disassociation) -> ReportCounts:
 
 def counted(released: Disassociation, column: str) -> Counted:
     """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
-    told, is_exact = supports_told(released), codes_counted_exactly(released)
+    told, is_exact = published_supports(released), codes_counted_exactly(released)
     named = {
         place: plain_code(code, repeats=released.repeats)
         for place, code in enumerate(released.vocabulary)
@@ -256,55 +233,51 @@ PAIRS_A_SUBRECORD = 16
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """Pairs (x, y) of a chunk such that somebody who knows x learns y.
+    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands.
 
-    Attributes
-    ----------
-    pairs : ordered pairs in all chunks, each counted where it stands
-    codes : distinct codes x of such pairs
-    by_cluster : (n_clusters,) int64, pairs in each cluster's record chunks
-    in_shared_chunks : pairs in shared chunks
+    ``codes`` are distinct codes x; ``by_cluster`` (n_clusters,) are pairs in each cluster's record chunks.
     """
 
     pairs: int
     codes: int
     by_cluster: NDArray[np.int64]
-    in_shared_chunks: int
 
 
 def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
     """Count the pairs of codes of a chunk with s({x, y}) / s(x) of ``threshold`` or more, s being the support there.
 
-    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``safe`` is ``enforce``,
-    chunks are built without such pairs: a code that would tie waits for the next chunk (vertical partitioning), or
-    gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks afterwards, which is where
-    we deviate from what others propose.
-
-    Parameters
-    ----------
-    threshold : confidence in (0, 1] from which on x gives y away
+    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``inference_check`` is
+    ``enforce``, chunks are built without such pairs: a code that would tie waits for the next chunk (vertical
+    partitioning), or gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks
+    afterwards, which is where we deviate from what others propose.
     """
     owner, code = _tied(released.record_chunks, threshold)
     by_cluster = np.bincount(owner, minlength=released.n_clusters)
     _, shared_code = _tied(released.shared_chunks, threshold)
     codes = np.unique(np.concatenate([code, shared_code])).size
-    return Ties(code.size + shared_code.size, codes, by_cluster, shared_code.size)
+    return Ties(code.size + shared_code.size, codes, by_cluster)
 
 
-def _tied(chunks: Chunks, threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Owner and code x of each tied pair."""
+def _tied(chunks: Chunks, threshold: float) -> Pairs:
     lengths = np.diff(chunks.item_offsets)
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
     pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
     many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     found = [_tied_by_counting(chunks, span, ~many, threshold) for span in blocks(chunks, BLOCK)]
-    found += [_tied_by_pattern(chunks, chunk, threshold) for chunk in np.flatnonzero(many).tolist()]
-    chunk = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
-    return chunks.owner[chunk].astype(np.int64), np.concatenate([chunk[:0], *(pair[1] for pair in found)])
+    for chunk in np.flatnonzero(many).tolist():
+        # Of a chunk with long subrecords, codes of the same records are taken together.
+        codes = codes_by_subrecords(chunks, chunk)
+        tied: list[int] = []
+        for pattern, own in codes.items():
+            reached = threshold * pattern.bit_count()
+            n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
+            tied += own * n
+        found.append((np.full(len(tied), chunk, dtype=np.int64), np.array(tied, dtype=np.int64)))
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
+    return chunks.owner[at].astype(np.int64), np.concatenate([at[:0], *(pair[1] for pair in found)])
 
 
 def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
-    """Chunk and code x of the tied pairs of some chunks, all pairs being counted."""
     first, last = chunks.subrecord_offsets[list(span)].tolist()
     bounds = chunks.item_offsets[first : last + 1]
     items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
@@ -315,24 +288,11 @@ def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
     single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
     at = np.flatnonzero(light[owner])
     later = ends[at] - at - 1
-    before = np.repeat(np.cumsum(later) - later, later)
-    left = np.repeat(at, later)
-    pairs = number[left] * single.size + number[left + 1 + np.arange(before.size) - before]
+    pairs = number[np.repeat(at, later)] * single.size + number[spread(at + 1, later)]
     pair, together = np.unique(pairs, return_counts=True)
     x, y = pair // single.size, pair % single.size
     tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
     return single[tied] // width, single[tied] % width
-
-
-def _tied_by_pattern(chunks: Chunks, chunk: int, threshold: float) -> Pairs:
-    """The same of one chunk with long subrecords, codes of the same records being taken together."""
-    codes = codes_by_subrecords(chunks, chunk)
-    found: list[int] = []
-    for pattern, own in codes.items():
-        reached = threshold * pattern.bit_count()
-        n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
-        found += own * n
-    return np.full(len(found), chunk, dtype=np.int64), np.array(found, dtype=np.int64)
 
 
 def ties_of_repeats(released: Disassociation, threshold: float) -> int:

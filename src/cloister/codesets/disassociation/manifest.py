@@ -17,7 +17,7 @@ from cloister.codesets.manifest import (
     input_settings,
 )
 from cloister.codesets.request import CodesRequest, GivenCodes
-from cloister.manifest.head import Count, Positive, Section
+from cloister.manifest.head import Count, Positive, Section, fitting
 
 from .data import DisassociationRequest, InferenceCheck, Refine
 
@@ -35,9 +35,7 @@ class MethodSettings(Section):
 
     @model_validator(mode="after")
     def _clusters_are_larger_than_k(self) -> Self:
-        if self.max_cluster_size <= self.k:
-            raise ValueError("clusters of k records or fewer")
-        return self
+        return fitting(self, {"max_cluster_size": self.max_cluster_size > self.k})
 
 
 class DisassociationSettings(SharedCodesSettings, MethodSettings):
@@ -48,9 +46,7 @@ class DisassociationSettings(SharedCodesSettings, MethodSettings):
 
     @model_validator(mode="after")
     def _sensitive_codes_are_diverse(self) -> Self:
-        if (self.diversity is not None) is not bool(self.sensitive):
-            raise ValueError("diversity without sensitive codes, or they without it")
-        return self
+        return fitting(self, {"diversity": (self.diversity is not None) is bool(self.sensitive)})
 
 
 class SensitiveRule(Section):
@@ -113,9 +109,7 @@ class DisassociationManifest(CodesManifest):
         left_out, k = self.records.suppressed, self.settings.k
         masked = left_out == f"<{k}" and k > 1
         known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
-        if not (masked or known):
-            raise ValueError("records do not fit")
-        return self
+        return fitting(self, {"records": masked or known})
 
 
 def method_settings(request: DisassociationRequest, policy: str | None) -> dict[str, object]:

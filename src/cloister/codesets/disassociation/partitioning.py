@@ -6,6 +6,7 @@ k^m-anonymous (VERPART).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_reco
 from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
 from cloister.kernels.verpart import Rule
 
-from .data import DisassociationRequest, Policy, RecordClasses
+from .data import DisassociationRequest, RecordClasses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,8 +30,6 @@ class Encoded:
     records : the code sets, the constraint of each code, and which codes never split records (the sensitive ones)
     unit : (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
     level : (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
-    supports : (n_codes,) int64
-    sensitive : int32, ascending
     """
 
     records: Records
@@ -50,7 +49,10 @@ def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
         raise InputError(f"{unknown} of {len(request.sensitive)} sensitive codes occur in no record. Correct them.")
     for code in request.sensitive:
         barred[numbers[code]] = True
-    constraint = _constraints(request.policy, numbers, codes.n_codes)
+    constraint = np.full(codes.n_codes, -1, dtype=np.int32)
+    for index, names in enumerate(request.policy.constraints if request.policy else ()):
+        for name in names:
+            constraint[numbers.get(name, [])] = index
     records = Records(codes.offsets, codes.items, constraint, barred)
     return Encoded(records, unit, level, codes.supports(), np.flatnonzero(barred).astype(np.int32))
 
@@ -70,17 +72,6 @@ def _units(codes: CodeSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return unit, level
 
 
-def _constraints(policy: Policy | None, numbers: dict[str, list[int]], n_codes: int) -> NDArray[np.int32]:
-    constraint = np.full(n_codes, -1, dtype=np.int32)
-    for index, names in enumerate(policy.constraints if policy else ()):
-        for name in names:
-            own = numbers.get(name, [])
-            if any(constraint[number] >= 0 for number in own):
-                raise InputError("Two constraints of the utility policy share a code. Each code may be in one.")
-            constraint[own] = index
-    return constraint
-
-
 def partition_horizontally(records: Records, k: int, limit: int, classes: RecordClasses | None = None) -> Split:
     """Clusters of records that share frequent codes, and the tree of splits that made them.
 
@@ -94,13 +85,6 @@ def partition_horizontally(records: Records, k: int, limit: int, classes: Record
     Where there are classes, each is split by itself.
 
     Cost: occurrences times the number of times that a record is on the side that has the code.
-
-    Raises
-    ------
-    InputError
-        There are no records.
-    NoSafeRelease
-        There are fewer than k records, or a class has fewer.
 
     References
     ----------
@@ -132,11 +116,6 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     *Guarantee*: in each cluster, at most one record in l has any one sensitive code, and the release ties it to no
     other code or record. Not promised: that nothing is learned from other clusters having no such code.
 
-    Raises
-    ------
-    NoSafeRelease
-        A sensitive code is in more than one of ``diversity`` of all records, or all codes are sensitive.
-
     References
     ----------
     Loukides et al. (2014), section 7.2.
@@ -146,10 +125,18 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     if encoded.records.passed_over.all():
         raise NoSafeRelease("All codes are sensitive, so nothing could be told. Leave a code out of them.")
     tree = make_tree(split.depths)
-    totals = np.concatenate([np.zeros((encoded.sensitive.size, 1), dtype=np.int64), _supports(encoded, split)], axis=1)
-    totals = np.cumsum(totals, axis=1)
-    others = _others(encoded, split)
+    records, order = encoded.records, split.order
     parts = np.arange(split.starts.size - 1)
+    # Records with each sensitive code in the parts before each one, and occurrences of all other codes there.
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    owner = np.repeat(np.searchsorted(split.starts, place, side="right") - 1, np.diff(records.offsets))
+    totals = np.zeros((encoded.sensitive.size, parts.size + 1), dtype=np.int64)
+    for row, code in enumerate(encoded.sensitive.tolist()):
+        np.add.at(totals[row], owner[records.items == code] + 1, 1)
+    totals = np.cumsum(totals, axis=1)
+    plain = np.concatenate([[0], np.cumsum(~records.passed_over[records.items])])
+    others = np.concatenate([[0], np.cumsum(np.diff(plain[records.offsets])[order])])[split.starts]
     part_holds = _holds(split, totals, parts, parts, diversity) & (np.diff(others) > 0)
     node_holds = _holds(split, totals, tree.low, tree.high, diversity)
     node_holds &= others[tree.high + 1] > others[tree.low]
@@ -160,28 +147,6 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
         )
     kept = _splits_to_keep(tree, part_holds, node_holds)
     return Split(split.order, split.starts[np.concatenate([[0], kept + 1, [parts.size]])], split.depths[kept])
-
-
-def _supports(encoded: Encoded, split: Split) -> NDArray[np.int64]:
-    """Records of each part that have each sensitive code, shape (n_sensitive, n_parts)."""
-    n = split.order.size
-    place = np.empty(n, dtype=np.int64)
-    place[split.order] = np.arange(n)
-    part = np.searchsorted(split.starts, place, side="right") - 1
-    owner = np.repeat(part, np.diff(encoded.records.offsets))
-    counts = np.zeros((encoded.sensitive.size, split.starts.size - 1), dtype=np.int64)
-    for row, code in enumerate(encoded.sensitive.tolist()):
-        np.add.at(counts[row], owner[encoded.records.items == code], 1)
-    return counts
-
-
-def _others(encoded: Encoded, split: Split) -> NDArray[np.int64]:
-    """Occurrences of codes that are not sensitive before each part, and in all."""
-    told = np.concatenate([[0], np.cumsum(~encoded.records.passed_over[encoded.records.items])])
-    per_record = np.diff(told[encoded.records.offsets])
-    before = np.concatenate([[0], np.cumsum(per_record[split.order])])
-    found: NDArray[np.int64] = before[split.starts]
-    return found
 
 
 def _holds(
@@ -211,15 +176,8 @@ def _splits_to_keep(tree: Tree, part_holds: NDArray[np.bool_], node_holds: NDArr
     return np.flatnonzero(stays)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerticalPartition:
-    """Where each code of each part went.
-
-    Attributes
-    ----------
-    entries : the codes of each part and their places
-    marks : which parts need a code in their item chunk, and which were repaired
-    """
+class VerticalPartition(NamedTuple):
+    """The codes of each part and their places; which parts need a code in their item chunk, and which were repaired."""
 
     entries: Entries
     marks: Marks
@@ -235,12 +193,7 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
-    code also waits if it would tie (see `cloister.codesets.disassociation.protect`). Repair: see
-    `cloister.codesets.disassociation.protect`.
-
-    Parameters
-    ----------
-    unit : (n_codes,) the first of the codes that must stay together with each code
+    code also waits if it would tie. Repair: see `cloister.codesets.disassociation.protect`.
 
     References
     ----------

@@ -17,7 +17,7 @@ kept whole before others, then the smallest (`cloister.kernels.parts`). Refining
 cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,40 +54,7 @@ from .partitioning import (
 from .release import reconstruct
 
 
-def pin_bare(
-    entries: Entries,
-    needs_item: NDArray[np.bool_],
-    sensitive: NDArray[np.bool_],
-    supports: NDArray[np.int64],
-    unit: NDArray[np.int32],
-) -> bool:
-    """Keep a code back in each part that needs one in its item chunk and has none; whether there was such a part.
-
-    Parameters
-    ----------
-    needs_item : (n_parts,) whether the part's record chunks alone do not meet the condition
-    sensitive : (n_codes,) codes that do not count
-    supports : (n_codes,) records that have each code
-    unit : (n_codes,) the first of the codes that stay together with each code
-    """
-    pins = codes_to_pin(entries, needs_item, sensitive, supports, unit)
-    for pin in pins.tolist():
-        part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
-        span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
-        entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
-    return bool(pins.size)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Refinement:
-    """Shared chunks as pieces of a pool, with the tree whose nodes they stand at."""
-
-    tree: Tree
-    pool: Pool
-    pieces: Pieces
-
-
-def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> Refinement:
+def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:
     """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
 
     Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
@@ -117,8 +84,17 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
         fixed = make_fixed(entries, unit, encoded.records.constraint)
         pieces = join(tree, pool, fixed, rule)
         mark_shared(entries, pool, pieces)
-        if not pin_bare(entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit):
-            return Refinement(tree, pool, pieces)
+        # A part whose record chunks alone do not meet the condition keeps a code back if it has none left. Sensitive
+        # codes do not count.
+        pins = codes_to_pin(
+            entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit
+        ).tolist()
+        if not pins:
+            return pool, pieces
+        for pin in pins:
+            part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
+            span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
+            entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
         entries.place[entries.place == SHARED] = ITEM_CHUNK
 
 
@@ -131,21 +107,20 @@ def neighbour_tree(
     """Depths of a forest over the parts in which neighbours are joined pair by pair, until no pair gains from it.
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
-    this forest then keeps the same four rules as along the split tree (`cloister.codesets.disassociation.protect`).
-
-    Parameters
-    ----------
-    is_border : (n_parts - 1,) whether a part and the next are in different classes, which are never joined
-
-    Returns
-    -------
-    depths : (n_parts - 1,) int32, -1 between parts that are not joined
+    this forest then keeps the same four rules as along the split tree. Parts of different classes, between which there
+    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined.
 
     References
     ----------
     Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
-    groups = [(part, held) for part, held in enumerate(_held(entries, unit))]
+    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
+    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
+    groups: list[tuple[int, Held]] = [(number, {}) for number in range(entries.offsets.size - 1)]
+    for owner, code, support in zip(
+        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
+    ):
+        groups[owner][1][code] = support
     joins: list[int] = []
     while True:
         joined = _joined_once(groups, k, joins, is_border)
@@ -155,17 +130,6 @@ def neighbour_tree(
     depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
     depths[joins] = np.arange(len(joins))[::-1]
     return depths
-
-
-def _held(entries: Entries, unit: NDArray[np.int32]) -> list[Held]:
-    pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
-    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
-    held: list[Held] = [{} for _ in range(entries.offsets.size - 1)]
-    for owner, code, support in zip(
-        part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
-    ):
-        held[owner][code] = support
-    return held
 
 
 def _joined_once(
@@ -213,12 +177,6 @@ def disassociate(
     classes : records that are told apart by other things; then all of it happens inside each class, and whoever knows
         the class of a patient as well is left with k candidates in it
 
-    Raises
-    ------
-    InputError
-        There are no records, or the request does not fit them.
-    NoSafeRelease
-        There are fewer than k records, or in a class; or a sensitive code is too frequent for the diversity asked.
 
     References
     ----------
@@ -230,59 +188,43 @@ def disassociate(
     encoded = encode_request(codes, request)
     split = partition_horizontally(encoded.records, request.k, request.cluster_limit, classes)
     split = merge_for_diversity(encoded, split, request.diversity)
-    order, encoded, split = split.order, *_side_by_side(encoded, split)
+    order = split.order
+    # From here the records stand in the order of the parts, so that those of a part are neighbours in memory.
+    offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, order.astype(np.int64))
+    encoded = replace(encoded, records=encoded.records._replace(offsets=offsets, items=items))
+    split = split._replace(order=np.arange(order.size, dtype=np.int32))
     rule = Rule(
         request.k, request.m, request.inference_threshold if request.inference_check is InferenceCheck.ENFORCE else ANY
     )
     vertical = partition_vertically(encoded.records, split, encoded.unit, rule)
-    refinement = _refined(encoded, split, vertical, rule, request.refine)
-    record = record_chunks(encoded.records, split, vertical.entries)
-    shared = shared_chunks(refinement.pool, refinement.pieces)
-    class_of_part = _class_of_part(split, order, classes)
-    arranged = arrange(split, vertical.entries, record, shared, refinement.tree, class_of_part)
-    released = arranged.released(
-        request.k, request.m, codes.vocabulary, repeats=codes.repeats, sensitive=encoded.sensitive
-    )
-    if classes is not None:
-        class_of = np.empty(class_of_part.size, dtype=np.int32)
-        class_of[arranged.part_number] = class_of_part
-        released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
-    cluster_of = np.empty(order.size, dtype=np.int32)
-    cluster_of[order] = np.repeat(arranged.part_number, np.diff(split.starts))
-    return ProtectedCodes(released, cluster_of, _figures(released, codes, vertical))
-
-
-def _class_of_part(split: Split, order: NDArray[np.int32], classes: RecordClasses | None) -> NDArray[np.int64]:
-    if classes is None:
-        return np.zeros(split.starts.size - 1, dtype=np.int64)
-    found: NDArray[np.int64] = classes.class_of[order[split.starts[:-1]]]
-    return found
-
-
-def _side_by_side(encoded: Encoded, split: Split) -> tuple[Encoded, Split]:
-    """The records in the order of the parts, so that those of a part are neighbours in memory."""
-    offsets, items = take_sequences(encoded.records.offsets, encoded.records.items, split.order.astype(np.int64))
-    records = encoded.records._replace(offsets=offsets, items=items)
-    return replace(encoded, records=records), split._replace(order=np.arange(split.order.size, dtype=np.int32))
-
-
-def _refined(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, method: Refine) -> Refinement:
-    if method is Refine.TREE:
+    if request.refine is Refine.TREE:
         depths = split.depths
-    elif method is Refine.PAPER:
+    elif request.refine is Refine.PAPER:
         depths = neighbour_tree(vertical.entries, encoded.unit, rule.k, split.depths < 0)
     else:
         depths = np.full(split.depths.size, -1, dtype=np.int32)
-    return refine(encoded, split, vertical, rule, make_tree(depths))
-
-
-def _figures(released: Disassociation, codes: CodeSets, vertical: VerticalPartition) -> DisassociationFigures:
+    tree = make_tree(depths)
+    pool, pieces = refine(encoded, split, vertical, rule, tree)
+    record = record_chunks(encoded.records, split, vertical.entries)
+    shared = shared_chunks(pool, pieces)
+    class_of_part = np.zeros(split.starts.size - 1, dtype=np.int64)
+    if classes is not None:
+        class_of_part = classes.class_of[order[split.starts[:-1]]]
+    parts, part_number = arrange(split, vertical.entries, record, shared, tree, class_of_part)
+    released = Disassociation(request.k, request.m, codes.vocabulary, *parts, codes.repeats, encoded.sensitive)
+    if classes is not None:
+        class_of = np.empty(class_of_part.size, dtype=np.int32)
+        class_of[part_number] = class_of_part
+        released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
+    cluster_of = np.empty(order.size, dtype=np.int32)
+    cluster_of[order] = np.repeat(part_number, np.diff(split.starts))
     told = released.record_chunks.items.size + released.shared_chunks.items.size
-    return DisassociationFigures(
+    figures = DisassociationFigures(
         occurrences=codes.items.size,
         in_item_chunks=codes.items.size - told,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
     )
+    return ProtectedCodes(released, cluster_of, figures)
 
 
 RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]

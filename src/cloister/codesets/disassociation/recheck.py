@@ -1,22 +1,21 @@
 """A release folder of code sets, checked again from its files alone, and against the original if that is given."""
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, ID, CodeSets, Integers
+from cloister.checker import Checker, Facts, Opened, Request
+from cloister.codesets.data import CODES, ID
 from cloister.codesets.encode import plain_code
-from cloister.codesets.request import CodesExpectation, CodesOriginal
-from cloister.errors import InputError
+from cloister.codesets.original import read_original
+from cloister.codesets.request import CodesOriginal
+from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.release_folder import CLUSTERS, CODEBOOK, DATA, check_files, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import CLUSTERS, DATA, read_data
+from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
@@ -25,51 +24,53 @@ from .facts import (
     codes_counted_exactly,
     facts_of,
     method_failures,
+    published_supports,
     rules_of,
     shown_of,
-    supports_told,
     utility_follows,
 )
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    f"{CLUSTERS} is written in the one way there is",
-    "the manifest has the types that it must have, and says of the clusters what they say",
-    "the codebook lists what was released, and nothing else",
-    "data.csv has as many records, and as often each code, as the clusters allow",
-)
+CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
+
+ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
 
 
-def recheck_codes(
-    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
-) -> Verdict:
-    """Check hashes, promise, reconstruction, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    if not all(os.path.isfile(folder / name) for name in (CLUSTERS, DATA[0], CODEBOOK)):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = DisassociationManifest.of(manifest)
-        released = read_clusters(folder / CLUSTERS)
-    except InputError as error:
-        return Verdict(False, "the files were read", (), (*failures, error.message.rstrip(".")))
-    diversity = stated.settings.diversity or 1
-    secret = None if original is None else _secret(original, released, diversity)
-    verdict = verify(released, secret, diversity)
-    failures += verdict.failures
-    if verdict.holds:
-        failures += _contradictions(stated, released)
-        failures += [] if is_as_written(folder, released) else [f"{CLUSTERS} is not written as a release is"]
-        failures += [] if _codebook_agrees(folder, stated, released) else [NO_CODEBOOK]
-        failures += _reconstruction_failures(folder, stated, released)
-        failures += report_failures(folder, manifest, shown_of(released))
-        failures += expectation_failures(released, expectation)
-    checks = verdict.checks if failures else (*verdict.checks, *CHECKED)
-    return Verdict(not failures, verdict.how, checks, tuple(failures))
+class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
+    """Checks disassociated code sets."""
 
+    manifest = DisassociationManifest
 
-NO_CODEBOOK = f"{CODEBOOK} does not say what the clusters say"
+    def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
+        """Read the clusters."""
+        return read_clusters(folder / CLUSTERS)
+
+    def read_original(
+        self, request: Request, manifest: DisassociationManifest, files: Disassociation
+    ) -> DisassociationSecret | None:
+        """Read what the custodian has."""
+        if request.privacy is not None or request.policy is not None:
+            raise InputError("Policies are for releases of generalized code sets. Leave them out.")
+        original = read_original(request, manifest.settings)
+        return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        return replace(verdict, checks=(*verdict.checks, CHECKED))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        folder, manifest, files = release.folder, release.manifest, release.files
+        failures = _contradictions(manifest, files)
+        failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
+        failures += _reconstruction_failures(folder, manifest, files)
+        return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files, release.request)
 
 
 def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
@@ -98,20 +99,12 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
-def _codebook_agrees(folder: Path, stated: DisassociationManifest, released: Disassociation) -> bool:
-    try:
-        listed = read_data(folder / CODEBOOK, ",")
-    except InputError:
-        return False
-    return listed.equals(codebook(released, numbered=stated.columns.id is not None))
-
-
 def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
     try:
         frame = read_data(folder / DATA[0], stated.settings.delimiter)
     except InputError as error:
-        return [error.message.rstrip(".")]
+        return [error.text.rstrip(".")]
     if frame.columns != list(stated.columns.published()):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
@@ -132,7 +125,12 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     A code of an item chunk is given to one record, and otherwise to records that would have no code: it is alone there.
     """
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    lowest, highest = _occurrences_allowed(released)
+    # As often as the chunks say, and for each item chunk in one to all records of a cluster.
+    n_codes, published = len(released.vocabulary), published_supports(released)
+    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+    lowest = published + np.bincount(released.item_chunks, minlength=n_codes)
+    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
+    highest = np.where(codes_counted_exactly(released), published, published + most)
     allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
     found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
     alone = text.alias("code").value_counts(name="alone")
@@ -145,16 +143,7 @@ def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
     return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
 
 
-def _occurrences_allowed(released: Disassociation) -> tuple[Integers, Integers]:
-    """How often each code may occur: as the chunks tell, and for each item chunk in one to all records of a cluster."""
-    n_codes, told = len(released.vocabulary), supports_told(released)
-    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    least = np.bincount(released.item_chunks, minlength=n_codes)
-    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
-    return told + least, np.where(codes_counted_exactly(released), told, told + most)
-
-
-def expectation_failures(released: Disassociation, expectation: CodesExpectation) -> list[str]:
+def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
     """Return what of the recipient's own k and m does not hold."""
     k, m = expectation.k or released.k, expectation.m or released.m
     if k <= released.k and m <= released.m:
@@ -165,18 +154,12 @@ def expectation_failures(released: Disassociation, expectation: CodesExpectation
 
 def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> DisassociationSecret:
     """The original in the numbers of the release, and the cluster of each of its records."""
-    codes = original.given.codes
+    codes, frame = original.given.codes, original.crosswalk
     if codes.vocabulary != released.vocabulary:
         raise InputError(
             "The original does not have the codes of the release. Read it as it was read for the release: texts that "
-            "stood for a missing code are named with --missing."
+            f"stood for a missing code are named with {setting('missing')}."
         )
-    return DisassociationSecret(codes, _cluster_of(original, codes), diversity)
-
-
-def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
-    """The cluster of each record of the original, in its order."""
-    frame = original.crosswalk
     if frame is None:
         raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
     if frame.columns != ["original", "cluster"]:
@@ -186,5 +169,4 @@ def _cluster_of(original: CodesOriginal, codes: CodeSets) -> NDArray[np.int32]:
     joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
     if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:
         raise InputError("The crosswalk does not map each patient of the original to one cluster.")
-    numbers_of: NDArray[np.int32] = joined["cluster"].to_numpy().astype(np.int32)
-    return numbers_of
+    return DisassociationSecret(codes, joined["cluster"].to_numpy().astype(np.int32), diversity)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, Integers
+from cloister.codesets.data import CodeSets, Integers, starts_of
 from cloister.codesets.encode import occurrence
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
 from cloister.errors import InputError
@@ -45,9 +45,10 @@ from cloister.utility import (
     share_within,
 )
 
+from .canonical import filled, taken
 from .clusters_file import read_clusters, same_release, write_clusters
-from .data import Chunks, Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
-from .facts import count_sets, count_ties, supports_told
+from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
+from .facts import count_sets, count_ties, published_supports
 
 
 class ItemSupport(StrEnum):
@@ -67,30 +68,29 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     """Code sets that could have led to a release: subrecords put together at random, none left empty.
 
     The subrecords of a chunk go to different records of its cluster, or of its joint cluster without the clusters that
-    hold the code elsewhere. Codes of item chunks go to records without any code first. Not every data set that the
-    release may stand for is equally likely to be drawn.
-
-    Parameters
-    ----------
-    seed : of NumPy's generator; the same seed gives the same code sets
-    item_support : to how many records a code of an item chunk is given; most of them have one
-
-    References
-    ----------
-    Loukides et al. (2014), section 3.2.
+    hold the code elsewhere. Codes of item chunks go to records without any code first; most of them have one
+    (``item_support``). Not every data set that the release may stand for is equally likely to be drawn. The same seed
+    gives the same code sets. See Loukides et al. (2014), section 3.2.
     """
-    if item_support not in [support.value for support in ItemSupport]:
+    if item_support not in list(ItemSupport):
         raise InputError(f"The item support must be one of {', '.join(ItemSupport)}.")
     counter = np.random.default_rng(seed).integers(0, 2**64, size=1, dtype=np.uint64)
     layout = lay_out(released)
     at = np.argsort(layout.position)
-    rows = _rows(released.sizes[at])
-    record, starts = _record_chunks(released, at)
+    row_starts = starts_of(released.sizes[at])
+    n = int(row_starts[-1])
+    rows = Rows(row_starts, np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int64))
+    # Record chunks by the position of their cluster, and where those of each position begin.
+    chunks = released.record_chunks
+    first = starts_of(np.bincount(chunks.owner, minlength=at.size))
+    starts, numbers = take_sequences(first, np.arange(len(chunks), dtype=np.int32), at)
+    record = taken(filled(chunks, chunks.owner.astype(np.int64)), numbers.astype(np.int64))
     item_starts, items = take_sequences(released.item_offsets, released.item_chunks, at)
+    # An item chunk fills records if it has a code that all of them may hold: one that is not sensitive.
+    plain = np.concatenate([[0], np.cumsum(~np.isin(items, released.sensitive))])
+    fillable = np.diff(plain[item_starts]) > 0
     try:
-        record_rows = place_records(
-            rows, starts, record.subrecord_offsets, _fillable(released, item_starts, items), counter
-        )
+        record_rows = place_records(rows, starts, record.starts, fillable, counter)
         shared_rows = place_shared(rows, _shared(released, layout), counter)
     except ValueError:
         raise InputError(CHANGED) from None
@@ -100,7 +100,7 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     offsets, codes = collect(
         released.n_records,
         [
-            (record_rows, record.item_offsets, record.items),
+            (record_rows, record.item_starts, record.items),
             (shared_rows, shared.item_offsets, shared.items),
             (item_rows, np.arange(item_rows.size + 1), item_codes),
         ],
@@ -108,55 +108,17 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     return CodeSets(released.vocabulary, offsets, codes, None, released.repeats)
 
 
-def cluster_of_record(released: Disassociation) -> Integers:
-    """Return the cluster that each reconstructed record is in."""
-    at = np.argsort(lay_out(released).position)
-    found: Integers = np.repeat(at, released.sizes[at])
-    return found
-
-
-def _fillable(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Whether a cluster's item chunk has a code that all records may hold: one that is not sensitive."""
-    plain = np.concatenate([[0], np.cumsum(~np.isin(codes, released.sensitive))])
-    fillable: NDArray[np.bool_] = np.diff(plain[starts]) > 0
-    return fillable
-
-
-def _rows(sizes: Integers) -> Rows:
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    n = int(starts[-1])
-    return Rows(starts, np.zeros(n, dtype=np.int32), np.full(n, -1, dtype=np.int64))
-
-
-def _record_chunks(released: Disassociation, at: Integers) -> tuple[Chunks, Integers]:
-    """Record chunks by position of their cluster, and where each position's begin."""
-    chunks = released.record_chunks
-    first = np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=at.size))]).astype(np.int64)
-    starts, numbers = take_sequences(first, np.arange(len(chunks), dtype=np.int32), at)
-    order = numbers.astype(np.int64)
-    domain_offsets, domain = take_sequences(chunks.domain_offsets, chunks.domain, order)
-    _, items = take_sequences(chunks.item_offsets[chunks.subrecord_offsets], chunks.items, order)
-    lengths = np.diff(chunks.item_offsets).astype(np.int32)
-    subrecords, lengths = take_sequences(chunks.subrecord_offsets, lengths, order)
-    item_offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return Chunks(chunks.owner[order], domain_offsets, domain, subrecords, item_offsets, items), starts
-
-
 def _shared(released: Disassociation, layout: Layout) -> Shared:
     """Shared chunks with the positions in their span that hold their (first) code elsewhere."""
     shared, record, n = released.shared_chunks, released.record_chunks, released.n_clusters
-    owner = np.concatenate(
-        [
-            np.repeat(record.owner, np.diff(record.domain_offsets)),
-            np.repeat(np.arange(n), np.diff(released.item_offsets)),
-        ]
-    )
+    in_record = np.repeat(record.owner, np.diff(record.domain_offsets))
+    owner = np.concatenate([in_record, np.repeat(np.arange(n), np.diff(released.item_offsets))])
     code = np.concatenate([record.domain, released.item_chunks]).astype(np.int64)
     keys = np.sort(code * n + layout.position[owner])
     first = shared.domain[shared.domain_offsets[:-1]].astype(np.int64)
     low, high = layout.low[shared.owner], layout.high[shared.owner]
     begin, end = np.searchsorted(keys, first * n + low), np.searchsorted(keys, first * n + high)
-    held_starts = np.concatenate([[0], np.cumsum(end - begin)]).astype(np.int64)
+    held_starts = starts_of(end - begin)
     before = np.repeat(begin - held_starts[:-1], end - begin)
     held = keys[before + np.arange(before.size)] % max(1, n)
     return Shared(shared.subrecord_offsets, low, high, held_starts, held)
@@ -181,14 +143,7 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
 
 @dataclass(frozen=True)
 class CodesRelease(Release):
-    """Disassociated code sets that passed verification.
-
-    Attributes
-    ----------
-    clusters : what is released: clusters with their chunks, joint clusters with shared chunks
-    frame : one reconstruction, as ``data.csv`` has it
-    delimiter : what separates the cells of ``data.csv``
-    """
+    """Disassociated code sets that passed verification; ``frame`` is one reconstruction, as ``data.csv`` has it."""
 
     clusters: Disassociation
     frame: pl.DataFrame = field(repr=False)
@@ -241,7 +196,6 @@ class Accuracy:
 
     Attributes
     ----------
-    queries : errors of the answers to a workload
     matching : interval of the matching error -> constraints of the utility policy
     within : share of the constraints whose matching error is in [-5 %, 5 %)
     tlost : share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
@@ -267,13 +221,7 @@ def measure_accuracy(
     itemsets: bool = False,
     seed: int = 0,
 ) -> Accuracy:
-    """Compare ten reconstructions with the original.
-
-    Parameters
-    ----------
-    reconstruct : from a seed to a reconstruction with the vocabulary of ``codes``
-    itemsets : also compare the most frequent sets and pairs of codes
-    """
+    """Compare ten reconstructions with the original; if ``itemsets``, also the most frequent sets and pairs."""
     original = counted(codes)
     rebuilt = [counted(reconstruct(seed + number)) for number in range(RECONSTRUCTIONS)]
     queries = None
@@ -296,7 +244,7 @@ def measure_accuracy(
 def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     """Return tlost: the share of the codes held by at least k patients that stand in item chunks only."""
     common = codes.supports() >= released.k
-    lost = common & (supports_told(released) == 0)
+    lost = common & (published_supports(released) == 0)
     return float(lost.sum() / max(1, common.sum()))
 
 
@@ -310,13 +258,7 @@ def exact_figures(
     rebuild: Rebuild,
     seed: int,
 ) -> dict[str, Any]:
-    """Return figures for the custodian alone.
-
-    Parameters
-    ----------
-    rebuild : from a release and a seed to a reconstruction
-    seed : of the first reconstruction
-    """
+    """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
@@ -325,8 +267,11 @@ def exact_figures(
         if request.method.inference_check is InferenceCheck.OFF
         else count_ties(released, request.method.inference_threshold)
     )
-    exact |= {"ties": ties.pairs if ties else None, "tied_codes": ties.codes if ties else None}
-    exact["share_in_item_chunks"] = found.in_item_chunks / max(1, found.occurrences)
+    exact |= {
+        "ties": ties.pairs if ties else None,
+        "tied_codes": ties.codes if ties else None,
+        "share_in_item_chunks": found.in_item_chunks / max(1, found.occurrences),
+    }
     if constraints is not None:
         exact["constraints"] = dict(
             zip(("sets", "satisfied", "preserved"), count_sets(released, constraints).counts(), strict=True)

@@ -6,11 +6,10 @@ Nothing here imports the kernels or what protects: sets of codes are counted by 
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.results import Checks, Verdict
 
-from ..data import Codes, Integers
+from ..data import Integers, are_runs, ascend
 from ..encode import occurrence, plain_code
 from .data import Chunks, Disassociation, Layout, is_forest, lay_out
 from .verify_chunks import orders, rare_chunks
@@ -52,7 +51,12 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
         for name, chunks in (("record", released.record_chunks), ("shared", released.shared_chunks)):
             rare = rare_chunks(chunks, released.k, released.m)
             checks.require(not rare.size, f"all {name} chunks are k^m-anonymous")
-        _check_classes(checks, released, layout)
+        if released.class_of.size:
+            of_position = np.empty(released.n_clusters, dtype=np.int64)
+            of_position[layout.position] = released.class_of
+            changes = np.concatenate([[0], np.cumsum(np.diff(of_position) != 0)])
+            inside = changes[layout.low] == changes[layout.high - 1]
+            checks.require(inside.all(), "joint clusters are inside of one class")
         if released.sensitive.size:
             _check_sensitive(checks, released, diversity)
         if released.repeats:
@@ -64,26 +68,15 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
     return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
 
 
-def _rises(offsets: Integers, end: int) -> bool:
-    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
-
-
-def _ascends(values: Codes, offsets: Integers) -> bool:
-    """Whether the values rise strictly within each run."""
-    inside = np.ones(values.size, dtype=np.bool_)
-    inside[offsets[:-1][np.diff(offsets) > 0]] = False
-    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
-
-
 def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
     n, subrecords = len(chunks), chunks.item_offsets.size - 1
     # All that follows reads these arrays as runs: of chunks for an owner, of subrecords for a chunk.
     return bool(
         chunks.domain_offsets.size == n + 1
         and chunks.subrecord_offsets.size == n + 1
-        and _rises(chunks.domain_offsets, chunks.domain.size)
-        and _rises(chunks.subrecord_offsets, subrecords)
-        and _rises(chunks.item_offsets, chunks.items.size)
+        and are_runs(chunks.domain_offsets, chunks.domain.size)
+        and are_runs(chunks.subrecord_offsets, subrecords)
+        and are_runs(chunks.item_offsets, chunks.items.size)
         and np.all(np.diff(chunks.item_offsets) > 0)
         and np.all(np.diff(chunks.domain_offsets) > 0)
         and np.all(np.diff(chunks.subrecord_offsets) > 0)
@@ -91,8 +84,8 @@ def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
         and np.all((chunks.items >= 0) & (chunks.items < codes))
         and np.all((chunks.owner >= 0) & (chunks.owner < owners))
         and np.all(np.diff(chunks.owner) >= 0)
-        and _ascends(chunks.domain, chunks.domain_offsets)
-        and _ascends(chunks.items, chunks.item_offsets)
+        and ascend(chunks.domain, chunks.domain_offsets)
+        and ascend(chunks.items, chunks.item_offsets)
     )
 
 
@@ -116,14 +109,14 @@ def _check_form(checks: Checks, released: Disassociation) -> bool:
         )
         and checks.require(
             released.item_offsets.size == released.n_clusters + 1
-            and _rises(released.item_offsets, released.item_chunks.size)
+            and are_runs(released.item_offsets, released.item_chunks.size)
             and np.all((released.item_chunks >= 0) & (released.item_chunks < len(vocabulary)))
-            and _ascends(released.item_chunks, released.item_offsets),
+            and ascend(released.item_chunks, released.item_offsets),
             "each cluster has an item chunk in order",
         )
         and checks.require(
             released.child_offsets.size == released.n_joints + 1
-            and _rises(released.child_offsets, released.children.size),
+            and are_runs(released.child_offsets, released.children.size),
             "each joint cluster has its children",
         )
         and checks.require(
@@ -134,7 +127,17 @@ def _check_form(checks: Checks, released: Disassociation) -> bool:
             _inside_domains(released.record_chunks) and _inside_domains(released.shared_chunks),
             "subrecords hold the codes of their chunk, each at least once",
         )
-        and _check_class_form(checks, released)
+        and (
+            not (released.class_columns or released.classes or released.class_of.size)
+            or checks.require(
+                released.class_of.size == released.n_clusters
+                and all(len(label) == len(released.class_columns) > 0 for label in released.classes)
+                and len(set(released.class_columns)) == len(released.class_columns)
+                and all(_sortable(one) < _sortable(other) for one, other in pairwise(released.classes))
+                and np.array_equal(np.unique(released.class_of), np.arange(len(released.classes))),
+                "every cluster is in a class, and classes are told apart, in order",
+            )
+        )
     )
 
 
@@ -237,45 +240,13 @@ def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> N
     last = np.searchsorted(keys, code * released.n_clusters + layout.high[joint])
     # A code is foreign to a shared chunk where a cluster beneath has it in a chunk of its own.
     foreign = last > first
-    single = _units_of(shared, unit) == 1
+    pairs = np.unique(chunk * max(1, unit.size) + unit[shared.domain])
+    single = np.bincount(pairs // max(1, unit.size), minlength=len(shared)) == 1
     checks.require(np.all(single[chunk] | ~foreign), "shared chunks of several codes have no foreign code")
     # Records of clusters that have the code themselves cannot get it from the shared chunk as well.
     room = released.joint_sizes[joint] - (total[last] - total[first])
     subrecords = np.diff(shared.subrecord_offsets)[chunk]
     checks.require(np.all(subrecords <= room), "shared subrecords find records that do not hold their code elsewhere")
-
-
-def _units_of(chunks: Chunks, unit: Integers) -> NDArray[np.int64]:
-    """How many different units the domain of each chunk has."""
-    chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-    pairs = np.unique(chunk * max(1, unit.size) + unit[chunks.domain])
-    return np.bincount(pairs // max(1, unit.size), minlength=len(chunks))
-
-
-def _check_class_form(checks: Checks, released: Disassociation) -> bool:
-    class_of, labels = released.class_of, released.classes
-    if not (released.class_columns or labels or class_of.size):
-        return True
-    return checks.require(
-        class_of.size == released.n_clusters
-        and all(len(label) == len(released.class_columns) > 0 for label in labels)
-        and len(set(released.class_columns)) == len(released.class_columns)
-        and all(_sortable(one) < _sortable(other) for one, other in pairwise(labels))
-        and np.array_equal(np.unique(class_of), np.arange(len(labels))),
-        "every cluster is in a class, and classes are told apart, in order",
-    )
-
-
-def _check_classes(checks: Checks, released: Disassociation, layout: Layout) -> None:
-    """Joint clusters are inside of one class."""
-    class_of = released.class_of
-    if not class_of.size:
-        return
-    of_position = np.empty(class_of.size, dtype=np.int64)
-    of_position[layout.position] = class_of
-    changes = np.concatenate([[0], np.cumsum(np.diff(of_position) != 0)])
-    inside = changes[layout.low] == changes[layout.high - 1]
-    checks.require(inside.all(), "joint clusters are inside of one class")
 
 
 def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:

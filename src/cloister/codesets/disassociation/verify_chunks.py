@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers
+from cloister.codesets.data import Integers, spread, starts_of
 
 from .data import Chunks, Disassociation
 
@@ -34,7 +34,10 @@ def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
     # No subrecord has a set of more codes.
     m = min(m, int(lengths.max(initial=1)))
-    cost = np.bincount(chunk_of, weights=_sets(lengths, m), minlength=len(chunks))
+    # How many sets of up to m codes the subrecords of each chunk have.
+    longest = int(lengths.max(initial=0))
+    n_sets = [float(sum(comb(length, size) for size in range(1, m + 1))) for length in range(longest + 1)]
+    cost = np.bincount(chunk_of, weights=np.array(n_sets)[lengths], minlength=len(chunks))
     # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
     rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks, BLOCK)]
@@ -49,13 +52,6 @@ def blocks(chunks: Chunks, size: int) -> list[tuple[int, int]]:
     ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
     cuts = np.searchsorted(ends, np.arange(size, max(1, int(ends[-1])), size)) + 1
     return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
-
-
-def _sets(lengths: Integers, m: int) -> NDArray[np.float64]:
-    """How many sets of up to m codes subrecords of each length have."""
-    longest = int(lengths.max()) if lengths.size else 0
-    table = [float(sum(comb(length, size) for size in range(1, m + 1))) for length in range(longest + 1)]
-    return np.array(table)[lengths]
 
 
 def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], k: int, m: int) -> Integers:
@@ -78,8 +74,7 @@ def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.b
             break
         # Codes ascend within a subrecord, so that going on with later ones meets every set once.
         later = ends[at] - at - 1
-        before = np.repeat(np.cumsum(later) - later, later)
-        at, known = np.repeat(at, later) + 1 + np.arange(before.size) - before, np.repeat(known, later)
+        at, known = spread(at + 1, later), np.repeat(known, later)
         if not at.size:
             break
     return np.unique(np.concatenate(rare))
@@ -103,9 +98,7 @@ def _is_rare(chunks: Chunks, chunk: int, k: int, m: int) -> bool:
             if codes + 1 < m:
                 # Of all codes that share just these subrecords the fewest count: they leave room for most others.
                 fewest[both] = min(codes + 1, fewest.get(both, m + 1))
-        if len(fewest) > MOST_SHARED:
-            return True
-        if column.bit_count() < k:
+        if len(fewest) > MOST_SHARED or column.bit_count() < k:
             return True
     return False
 
@@ -150,23 +143,18 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     items = released.item_offsets, released.item_chunks
     told = _told(released.record_chunks, released.n_clusters)
     contents = _contents(told, np.arange(released.n_clusters), released.sizes, items)
-    steps = _by_class(_steps(contents), released.class_of)
+    steps = _steps(contents)
+    if released.class_of.size:
+        between = np.sign(np.diff(released.class_of)).astype(np.int64)
+        steps = np.where(between, between, steps)
     around = parents[: released.n_clusters]
     yield "clusters stand in the order of their contents", _ascends(steps, around)
-    label = np.concatenate([[0], np.cumsum(steps != 0)]).astype(np.int64)
+    label = starts_of(steps != 0)
     yield "joint clusters stand in the order of their contents", _joints_ascend(released, parents, label)
     yield (
         "chunks stand in the order of their smallest code",
         _chunks_ascend(released.record_chunks) and _chunks_ascend(released.shared_chunks),
     )
-
-
-def _by_class(steps: Integers, class_of: NDArray[np.int32]) -> Integers:
-    """The steps between clusters where the class comes before the contents."""
-    if not class_of.size:
-        return steps
-    between = np.sign(np.diff(class_of)).astype(np.int64)
-    return np.where(between, between, steps)
 
 
 def _chunks_ascend(chunks: Chunks) -> bool:
@@ -177,7 +165,12 @@ def _chunks_ascend(chunks: Chunks) -> bool:
 def _joints_ascend(released: Disassociation, parents: Integers, label: Integers) -> bool:
     """Whether joint clusters ascend by height, then contents, then the joint cluster around."""
     n, around = released.n_clusters, parents[released.n_clusters :]
-    height = _heights(released)
+    # Steps from each joint cluster down to the deepest in it; children come before.
+    depth = [0] * released.n_joints
+    for joint in range(released.n_joints):
+        inner = [child - n for child in released.children_of(joint) if child >= n]
+        depth[joint] = 1 + max((depth[child] for child in inner), default=-1)
+    height = np.array(depth, dtype=np.int64)
     if np.any(np.diff(height) < 0):
         return False
     labels = np.concatenate([label, np.full(released.n_joints, -1)])
@@ -185,30 +178,17 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
     told = _told(released.shared_chunks, released.n_joints)
     for level in range(int(height[-1]) + 1 if height.size else 0):
         members = np.flatnonzero(height == level)
-        steps = _steps(_contents(told, members, released.joint_sizes, _children(released, members, labels)))
+        offsets, children = _taken((released.child_offsets, released.children), members)
+        inside = labels[children]
+        inside = inside[np.lexsort((inside, np.repeat(np.arange(members.size), np.diff(offsets))))]
+        contents = _contents(told, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
+        steps = _steps(contents)
         if not _ascends(steps, around[members]):
             return False
         # Equal contents have equal labels, so that joint clusters around them compare as equal, too.
         labels[n + members] = known + np.concatenate([[0], np.cumsum(steps != 0)])
         known = int(labels[n + members[-1]]) + 1
     return True
-
-
-def _heights(released: Disassociation) -> Integers:
-    """Steps from each joint cluster down to the deepest in it; children come before."""
-    height = [0] * released.n_joints
-    for joint in range(released.n_joints):
-        inner = [child - released.n_clusters for child in released.children_of(joint) if child >= released.n_clusters]
-        height[joint] = 1 + max((height[child] for child in inner), default=-1)
-    return np.array(height, dtype=np.int64)
-
-
-def _children(released: Disassociation, joints: Integers, labels: Integers) -> Ragged:
-    """Labels of the children of some joint clusters, ascending."""
-    offsets, children = _taken((released.child_offsets, released.children), joints)
-    owner = np.repeat(np.arange(joints.size), np.diff(offsets))
-    found = labels[children]
-    return offsets, found[np.lexsort((found, owner))].astype(np.int32)
 
 
 def _ascends(steps: Integers, around: Integers) -> bool:
@@ -241,8 +221,7 @@ def _single(values: Integers) -> Ragged:
 def _taken(runs: tuple[Integers, NDArray[np.integer]], chosen: Integers) -> tuple[Integers, NDArray[np.integer]]:
     offsets, values = runs
     lengths = offsets[chosen + 1] - offsets[chosen]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return starts, values[np.repeat(offsets[chosen] - starts[:-1], lengths) + np.arange(starts[-1])]
+    return starts_of(lengths), values[spread(offsets[chosen], lengths)]
 
 
 def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
@@ -252,7 +231,7 @@ def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:
     values = np.empty(int(lengths.sum()), dtype=np.int32)
     for (offsets, own), begin in zip(parts, (ends - lengths).T, strict=True):
         values[np.repeat(begin - offsets[:-1], np.diff(offsets)) + np.arange(own.size)] = own
-    return np.concatenate([[0], np.cumsum(lengths.sum(axis=1))]).astype(np.int64), values
+    return starts_of(lengths.sum(axis=1)), values
 
 
 def _steps(runs: Ragged) -> Integers:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Codes, CodeSets, Integers
+from ..data import Codes, CodeSets, Integers, spread
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 
@@ -32,18 +32,6 @@ class DisassociationSecret:
     diversity: int = 1
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Places:
-    """Where codes stand: sorted keys of cluster and code (record and item chunks) or code and position (shared)."""
-
-    record_keys: Integers
-    record_chunk: Integers
-    item_keys: Integers
-    shared_keys: Integers
-    shared_ends: Integers
-    shared_chunk: Integers
-
-
 def differences(released: Disassociation, layout: Layout, secret: DisassociationSecret) -> Iterator[tuple[str, bool]]:
     """Promises about the original, each with whether it holds."""
     codes, cluster_of = secret.codes, secret.cluster_of
@@ -56,42 +44,22 @@ def differences(released: Disassociation, layout: Layout, secret: Disassociation
     yield COMPARED[0], bool(fits)
     if not fits:
         return
-    places = _index(released, layout)
-    found = _Projection(released)
+    found = _Projection(released, layout, secret)
     order = np.argsort(cluster_of, kind="stable")
     # Whole clusters at a time: a chunk can be compared when all records of its cluster were seen.
     for rows in _blocks(codes, order, cluster_of):
-        _project(released, layout, places, secret, rows, found)
+        found.add(rows)
     # Each cluster is seen once, so that keys met are never counted twice.
     met = found.items_met == released.item_chunks.size
-    holds = (not found.lost, found.record_equal, met, found.shared_equal(), _is_diverse(released, secret))
-    yield from zip(COMPARED[1:], holds, strict=True)
-
-
-def _is_diverse(released: Disassociation, secret: DisassociationSecret) -> bool:
-    """Whether in each cluster at most one record of l has any one sensitive code."""
-    cluster = np.repeat(secret.cluster_of, np.diff(secret.codes.offsets))
+    # In each cluster at most one record of l has any one sensitive code.
+    cluster = np.repeat(cluster_of, np.diff(codes.offsets))
     diversity = min(secret.diversity, released.n_records + 1)
-    for code in released.sensitive.tolist():
-        held = np.bincount(cluster[secret.codes.items == code], minlength=released.n_clusters)
-        if np.any(held * diversity > released.sizes):
-            return False
-    return True
-
-
-def _index(released: Disassociation, layout: Layout) -> _Places:
-    width, n = max(1, len(released.vocabulary)), released.n_clusters
-    record, shared = released.record_chunks, released.shared_chunks
-    chunk = np.repeat(np.arange(len(record)), np.diff(record.domain_offsets))
-    keys = record.owner[chunk] * np.int64(width) + record.domain
-    order = np.argsort(keys)
-    item_keys = np.repeat(np.arange(n), np.diff(released.item_offsets)) * width + released.item_chunks
-    shared_chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
-    joint = shared.owner[shared_chunk]
-    starts = shared.domain * np.int64(n) + layout.low[joint]
-    by_start = np.argsort(starts)
-    ends = (shared.domain * np.int64(n) + layout.high[joint])[by_start]
-    return _Places(keys[order], chunk[order], item_keys, starts[by_start], ends, shared_chunk[by_start])
+    held = (
+        np.bincount(cluster[codes.items == code], minlength=released.n_clusters) for code in released.sensitive.tolist()
+    )
+    is_diverse = all(np.all(each * diversity <= released.sizes) for each in held)
+    holds = (not found.lost, found.record_equal, met, found.shared_equal(), is_diverse)
+    yield from zip(COMPARED[1:], holds, strict=True)
 
 
 def _blocks(codes: CodeSets, order: Integers, cluster_of: Codes) -> Iterator[Integers]:
@@ -107,14 +75,6 @@ def _blocks(codes: CodeSets, order: Integers, cluster_of: Codes) -> Iterator[Int
         first = stop
 
 
-def _occurrences(codes: CodeSets, rows: Integers) -> tuple[Integers, Integers]:
-    """Number of the row and code of each occurrence."""
-    lengths = np.diff(codes.offsets)[rows]
-    row = np.repeat(np.arange(rows.size), lengths)
-    begin = np.repeat(codes.offsets[rows] - (np.cumsum(lengths) - lengths), lengths)
-    return row, codes.items[begin + np.arange(row.size)].astype(np.int64)
-
-
 def _found(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
     """Place of each wanted key among the keys, and whether it is there."""
     if not keys.size:
@@ -124,24 +84,62 @@ def _found(keys: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_
 
 
 class _Projection:
-    """What the original's records say of the chunks, gathered block by block."""
+    """What the original's records say of the chunks, gathered block by block.
 
-    def __init__(self, released: Disassociation) -> None:
-        self.released = released
+    Where codes stand is known by sorted keys: of cluster and code (record and item chunks) or of code and position
+    (shared chunks).
+    """
+
+    def __init__(self, released: Disassociation, layout: Layout, secret: DisassociationSecret) -> None:
+        self.released, self.layout, self.secret = released, layout, secret
+        width, n = max(1, len(released.vocabulary)), released.n_clusters
+        record, shared = released.record_chunks, released.shared_chunks
+        chunk = np.repeat(np.arange(len(record)), np.diff(record.domain_offsets))
+        keys = record.owner[chunk] * np.int64(width) + record.domain
+        order = np.argsort(keys)
+        self.record_keys, self.record_chunk = keys[order], chunk[order]
+        self.item_keys = np.repeat(np.arange(n), np.diff(released.item_offsets)) * width + released.item_chunks
+        shared_chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
+        joint = shared.owner[shared_chunk]
+        starts = shared.domain * np.int64(n) + layout.low[joint]
+        by_start = np.argsort(starts)
+        self.shared_keys, self.shared_chunk = starts[by_start], shared_chunk[by_start]
+        self.shared_ends = (shared.domain * np.int64(n) + layout.high[joint])[by_start]
         self.lost = 0
         self.items_met = 0
         self.record_equal = True
-        self.chunks_met = 0
-        shared = released.shared_chunks
         self.single = np.diff(shared.domain_offsets) == 1
         self.counts = np.zeros(len(shared), dtype=np.int64)
         self.shared: list[tuple[Integers, Integers, Codes]] = []
 
-    def add_shared(self, chunk: Integers, row: Integers, code: Integers) -> None:
-        """Note occurrences in shared chunks: those of single codes are but counted."""
+    def add(self, rows: Integers) -> None:
+        """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
+        released, codes = self.released, self.secret.codes
+        lengths = np.diff(codes.offsets)[rows]
+        row = np.repeat(np.arange(rows.size), lengths)
+        code = codes.items[spread(codes.offsets[rows], lengths)].astype(np.int64)
+        cluster = self.secret.cluster_of[rows[row]].astype(np.int64)
+        keys = cluster * max(1, len(released.vocabulary)) + code
+        at, in_record = _found(self.record_keys, keys)
+        _, in_items = _found(self.item_keys, keys)
+        self.items_met += np.unique(keys[in_items]).size
+        rest = ~in_record & ~in_items
+        wanted = code[rest] * released.n_clusters + self.layout.position[cluster[rest]]
+        # Spans of one code lie apart: only the last that begins at or before a position can hold it.
+        span = np.searchsorted(self.shared_keys, wanted, side="right") - 1
+        inside = np.zeros(span.size, dtype=np.bool_)
+        if self.shared_keys.size:
+            inside = (span >= 0) & (self.shared_keys[span] <= wanted) & (wanted < self.shared_ends[span])
+        self.lost += int(np.count_nonzero(~inside))
+        chunk, own_row, own_code = self.shared_chunk[span[inside]], rows[row[rest][inside]], code[rest][inside]
         np.add.at(self.counts, chunk, 1)
-        rest = ~self.single[chunk]
-        self.shared.append((chunk[rest], row[rest], code[rest].astype(np.int32)))
+        # Occurrences in shared chunks of a single code are but counted.
+        several = ~self.single[chunk]
+        self.shared.append((chunk[several], own_row[several], own_code[several].astype(np.int32)))
+        first, last = np.searchsorted(released.record_chunks.owner, [cluster.min(), cluster.max() + 1])
+        chunk = self.record_chunk[at[in_record]]
+        chosen = np.arange(first, last)
+        self.record_equal &= _equal(released.record_chunks, chosen, chunk, row[in_record], code[in_record])
 
     def shared_equal(self) -> bool:
         """Whether all shared chunks are what was noted of them."""
@@ -149,41 +147,7 @@ class _Projection:
         if not np.array_equal(np.diff(shared.item_offsets[shared.subrecord_offsets]), self.counts):
             return False
         parts = [np.concatenate(part) for part in zip(*self.shared, strict=True)] or [np.empty(0, dtype=np.int64)] * 3
-        several = np.flatnonzero(~self.single)
-        return _equal(shared, several, *parts)
-
-
-def _project(
-    released: Disassociation,
-    layout: Layout,
-    places: _Places,
-    secret: DisassociationSecret,
-    rows: Integers,
-    found: _Projection,
-) -> None:
-    """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
-    row, code = _occurrences(secret.codes, rows)
-    cluster = secret.cluster_of[rows[row]].astype(np.int64)
-    keys = cluster * max(1, len(released.vocabulary)) + code
-    at, in_record = _found(places.record_keys, keys)
-    _, in_items = _found(places.item_keys, keys)
-    rest = ~in_record & ~in_items
-    found.items_met += np.unique(keys[in_items]).size
-    wanted = code[rest] * released.n_clusters + layout.position[cluster[rest]]
-    # Spans of one code lie apart: only the last that begins at or before a position can hold it.
-    span = np.searchsorted(places.shared_keys, wanted, side="right") - 1
-    inside = (
-        (span >= 0) & (places.shared_keys[span] <= wanted)
-        if places.shared_keys.size
-        else np.zeros(span.size, dtype=np.bool_)
-    )
-    inside &= wanted < places.shared_ends[span] if places.shared_ends.size else False
-    found.lost += int(np.count_nonzero(~inside))
-    found.add_shared(places.shared_chunk[span[inside]], rows[row[rest][inside]], code[rest][inside])
-    first, last = np.searchsorted(released.record_chunks.owner, [cluster.min(), cluster.max() + 1])
-    chunks = np.arange(first, last)
-    chunk = places.record_chunk[at[in_record]]
-    found.record_equal &= _equal(released.record_chunks, chunks, chunk, row[in_record], code[in_record])
+        return _equal(shared, np.flatnonzero(~self.single), *parts)
 
 
 def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, code: Codes | Integers) -> bool:
@@ -192,7 +156,7 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
     chunk, row, code = chunk[order], row[order], code[order]
     begin = np.flatnonzero(np.diff(chunk, prepend=-1).astype(np.bool_) | np.diff(row, prepend=-1).astype(np.bool_))
     lengths = np.diff(np.append(begin, chunk.size))
-    subrecords = _runs(chunks.subrecord_offsets, chosen)
+    subrecords = spread(chunks.subrecord_offsets[chosen], np.diff(chunks.subrecord_offsets)[chosen])
     owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
     told = np.diff(chunks.item_offsets)[subrecords]
     # Subrecords are compared as multisets, length by length.
@@ -206,13 +170,6 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
         ):
             return False
     return True
-
-
-def _runs(offsets: Integers, chosen: Integers) -> Integers:
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    places: Integers = np.repeat(offsets[chosen], lengths) + np.arange(before.size) - before
-    return places
 
 
 def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int) -> Integers:

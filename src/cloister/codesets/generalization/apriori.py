@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
@@ -38,12 +38,12 @@ class SubtreeRecoding:
 
     Attributes
     ----------
-    nodes : (n_codes, top + 1) int64, the node above each code at each height, itself at 0; numbered through all
-        heights; where diagnoses repeat, the code itself is one more node, above its occurrences
+    nodes : (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights;
+        where diagnoses repeat, the code itself is one more node, above its occurrences
     bits : (n_nodes, n_words) uint64, records that hold a code below each node
-    sizes : (n_nodes,) int64, codes below each node
-    occurrences : (n_codes,) int64, records of each code
-    height : (n_codes,) int64, changed in place
+    sizes : (n_nodes,) codes below each node
+    occurrences : (n_codes,) records of each code
+    height : (n_codes,) changed in place
     """
 
     nodes: Integers
@@ -71,25 +71,19 @@ class SubtreeRecoding:
         rows = self.nodes[np.arange(len(self.height)), self.height]
         return rows.astype(np.int32)
 
-    def costs(self, nodes: Integers | Numbers) -> Integers:
-        """Return what each code loses below the nodes given: its occurrences times the codes below, 0 for one."""
-        covered = self.sizes[nodes]
-        costs: Integers = self.occurrences * np.where(covered > 1, covered, 0)
-        return costs
-
 
 def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
-    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records.
-
-    Parameters
-    ----------
-    codes : of at least k records; every code of the vocabulary occurs
-    """
+    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records."""
     tried = 0
     cut = SubtreeRecoding.of(codes, tree)
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
-        sets = _itemsets(records, cut.current(), size)
+        # Sets of so many terms that some record holds, each named by the smallest codes of its terms.
+        names = _smallest(cut.current())
+        keys = np.unique(records.owners() * len(names) + names[records.items])
+        owner, name = np.divmod(keys, len(names))
+        offsets = starts_of(np.bincount(owner, minlength=len(records)))
+        sets = from_table(combinations_in(Sets(offsets, name.astype(np.int32)), size, len(names)))
         if not len(sets):
             break
         held = supports(cut.current(), cut.bits, sets.offsets, sets.items, k)
@@ -113,19 +107,11 @@ def _smallest(current: Numbers) -> Numbers:
     return first[place].astype(np.int32)
 
 
-def _itemsets(records: Sets, current: Numbers, size: int) -> Sets:
-    """Sets of so many terms that some record holds, each told by the smallest codes of its terms."""
-    names = _smallest(current)
-    keys = np.unique(records.owners() * len(names) + names[records.items])
-    owner, name = np.divmod(keys, len(names))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(records)))]).astype(np.int64)
-    renamed = Sets(offsets, name.astype(np.int32))
-    return from_table(combinations_in(renamed, size, len(names)))
-
-
 def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
     """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
-    paid = cut.costs(cut.current())
+    # A code below a node loses its occurrences times the codes below that, nothing if it is alone there.
+    covered = np.where(cut.sizes > 1, cut.sizes, 0)
+    paid = cut.occurrences * covered[cut.current()]
     best: tuple[int, int, tuple[int, ...]] | None = None
     top = cut.nodes.shape[1]
     for heights in product(*(range(height, top) for height in cut.height[codes].tolist())):
@@ -133,7 +119,11 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
         held = np.bitwise_count(np.bitwise_and.reduce(cut.bits[list(nodes)])).sum(dtype=np.int64)
         if held < k:
             continue
-        added = sum(_added(cut, node, height, paid) for node, height in nodes.items())
+        below = {node: cut.nodes[:, height] == node for node, height in nodes.items()}
+        added = sum(
+            int(cut.occurrences[codes_below].sum()) * int(covered[node]) - int(paid[codes_below].sum())
+            for node, codes_below in below.items()
+        )
         option = (added, sum(heights), heights)
         best = option if best is None else min(best, option)
     if best is None:
@@ -143,17 +133,9 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
 
 
 def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
-    """The nodes chosen, with their heights; those below another are part of it."""
     chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
     above = {
         int(cut.nodes[code, height]): {int(node) for node in cut.nodes[code, height + 1 :]}
         for code, height in zip(codes.tolist(), heights, strict=True)
     }
     return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
-
-
-def _added(cut: SubtreeRecoding, node: Node, height: int, paid: Integers) -> int:
-    """What codes below a node lose more than they do now."""
-    below = cut.nodes[:, height] == node
-    covered = int(cut.sizes[node])
-    return int(cut.occurrences[below].sum()) * (covered if covered > 1 else 0) - int(paid[below].sum())

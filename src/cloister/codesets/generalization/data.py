@@ -1,14 +1,14 @@
 """The forms of generalized code sets: what is asked, what is released, and what it costs; sets of numbers as arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, CodeSets
+from cloister.codesets.data import LARGEST, CodeSets, spread, starts_of
+from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.hierarchy.bound import Hierarchy
 
@@ -32,15 +32,11 @@ class Sets:
     def __len__(self) -> int:
         return self.offsets.size - 1
 
-    def __repr__(self) -> str:
-        return f"Sets({len(self)} sets)"
-
     @classmethod
     def of(cls, sets: Iterable[Iterable[int]]) -> "Sets":
         """Take sets in the order they come in."""
         ordered = [sorted(set(each)) for each in sets]
-        offsets = np.zeros(len(ordered) + 1, dtype=np.int64)
-        np.cumsum([len(each) for each in ordered], out=offsets[1:])
+        offsets = starts_of([len(each) for each in ordered])
         return cls(offsets, np.array([item for each in ordered for item in each], dtype=np.int32))
 
     @property
@@ -56,20 +52,18 @@ class Sets:
         """Return some of the sets, in the order asked for."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
         sizes = self.sizes[numbers]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        begin = np.repeat(self.offsets[numbers] - offsets[:-1], sizes)
-        return Sets(offsets, self.items[begin + np.arange(offsets[-1])])
+        offsets = starts_of(sizes)
+        return Sets(offsets, self.items[spread(self.offsets[numbers], sizes)])
 
     def owners(self) -> Integers:
         """Return the number of the set that each item is in."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def joined(self, other: "Sets") -> "Sets":
+    def joined(self, *others: "Sets") -> "Sets":
         """Return these sets and others after them."""
-        return Sets(
-            np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]]),
-            np.concatenate([self.items, other.items]),
-        )
+        every = (self, *others)
+        offsets = starts_of(np.concatenate([sets.sizes for sets in every]))
+        return Sets(offsets, np.concatenate([sets.items for sets in every]))
 
     def distinct(self) -> "Sets":
         """Return each set once, in the order of their numbers; a set comes before those that go on from it."""
@@ -104,40 +98,28 @@ OPEN, CLOSE, BETWEEN = "(", ")", ","
 """What a term of several codes is written with."""
 
 
-@runtime_checkable
-class PrivacySets(Protocol):
-    """What generalization and its verification need of a privacy policy: sets of names, as numbers."""
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacySets:
+    """Sets of codes of a privacy policy, as it states them.
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        """The names."""
+    Attributes
+    ----------
+    vocabulary : the codes that are named, in the order of their UTF-8 bytes
+    sets : positions in the vocabulary
+    spec : where the policy came from: ``all:2``, ``visits:FILE``, ``records``, a file's name
+    m : most codes of a set where all sets of so many codes are meant, for ``all:m``
+    """
 
-    @property
-    def sets(self) -> Sets:
-        """Positions in the vocabulary."""
+    vocabulary: tuple[str, ...]
+    sets: Sets
+    spec: str = "given"
+    m: int | None = None
 
-    @property
-    def spec(self) -> str:
-        """Where the policy came from, as on the command line."""
+    def __len__(self) -> int:
+        return len(self.sets)
 
-    @property
-    def m(self) -> int | None:
-        """Most codes of a set, where all sets of so many codes are meant."""
-
-
-class UtilitySets(Protocol):
-    """What generalization and its verification need of a utility policy: disjoint sets of codes by name."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the sets are called."""
-
-    @property
-    def constraints(self) -> tuple[frozenset[str], ...]:
-        """The sets."""
-
-    def item_numbers(self, codes: CodeSets) -> list[tuple[int, ...]]:
-        """Return the sets as positions in a vocabulary, if all their codes are in it."""
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec!r}, {len(self)} sets of codes)"
 
 
 class GeneralizationMethod(StrEnum):
@@ -177,9 +159,7 @@ class GeneralizationRequest:
 
     Attributes
     ----------
-    k : patients that every set of the privacy policy must lead to, at least 1
-    privacy : sets of codes by which somebody might recognize a patient
-    method : how codes are generalized
+    k : patients that every set of the privacy policy must lead to
     policy : utility policy: codes are generalized only with codes of the same set; None: with any, or with none where
         uncovered codes are suppressed; AA generalizes along the hierarchy whatever the policy
     uncovered : codes of no set are one more set, or are suppressed where they cannot be released as they are
@@ -190,7 +170,7 @@ class GeneralizationRequest:
     k: int
     privacy: PrivacySets
     method: GeneralizationMethod = GeneralizationMethod.CBA
-    policy: UtilitySets | None = None
+    policy: UtilityPolicy | None = None
     uncovered: Uncovered = Uncovered.GENERALIZE
     loss: TermLoss = TermLoss.ILM
     hierarchy: Hierarchy | None = None
@@ -268,13 +248,9 @@ class Generalization:
 
 @dataclass(frozen=True)
 class PolicySetOutcome:
-    """What became of one set of the utility policy.
+    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
 
-    Attributes
-    ----------
-    codes : codes of it that occur
-    suppressed : those of them that are suppressed
-    satisfied : whether no term that holds one of its codes reaches beyond it (Definition 3.2)
+    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2).
     """
 
     name: str
@@ -301,8 +277,6 @@ class GeneralizationFigures:
     empty_records, left_out : records that keep no term, and those of them that are not released
     ilm_terms : information loss of the terms alone, over the released records
     closeness : the hierarchy that weights were taken from
-    statuses : sets of the privacy policy by what became of them
-    outcomes : sets of the utility policy, in its order
     """
 
     ilm: float
@@ -311,11 +285,11 @@ class GeneralizationFigures:
     suppressed_codes: int
     suppressed_occurrences: int
     empty_records: int
-    left_out: int = 0
-    ilm_terms: float = 0.0
-    closeness: str = ""
-    statuses: Mapping[Status, int] = field(default_factory=dict)
-    outcomes: tuple[PolicySetOutcome, ...] = ()
+    left_out: int
+    ilm_terms: float
+    closeness: str
+    statuses: Mapping[Status, int]
+    outcomes: tuple[PolicySetOutcome, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -326,13 +300,9 @@ class GeneralizedCodes:
     ----------
     origin : (n_released,) int64, record of the original behind each released one; secret
     original : the original, without codes that occur nowhere
-    figures : what was lost
     """
 
     released: Generalization
     origin: Integers
     original: CodeSets
     figures: GeneralizationFigures
-
-    def __repr__(self) -> str:
-        return f"GeneralizedCodes({self.released!r})"

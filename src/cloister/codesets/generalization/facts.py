@@ -4,7 +4,6 @@ Which codes were suppressed is not in the release, so that losses and sets of a 
 """
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
 
@@ -29,15 +28,13 @@ AGREEMENT = 1e-9
 TOP = 4
 """Height of the root of a classification: category, section, chapter, root."""
 
-Rules = tuple[KmRule] | tuple[PolicyRule]
-
 
 @dataclass(frozen=True)
 class GeneralizationFacts:
     """The parts of a manifest that follow from the data file and the settings."""
 
     released: int
-    rules: Rules
+    rules: tuple[KmRule] | tuple[PolicyRule]
     counts: TermFigures
     risk: TermRisk
 
@@ -75,7 +72,7 @@ def facts_of(released: Generalization, settings: GeneralizationSettings) -> Gene
     )
 
 
-def rules_of(settings: GeneralizationSettings) -> Rules:
+def rules_of(settings: GeneralizationSettings) -> tuple[KmRule] | tuple[PolicyRule]:
     """Return what is promised."""
     if settings.m is not None:
         return (KmRule(model="k^m-anonymity", k=settings.k, m=settings.m),)
@@ -89,35 +86,28 @@ def _plain_terms(released: Generalization) -> list[set[str]]:
 def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:
     """Return what the terms lose, by ILM, as a lower and an upper bound: equal where the weights are known.
 
-    Parameters
-    ----------
-    n_codes : of the original; one that repeats counts once
-    classification : where weights come from; of a user's hierarchy only that they are from 0 to 1 is known
+    Of a user's hierarchy only that weights are from 0 to 1 is known. A code that repeats counts once in ``n_codes``.
     """
     held = Counter(released.records.items.tolist())
     known = classification in CLASSIFICATIONS
     losses = []
     for term, codes in enumerate(released.named_terms()):
         if len(codes) > 1:
-            weight = _height(released, codes, classification) / TOP if known else 1.0
-            several = {plain_code(code, repeats=released.repeats) for code in codes}
-            losses.append(len(several) / n_codes * weight * held[term] / released.n_records)
+            names = {plain_code(code, repeats=released.repeats) for code in codes}
+            weight = _height(names, classification) / TOP if known else 1.0
+            losses.append(len(names) / n_codes * weight * held[term] / released.n_records)
     return (fsum(losses) if known else 0.0), fsum(losses)
 
 
-def _height(released: Generalization, codes: Sequence[str], classification: str) -> int:
-    """The height of the lowest node above several codes; a code that is not classified is under the root alone.
-
-    Occurrences of one code are of one category.
-    """
+def _height(names: set[str], classification: str) -> int:
+    """The height of the lowest node above codes; 1 above the occurrences of one, and the root above unknown codes."""
     tables = load_classification(classification)
-    names = {plain_code(code, repeats=released.repeats) for code in codes}
     if len(names) == 1:
         return 1
     paths = [tables.path(name) for name in names]
-    if any(path is None for path in paths):
+    found = [(path.category, path.section, path.chapter) for path in paths if path is not None]
+    if len(found) < len(paths):
         return TOP
-    found = [(str(path.category), str(path.section), str(path.chapter)) for path in paths if path is not None]
     return next((height for height, nodes in enumerate(zip(*found, strict=True), start=1) if len(set(nodes)) == 1), TOP)
 
 
@@ -127,12 +117,7 @@ def evidence_is_possible(
     released: Generalization,
     policy: UtilityPolicy | None,
 ) -> bool:
-    """Return whether the releaser's word is within what the data file leaves open.
-
-    Parameters
-    ----------
-    policy : the utility policy; None where it is not known
-    """
+    """Return whether the releaser's word is within what the data file leaves open; the policy is None if not known."""
     present = len(set().union(*_plain_terms(released)))
     # Of a code that repeats some occurrences may be suppressed, so that it counts among both.
     most = present + utility.suppressed_codes
@@ -168,21 +153,15 @@ def _sets_are_possible(
         # A builder makes sets of all codes of the original, but counts only those of which a code is released.
         present = set().union(*_plain_terms(released))
         constraints = tuple(each for each in constraints if each & present)
-    kept, whole = constraints_kept(released, constraints)
+    # Satisfied are sets that no term reaches beyond, preserved those of which nothing is suppressed either, which is
+    # known where the original is.
+    gone = {plain_code(released.vocabulary[code], repeats=released.repeats) for code in released.suppressed.tolist()}
+    terms = _plain_terms(released)
+    kept = [each for each in constraints if all(term <= each for term in terms if term & each)]
+    whole = sum(not each & gone for each in kept)
     unseen = sets - len(constraints)
     if unseen and is_made:
         return False
     if released.suppressed.size:
-        return unseen == 0 and (satisfied, preserved) == (kept, whole)
-    return 0 <= unseen <= suppressed and satisfied == kept + unseen
-
-
-def constraints_kept(released: Generalization, constraints: Sequence[frozenset[str]]) -> tuple[int, int]:
-    """Return how many sets of a utility policy no term reaches beyond, and of how many nothing is suppressed either.
-
-    The second is right where it is known which codes are suppressed.
-    """
-    terms = _plain_terms(released)
-    gone = {plain_code(released.vocabulary[code], repeats=released.repeats) for code in released.suppressed.tolist()}
-    satisfied = [each for each in constraints if all(term <= each for term in terms if term & each)]
-    return len(satisfied), sum(not each & gone for each in satisfied)
+        return unseen == 0 and (satisfied, preserved) == (len(kept), whole)
+    return 0 <= unseen <= suppressed and satisfied == len(kept) + unseen

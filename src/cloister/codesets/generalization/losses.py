@@ -17,28 +17,25 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
 from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
-from cloister.hierarchy.icd import CodePath, IcdHierarchy, load_classification
+from cloister.hierarchy.icd import IcdHierarchy, load_classification
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
 from .data import (
     Generalization,
-    GeneralizationFigures,
     GeneralizationRequest,
     GeneralizedCodes,
     Integers,
     Numbers,
-    PolicySetOutcome,
 )
 from .manifest import GeneralizationUtility, TermFigures
-from .release import order_in_file, record_texts
+from .release import texts_in_file
 
 GIVEN = "given"
 
@@ -68,24 +65,21 @@ class CodeTree:
         together = np.all(self.paths[codes] == self.paths[codes[0]], axis=0)
         return int(np.argmax(together)) + 1
 
-    def weight(self, level: int) -> float:
-        """Return the weight of a term whose codes meet at this height, in [0, 1]."""
-        return level / self.top
-
 
 def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     """Return categories, sections, chapters and the root; a code of no category is under the root alone.
 
-    Parameters
-    ----------
-    classification : ``icd9`` or ``icd10``; None: the one that knows more of the codes
+    Of ``icd9`` and ``icd10``, the one that knows more of the codes is taken if none is named.
     """
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
     found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
     best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
     levels = [
-        [_label(path, name, level) for name, path in zip(names, found[best], strict=True)]
+        [
+            (name, "") if path is None else ("", str(getattr(path, level)))
+            for name, path in zip(names, found[best], strict=True)
+        ]
         for level in ("category", "section", "chapter")
     ]
     return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
@@ -100,8 +94,8 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     if outside := hierarchy.outside(distinct):
         raise InputError(
             f"{len(outside)} of {len(distinct)} distinct codes are not in the hierarchy {hierarchy.spec} that "
-            "--code-hierarchy names. Add them to it, or leave the option out: codes are then taken by ICD-9-CM or "
-            "ICD-10-CM, and others are like no other."
+            f"{setting('code_hierarchy')} names. Add them to it, or leave the setting out: codes are then taken by "
+            "ICD-9-CM or ICD-10-CM, and others are like no other."
         )
     ladder = hierarchy.bind("code", distinct)
     place = {value: number for number, value in enumerate(ladder.values)}
@@ -115,10 +109,6 @@ def _names(codes: CodeSets) -> list[str]:
     return [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
 
 
-def _label(path: CodePath | None, name: str, level: str) -> tuple[str, str]:
-    return (name, "") if path is None else ("", str(getattr(path, level)))
-
-
 def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
     """Equal labels of a level -> equal numbers."""
     paths = np.empty((len(levels[0]), len(levels)), dtype=np.int32)
@@ -126,12 +116,6 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
         number: dict[object, int] = {}
         paths[:, height] = [number.setdefault(label, len(number)) for label in labels]
     return paths
-
-
-def sizes_in_codes(released: Generalization) -> Integers:
-    """Return the codes of each term, shape (n_terms,); one that repeats counts once."""
-    plain = ({plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms())
-    return np.array([len(codes) for codes in plain], dtype=np.int64)
 
 
 def asked_about(released: Generalization) -> TermSets:
@@ -145,12 +129,7 @@ def asked_about(released: Generalization) -> TermSets:
 def workload_errors(
     codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
 ) -> QueryErrors:
-    """Compare the answers to a workload with the original's.
-
-    Parameters
-    ----------
-    codes : the original, with the vocabulary of what is released
-    """
+    """Compare the answers to a workload with those of the original, which has the vocabulary of what is released."""
     answers = asked_about(released).answers(workload.queries, reading)
     return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
 
@@ -180,11 +159,6 @@ class TermCounts:
     term_occurrences: Integers
     suppressed: Integers
 
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weight w of each term, in [0, 1]; 0 for single codes."""
-        return np.asarray(self.levels / self.top, dtype=np.float64)
-
 
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, told: bool = False) -> TermCounts:
     """Gather what losses need.
@@ -192,14 +166,14 @@ def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree,
     Parameters
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
-    tree : of these codes; its root is above all
     told : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
         once
     """
     terms = released.terms
     codes = {plain_code(code, repeats=released.repeats and told) for code in released.vocabulary}
+    sizes = [len({plain_code(code, repeats=released.repeats) for code in term}) for term in released.named_terms()]
     return TermCounts(
-        sizes=sizes_in_codes(released) if told else terms.sizes,
+        sizes=np.array(sizes, dtype=np.int64) if told else terms.sizes,
         levels=np.array([tree.joint_level(terms.members(number)) for number in range(len(terms))], dtype=np.int64),
         supports=released.supports(),
         top=tree.top,
@@ -250,9 +224,15 @@ def utility_of(
     counts: TermFigures, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
 ) -> GeneralizationUtility:
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
-    figures, policy = protected.figures, request.policy
-    outcomes = None if policy is None or policy.support is not None else outcomes_told(figures, policy.spec)
-    codes, suppressed = _codes(protected.released)
+    figures, policy, released = protected.figures, request.policy, protected.released
+    outcomes = None if policy is None or policy.support is not None else figures.outcomes
+    if outcomes is not None and policy is not None and is_built(policy.spec):
+        # A builder makes sets of the data's own codes: counted are those of which a code is released. How many others
+        # there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
+        outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
+    # One that repeats counts once: its suppressed occurrences would tell how often some patient has it.
+    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    codes, suppressed = len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
     return GeneralizationUtility(
         **counts.model_dump(),
         constraints=None if outcomes is None else len(outcomes),
@@ -264,17 +244,6 @@ def utility_of(
         ilm_terms=figures.ilm_terms,
         are=None,
     )
-
-
-def outcomes_told(figures: GeneralizationFigures, policy: str) -> tuple[PolicySetOutcome, ...]:
-    """Return what became of the sets of a utility policy, of those that may be counted.
-
-    Sets that a builder makes of the data's own codes are counted if one of their codes is released. How many others
-    there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
-    """
-    if not is_built(policy):
-        return figures.outcomes
-    return tuple(outcome for outcome in figures.outcomes if outcome.suppressed < outcome.codes)
 
 
 def exact_figures(
@@ -295,18 +264,9 @@ def exact_figures(
     return exact
 
 
-def _codes(released: Generalization) -> tuple[int, int]:
-    """Codes of the original, and those of which something is suppressed; one that repeats counts once.
-
-    The suppressed occurrences of one code would tell how often some patient has it.
-    """
-    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    return len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
-
-
 def crosswalk(given: GivenCodes, protected: GeneralizedCodes) -> pl.DataFrame:
     """Return the secret map: the number of each released record, and the patient's id, or the record in the file."""
-    origin = protected.origin[order_in_file(record_texts(protected.released))]
+    origin = protected.origin[texts_in_file(protected.released)[1]]
     return pl.DataFrame(
         [pl.Series("released", np.arange(1, len(origin) + 1)), given.original_ids().gather(origin).alias("original")]
     )

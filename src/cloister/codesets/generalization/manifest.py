@@ -20,7 +20,7 @@ from cloister.codesets.manifest import (
     input_settings,
 )
 from cloister.codesets.request import CodesRequest, GivenCodes
-from cloister.manifest.head import Count, Positive, Section
+from cloister.manifest.head import Count, Positive, Section, fitting
 
 from .data import ALL, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 
@@ -38,11 +38,9 @@ class GeneralizationSettings(SharedCodesSettings):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        if (self.privacy == f"{ALL}:{self.m}") is not (self.m is not None):
-            raise ValueError("privacy that does not fit m")
-        if (self.uncovered is None) is not (self.loss is None):
-            raise ValueError("uncovered that does not fit loss")
-        return self
+        by_size = self.privacy == f"{ALL}:{self.m}"
+        alike = (self.uncovered is None) is (self.loss is None)
+        return fitting(self, {"privacy": by_size is (self.m is not None), "uncovered": alike})
 
     @property
     def by_sets(self) -> bool:
@@ -85,9 +83,7 @@ class GeneralizationUtility(TermFigures, CodesUtility):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        if self.ilm != (None if self.suppressed_codes else self.ilm_terms):
-            raise ValueError("ilm does not fit")
-        return self
+        return fitting(self, {"ilm": self.ilm == (None if self.suppressed_codes else self.ilm_terms)})
 
 
 class TermRisk(Section):
@@ -115,23 +111,14 @@ class GeneralizationManifest(CodesManifest):
             possible = k > 1 and (bound == k or (drops and bound >= 2 * k - 1))
         else:
             possible = left_out == 0 or (drops and left_out >= k)
-        if not possible:
-            raise ValueError("records do not fit")
-        if self.settings.by_sets is (self.method is GeneralizationMethod.APRIORI):
-            raise ValueError("settings that the method does not have")
-        return self
+        by_sets = self.method is not GeneralizationMethod.APRIORI
+        return fitting(self, {"records": possible, "settings": self.settings.by_sets is by_sets})
 
 
 def settings_of(
     given: GivenCodes, request: CodesRequest[GeneralizationRequest], policy: str | None, closeness: str
 ) -> GeneralizationSettings:
-    """Return what was asked, and how the input was read.
-
-    Parameters
-    ----------
-    policy : the utility policy in words
-    closeness : the hierarchy that weights were taken from
-    """
+    """Return what was asked, with the policy in words and the hierarchy that weights were taken from."""
     method = request.method
     by_sets = method.method is not GeneralizationMethod.APRIORI
     return GeneralizationSettings.model_validate(

@@ -8,7 +8,7 @@ protects nothing by itself, although parts of it may occur: there the paper is s
 largest parts that do occur.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, spread, starts_of
 from cloister.codesets.encode import MARK, occurrence
 from cloister.codesets.request import VisitsFile
 from cloister.errors import InputError
@@ -24,23 +24,15 @@ from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
 from .data import ALL, RECORDS, VISITS, Integers, Numbers, PrivacySets, Sets
-from .stated_policies import StatedSets, sets_of, sets_of_json, sets_of_records, sets_of_visits
+from .stated_policies import sets_of, sets_of_json, sets_of_records, sets_of_visits
 from .terms import record_bits
 
 WHOLE = 1
 """One record is enough for a set to occur."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PrivacyPolicy:
-    """Sets of codes that must lead to k patients at least, or to none.
-
-    Attributes
-    ----------
-    vocabulary : the codes that are named, in the order of their UTF-8 bytes
-    sets : the maximal sets, each once, in the order of their codes
-    spec : where the policy came from, as on the command line: ``all:2``, ``visits:FILE``, ``records``, a file's name
-    m : for ``all:m``, else None
+class PrivacyPolicy(PrivacySets):
+    """Sets of codes that must lead to k patients at least, or to none: maximal ones, each once, in order.
 
     Examples
     --------
@@ -49,24 +41,13 @@ class PrivacyPolicy:
     (1, ('401.0', '480.1'))
     """
 
-    vocabulary: tuple[str, ...]
-    sets: Sets
-    spec: str = "given"
-    m: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.sets)
-
-    def __repr__(self) -> str:
-        return f"PrivacyPolicy({self.spec!r}, {len(self)} sets of codes)"
-
     @classmethod
     def of(cls, sets: Iterable[Iterable[str]], spec: str = "given") -> "PrivacyPolicy":
         """Make a policy of sets of codes; codes that do not occur in the data are allowed."""
         return cls._maximal(sets_of(sets, spec))
 
     @classmethod
-    def _maximal(cls, stated: StatedSets) -> "PrivacyPolicy":
+    def _maximal(cls, stated: PrivacySets) -> "PrivacyPolicy":
         return cls(stated.vocabulary, maximal(stated.sets), stated.spec)
 
     @classmethod
@@ -74,7 +55,7 @@ class PrivacyPolicy:
         """Every set of up to m codes that some patient has."""
         if isinstance(m, bool) or not isinstance(m, int) or m < 1:
             raise InputError(f"m is {m!r}, but must be a whole number from 1 on.")
-        records = _records(codes)
+        records = Sets(codes.offsets, codes.items)
         largest = min(m, int(records.sizes.max(initial=1)))
         found = from_table(combinations_in(records, largest, codes.n_codes))
         short = records.chosen(records.sizes < largest)
@@ -94,7 +75,6 @@ class PrivacyPolicy:
         visits : lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
             a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit);
             ids of visits must differ also between patients
-        read_as : of a file, its columns and how it is written, where that must be told
         """
         if not isinstance(visits, str | Path):
             return cls.of(visits, VISITS)
@@ -130,28 +110,24 @@ def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
     """
     number = {code: place for place, code in enumerate(codes.vocabulary)}
     if codes.repeats and policy.m is None:
-        return _constraints(_with_earlier(policy, number), codes)
+        occurrences: list[list[int]] = []
+        for name in policy.vocabulary:
+            code, last = occurrence(name) or (name, 1)
+            numbered = (number.get(f"{code}{MARK}{place}") for place in range(1, min(last, len(number)) + 1))
+            occurrences.append([place for place in numbered if place is not None])
+        known_with = (
+            [item for named in policy.sets.members(at).tolist() for item in occurrences[named]]
+            for at in range(len(policy.sets))
+        )
+        return _constraints(Sets.of(known_with), codes)
     held = codes.supports() > 0
     position = np.array([number.get(code, -1) for code in policy.vocabulary], dtype=np.int32)
     position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
     items = position[policy.sets.items]
     known = items >= 0
     sizes = np.bincount(policy.sets.owners()[known], minlength=len(policy.sets))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = starts_of(sizes)
     return _constraints(Sets(offsets, items[known]), codes)
-
-
-def _with_earlier(policy: PrivacySets, number: Mapping[str, int]) -> Sets:
-    """The sets of a policy as numbers of occurrences, every one with the earlier ones of its code."""
-    occurrences: list[list[int]] = []
-    for name in policy.vocabulary:
-        code, last = occurrence(name) or (name, 1)
-        numbered = (number.get(f"{code}{MARK}{place}") for place in range(1, min(last, len(number)) + 1))
-        occurrences.append([place for place in numbered if place is not None])
-    return Sets.of(
-        [item for named in policy.sets.members(at).tolist() for item in occurrences[named]]
-        for at in range(len(policy.sets))
-    )
 
 
 def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
@@ -162,9 +138,9 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
     apart = distinct.chosen(~occurs)
     required = distinct.chosen(occurs)
     if len(apart):
-        postings = CodePostings.of(_records(codes), codes.n_codes)
-        parts = joined([maximal_parts(apart.members(number), postings) for number in range(len(apart))])
-        required = maximal(required.joined(parts))
+        postings = CodePostings.of(Sets(codes.offsets, codes.items), codes.n_codes)
+        parts = [maximal_parts(apart.members(number), postings) for number in range(len(apart))]
+        required = maximal(required.joined(*parts))
     return PrivacyConstraints(given, required, apart)
 
 
@@ -182,10 +158,6 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
     return PrivacyPolicy.all_combinations(codes, int(rest))
 
 
-def _records(codes: CodeSets) -> Sets:
-    return Sets(codes.offsets, codes.items)
-
-
 AT_ONCE = 5_000_000
 """Sets that are enumerated before those that were met before are left out."""
 
@@ -200,13 +172,7 @@ def maximal(sets: Sets) -> Sets:
 
 
 def combinations_in(records: Sets, size: int, width: int) -> Numbers:
-    """Return every set of so many numbers that some record holds, each once, in order: (n_sets, size).
-
-    Parameters
-    ----------
-    size : at least 1
-    width : all numbers are below this
-    """
+    """Return every set of ``size`` numbers, all below ``width``, that some record holds, each once, in order."""
     many = np.array([float(comb(length, size)) for length in range(int(records.sizes.max(initial=0)) + 1)])
     ends = np.cumsum(many[records.sizes])
     if ends.size and ends[-1] > MOST_SETS:
@@ -219,21 +185,15 @@ def combinations_in(records: Sets, size: int, width: int) -> Numbers:
     for first, last in pairwise([0, *cuts.tolist(), len(records)]):
         start, end = records.offsets[[first, last]].tolist()
         block = Sets(records.offsets[first : last + 1] - start, records.items[start:end])
-        found = _once(np.concatenate([found, _combinations(block, size)]), width)
+        # Every set as often as it occurs: each is continued by every later number of its record.
+        block_ends = np.repeat(block.offsets[1:], block.sizes)
+        places = np.arange(block.items.size)[:, None]
+        for _ in range(size - 1):
+            last_place = places[:, -1]
+            later = block_ends[last_place] - last_place - 1
+            places = np.column_stack([np.repeat(places, later, axis=0), spread(last_place + 1, later)])
+        found = _once(np.concatenate([found, block.items[places]]), width)
     return found
-
-
-def _combinations(records: Sets, size: int) -> Numbers:
-    """Every set as often as it occurs: each is continued by every later number of its record."""
-    ends = np.repeat(records.offsets[1:], records.sizes)
-    places = np.arange(records.items.size)[:, None]
-    for _ in range(size - 1):
-        last = places[:, -1]
-        later = ends[last] - last - 1
-        before = np.repeat(np.cumsum(later) - later, later)
-        following = np.repeat(last + 1, later) + np.arange(before.size) - before
-        places = np.column_stack([np.repeat(places, later, axis=0), following])
-    return records.items[places]
 
 
 def _once(table: Numbers, width: int) -> Numbers:
@@ -266,17 +226,11 @@ class CodePostings:
     @classmethod
     def of(cls, records: Sets, n_codes: int) -> "CodePostings":
         """Index records."""
-        starts = np.zeros(n_codes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(records.items, minlength=n_codes), out=starts[1:])
+        starts = starts_of(np.bincount(records.items, minlength=n_codes))
         return cls(starts, records.owners()[np.argsort(records.items, kind="stable")])
 
     def restricted(self, codes: Numbers) -> Sets:
-        """Return what records have of some codes, as places in the list, for each record that has any.
-
-        Parameters
-        ----------
-        codes : ascending
-        """
+        """Return what records have of some ascending codes, as places in the list, for each record that has any."""
         held = [self.records[self.starts[code] : self.starts[code + 1]] for code in codes.tolist()]
         place = np.repeat(np.arange(len(codes), dtype=np.int32), [len(found) for found in held])
         record = np.concatenate(held) if held else np.empty(0, dtype=np.int64)
@@ -300,13 +254,3 @@ def rare_parts(terms: Numbers, postings: CodePostings, k: int) -> Sets:
     bits = record_bits(CodeSets(names, records.offsets, records.items))
     rare = parts.chosen(supports(every, bits, parts.offsets, parts.items, k) < k)
     return Sets(rare.offsets, terms[rare.items])
-
-
-def joined(sets: list[Sets]) -> Sets:
-    """Return the sets of all, one after the other."""
-    items = [each.items for each in sets]
-    sizes = [each.sizes for each in sets]
-    return Sets(
-        np.concatenate([[0], np.cumsum(np.concatenate([*sizes, np.empty(0, dtype=np.int64)]))]).astype(np.int64),
-        np.concatenate([*items, np.empty(0, dtype=np.int32)]),
-    )

@@ -8,9 +8,9 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB; for AA Terrovitis,
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
+from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels._jit import is_compiled
 from cloister.kernels.terms import supports
@@ -29,24 +29,19 @@ from .data import (
     Status,
     TermLoss,
     Uncovered,
-    UtilitySets,
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
-from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, joined, maximal, rare_parts
+from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
 from .terms import WorkingTerms, clip, cluster, grouped, record_bits
 
 
 def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """Return parts of sets, as terms, that 1 to k - 1 released records hold.
 
-    Parameters
-    ----------
-    apart : sets of codes that occur in no record of the original together; their terms may
+    The sets occur in no record of the original together, but their terms may.
     """
-    if not len(apart):
-        return joined([])
     postings = CodePostings.of(released.records, len(released.terms))
-    return joined([rare_parts(terms, postings, released.k) for terms in _as_terms(apart, released)])
+    return Sets.of([]).joined(*(rare_parts(terms, postings, released.k) for terms in _as_terms(apart, released)))
 
 
 def _as_terms(sets: Sets, released: Generalization) -> list[Numbers]:
@@ -63,7 +58,15 @@ def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[
     vacuous = given.sizes == 0
     gone = released.term_of() < 0
     suppressed = np.bincount(given.owners()[gone[given.items]], minlength=len(given)) > 0
-    violated = _violated(given, released)
+    # A set is violated if some part of it is held by 1 to k - 1 records.
+    names = tuple(map(str, range(len(released.terms))))
+    as_codes = CodeSets(names, released.records.offsets, released.records.items)
+    held = supports(released.term_of(), record_bits(as_codes), given.offsets, given.items, released.k)
+    violated = (held > 0) & (held < released.k)
+    postings = CodePostings.of(released.records, len(released.terms))
+    for number in np.flatnonzero((held == 0) & ~vacuous).tolist():
+        terms = _as_terms(given.chosen(np.array([number])), released)
+        violated[number] = any(len(rare_parts(each, postings, released.k)) for each in terms)
     return {
         Status.SATISFIED: int(np.sum(~vacuous & ~violated & ~suppressed)),
         Status.VACUOUS: int(vacuous.sum()),
@@ -72,20 +75,7 @@ def statuses(constraints: PrivacyConstraints, released: Generalization) -> dict[
     }
 
 
-def _violated(given: Sets, released: Generalization) -> NDArray[np.bool_]:
-    """Whether some part of each set is held by 1 to k - 1 records."""
-    term_of = released.term_of()
-    as_codes = CodeSets(tuple(map(str, range(len(released.terms)))), released.records.offsets, released.records.items)
-    held = supports(term_of, record_bits(as_codes), given.offsets, given.items, released.k)
-    violated = (held > 0) & (held < released.k)
-    postings = CodePostings.of(released.records, len(released.terms))
-    for number in np.flatnonzero((held == 0) & (given.sizes > 0)).tolist():
-        terms = _as_terms(given.chosen(np.array([number])), released)
-        violated[number] = any(len(rare_parts(each, postings, released.k)) for each in terms)
-    return violated
-
-
-def outcomes(policy: UtilitySets | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
+def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generalization) -> tuple[PolicySetOutcome, ...]:
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()
@@ -117,13 +107,6 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     ----------
     codes : the original; codes of the vocabulary that no record holds are left out
 
-    Raises
-    ------
-    InputError
-        The utility policy or the hierarchy does not fit the codes, or no set of the privacy policy has any of them.
-    NoSafeRelease
-        There are fewer than k records, in the original or with a term, or every code would have to be suppressed.
-
     References
     ----------
     Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
@@ -151,9 +134,20 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"With k = {request.k} every code would have to be suppressed, or too few patients would keep one. Ask for "
             "a smaller k, or let more codes be generalized together."
         )
-    figures = _figures(codes, request, tree, constraints, everyone)
-    told = information_loss(count_terms(released, codes.supports(), tree, told=True))
-    figures = replace(figures, ilm_terms=told, left_out=codes.n_records - released.n_records)
+    counts = count_terms(everyone, codes.supports(), tree)
+    figures = GeneralizationFigures(
+        ilm=information_loss(counts),
+        log_ul=log_exponential_loss(counts),
+        ncp=certainty_penalty(counts),
+        suppressed_codes=len(everyone.suppressed),
+        suppressed_occurrences=int(counts.suppressed.sum()),
+        empty_records=int(np.sum(everyone.records.sizes == 0)),
+        left_out=codes.n_records - released.n_records,
+        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, told=True)),
+        closeness=tree.spec,
+        statuses=statuses(constraints, everyone),
+        outcomes=outcomes(request.policy, codes, everyone),
+    )
     return GeneralizedCodes(released, origin, codes, figures)
 
 
@@ -170,9 +164,7 @@ def occurring(codes: CodeSets) -> CodeSets:
 def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationRequest) -> tuple[Generalization, Integers]:
     """Return what is released of some codes, and the record of the original behind each released one.
 
-    Parameters
-    ----------
-    term_of : (n_codes,) smallest code of the term that each code is in, -1 for suppressed codes
+    ``term_of`` is the smallest code of the term that each code is in, -1 for suppressed codes: (n_codes,).
     """
     kept = np.flatnonzero(term_of >= 0)
     names, number = np.unique(term_of[kept], return_inverse=True)
@@ -182,10 +174,18 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     )
     place = np.full(codes.n_codes, -1, dtype=np.int64)
     place[kept] = number
-    records, origin = _in_order(codes, place, len(names))
+    # The terms of each record, each once, then the records in the order of what they hold.
+    width = max(1, len(names))
+    term = place[codes.items]
+    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * width + term
+    owner, term = np.divmod(np.unique(owner[term >= 0]), width)
+    offsets = starts_of(np.bincount(owner, minlength=codes.n_records))
+    records = Sets(offsets, term.astype(np.int32))
+    origin = records.order()
     suppressed = np.flatnonzero(term_of < 0).astype(np.int32)
     m = request.privacy.m
-    return Generalization(request.k, codes.vocabulary, terms, suppressed, records, m, codes.repeats), origin
+    ordered = records.chosen(origin)
+    return Generalization(request.k, codes.vocabulary, terms, suppressed, ordered, m, codes.repeats), origin
 
 
 def without_few_empty(released: Generalization, origin: Integers) -> tuple[Generalization, Integers]:
@@ -193,10 +193,6 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
 
     Such a record says that its patient has nothing but suppressed codes, and so that it is one of the few who have
     rare codes. They hold no term, so that leaving them out changes no count of terms.
-
-    Parameters
-    ----------
-    origin : (n_records,) record of the original behind each released one
     """
     empty = released.records.sizes == 0
     if not 0 < int(empty.sum()) < released.k:
@@ -205,38 +201,17 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
     return replace(released, records=released.records.chosen(kept)), origin[kept]
 
 
-def _in_order(codes: CodeSets, place: Integers, n_terms: int) -> tuple[Sets, Integers]:
-    """The terms of each record, in the order of what they hold."""
-    width = max(1, n_terms)
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
-    term = place[codes.items]
-    owner, term = np.divmod(np.unique((owner * width + term)[term >= 0]), width)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=codes.n_records))]).astype(np.int64)
-    found = Sets(offsets, term.astype(np.int32))
-    order = found.order()
-    return found.chosen(order), order
-
-
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
-    """The smallest code of the term of each code, by the method asked for."""
     if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
     groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
     terms = WorkingTerms(codes, tree, groups)
-    _until_protected(codes, request, constraints, terms)
-    return terms.term_of
-
-
-def _until_protected(
-    codes: CodeSets, request: GeneralizationRequest, constraints: PrivacyConstraints, terms: WorkingTerms
-) -> None:
-    """Run the method until no set, and no part of one, has 1 to k - 1 records; what is merged can let parts meet."""
     protect = cluster if request.method is GeneralizationMethod.CBA else clip
-    exponential = request.loss is TermLoss.UL
     waiting = constraints.required
+    # Until no set, and no part of one, has 1 to k - 1 records: what is merged can let parts meet.
     while len(waiting):
-        protect(terms, waiting, request.k, exponential=exponential)
+        protect(terms, waiting, request.k, exponential=request.loss is TermLoss.UL)
         if terms.first_below(constraints.required, request.k, 0) < len(constraints.required):
             waiting = constraints.required
             continue
@@ -244,27 +219,7 @@ def _until_protected(
         rare = unprotected_parts(constraints.apart, released)
         first = released.terms.items[released.terms.offsets[:-1]]
         waiting = maximal(Sets(rare.offsets, first[rare.items]))
-
-
-def _figures(
-    codes: CodeSets,
-    request: GeneralizationRequest,
-    tree: CodeTree,
-    constraints: PrivacyConstraints,
-    released: Generalization,
-) -> GeneralizationFigures:
-    counts = count_terms(released, codes.supports(), tree)
-    return GeneralizationFigures(
-        ilm=information_loss(counts),
-        log_ul=log_exponential_loss(counts),
-        ncp=certainty_penalty(counts),
-        suppressed_codes=len(released.suppressed),
-        suppressed_occurrences=int(counts.suppressed.sum()),
-        empty_records=int(np.sum(released.records.sizes == 0)),
-        closeness=tree.spec,
-        statuses=statuses(constraints, released),
-        outcomes=outcomes(request.policy, codes, released),
-    )
+    return terms.term_of
 
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]

@@ -1,82 +1,128 @@
 """A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
 
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.encode import plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
-from cloister.codesets.request import CodesExpectation, CodesOriginal, GivenCodes
+from cloister.codesets.original import expectation_of, read_original
+from cloister.codesets.request import CodesOriginal, GivenCodes
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.release_folder import CODEBOOK, MANIFEST, check_files, data_file, read_data
-from cloister.report_figures import report_failures
-from cloister.results import Manifest, Verdict
+from cloister.release_folder import DATA, MANIFEST, read_data
+from cloister.results import Verdict
 
-from .data import Generalization, Integers, Sets, Uncovered
+from .data import Generalization, Integers, PrivacySets, Sets, Uncovered
 from .facts import evidence_is_possible, facts_of
 from .manifest import GeneralizationManifest
-from .release import codebook, data_frame, order_in_file, read_released, record_texts, shown_of
-from .stated_policies import KnownPrivacy, StatedSets, known_policy, known_privacy, lacking, sets_named
+from .release import codebook, data_frame, read_released, shown_of, texts_in_file
+from .stated_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
 from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
-CHECKED = (
-    "files are as they were released, and no others are there",
-    "the data file is written in the one way there is",
-    "the manifest has the types that it must have, and says of the data file what it says",
-    "the codebook lists what was released, and nothing else",
-)
 NO_FIGURES = "utility in release.json does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
-NOTHING_KNOWN = StatedSets((), Sets.of([]), "")
-"""Stands for a privacy policy that is not known."""
 
 
-def recheck_generalized(
-    folder: Path, manifest: Manifest, expectation: CodesExpectation, original: CodesOriginal | None = None
-) -> Verdict:
-    """Check hashes, form, promise, codebook and figures of a release folder."""
-    failures = check_files(folder, manifest)
-    name = data_file(manifest)
-    if failures or name is None or not os.path.isfile(folder / CODEBOOK):
-        return Verdict(False, "the files were looked for", (), tuple(failures))
-    try:
-        stated = GeneralizationManifest.of(manifest)
-        asked = stated.settings
-        frame = _read(folder / name, stated)
-        released = read_released(frame[CODES], asked.k, asked.m, repeats=asked.repeats)
-    except InputError as error:
-        return Verdict(False, f"{name} was read", (), (error.message.rstrip("."),))
-    if not len(released.terms):
-        return Verdict(False, f"{name} was read", (), (f"{name} has no codes",))
-    codes = None if original is None else original.given.codes
-    failures = _contradictions(folder, stated, released, frame)
-    if original is not None:
-        failures += _misfits(released, original.given, stated)
-    if failures:
-        return Verdict(False, f"{name} was read", (), tuple(failures))
-    if codes is not None:
-        released = _with_suppressed(released, codes)
-    policy = known_policy(stated, released, expectation.policy, codes)
-    privacy = known_privacy(asked, expectation, codes)
-    failures += [] if evidence_is_possible(stated.utility, asked, released, policy) else [NO_FIGURES]
-    failures += report_failures(folder, manifest, shown_of(released))
-    promised = NOTHING_KNOWN if privacy.is_lacking else privacy.promised
-    promise = GeneralizationGuarantee(
-        promised, policy if asked.by_sets else None, asked.uncovered is not Uncovered.SUPPRESS
-    )
-    counted = tuple(_counted(privacy, released, codes))
-    secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
-    verdict = verify(released, promise, secret)
-    failures += [*verdict.failures, *_unexpected(released, expectation.k, privacy, promise, verdict.failures)]
-    if privacy.is_lacking and not failures:
-        raise lacking(asked, privacy)
-    return Verdict(not failures, verdict.how, (*verdict.checks, *counted, *CHECKED), tuple(failures))
+@dataclass(frozen=True)
+class GeneralizedFile:
+    """The data file, and what it says."""
+
+    name: str
+    frame: pl.DataFrame
+    released: Generalization
+
+
+ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
+
+
+class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
+    """Checks generalized code sets."""
+
+    manifest = GeneralizationManifest
+
+    def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
+        """Read the data file and its terms."""
+        name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
+        frame = read_data(folder / name, settings.delimiter)
+        if frame.columns != list(manifest.columns.published()):
+            raise InputError(f"{name} does not have the columns that {MANIFEST} declares.")
+        frame = frame.cast(pl.String)
+        released = read_released(frame[CODES], settings.k, settings.m, repeats=settings.repeats)
+        if not len(released.terms):
+            raise InputError(f"{name} has no codes.")
+        return GeneralizedFile(name, frame, released)
+
+    def read_original(
+        self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
+    ) -> CodesOriginal | None:
+        """Read what the custodian has."""
+        return read_original(request, manifest.settings)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        stated, file, original = release.manifest, release.files, release.original
+        failures = _contradictions(stated, file)
+        if original is not None:
+            failures += _misfits(file.released, original.given, stated)
+        if failures:
+            return Verdict(False, f"{file.name} was read", (), tuple(failures))
+        released, privacy = _released(release), _privacy(release)
+        codes = None if original is None else original.given.codes
+        policy = known_policy(stated, released, release.request.policy, codes)
+        possible = evidence_is_possible(stated.utility, stated.settings, released, policy)
+        promise = replace(_promise(stated, privacy), utility=policy if stated.settings.by_sets else None)
+        counted = tuple(_counted(privacy, released, codes))
+        secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
+        verdict = verify(released, promise, secret)
+        failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
+        return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        listed = codebook(release.files.released, numbered=release.manifest.columns.id is not None)
+        return Facts([], listed, shown_of(_released(release)))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        privacy = _privacy(release)
+        promise = _promise(release.manifest, privacy)
+        failures = _unexpected(_released(release), release.request.k, privacy, promise)
+        if privacy.is_lacking and not failures:
+            raise lacking(release.manifest.settings, privacy)
+        return failures
+
+
+def _released(release: ReleaseFolder) -> Generalization:
+    """The release; where the original is given, with the codes of that which are in no term."""
+    released, original = release.files.released, release.original
+    if original is None:
+        return released
+    # The vocabulary of the original, of which the codes of no term are suppressed.
+    codes = original.given.codes
+    number = {code: place for place, code in enumerate(codes.vocabulary)}
+    place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
+    gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
+    terms = Sets(released.terms.offsets, place[released.terms.items])
+    return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
+
+
+def _privacy(release: ReleaseFolder) -> KnownPrivacy:
+    settings, original = release.manifest.settings, release.original
+    expected = expectation_of(release.request, settings)
+    return known_privacy(settings, expected, None if original is None else original.given.codes)
+
+
+def _promise(stated: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
+    """What the release promises of the privacy policy, if that is known."""
+    # Without its privacy policy the rest of a release can be checked all the same.
+    promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
+    return GeneralizationGuarantee(promised, None, stated.settings.uncovered is not Uncovered.SUPPRESS)
 
 
 def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
@@ -89,28 +135,13 @@ def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | 
             yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
 
 
-def _read(path: Path, stated: GeneralizationManifest) -> pl.DataFrame:
-    """The data file, with the columns that the manifest declares."""
-    frame = read_data(path, stated.settings.delimiter)
-    if frame.columns != list(stated.columns.published()):
-        raise InputError(f"{path.name} does not have the columns that {MANIFEST} declares.")
-    return frame.cast(pl.String)
-
-
-def _contradictions(
-    folder: Path, stated: GeneralizationManifest, released: Generalization, frame: pl.DataFrame
-) -> list[str]:
-    """What the manifest or the codebook says that the data file does not, and how that is not written as it must be."""
-    numbered = stated.columns.id is not None
+def _contradictions(stated: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
+    """What the manifest says that the data file does not, and how that is not written as it must be."""
+    released, numbered = file.released, stated.columns.id is not None
     differing = facts_of(released, stated.settings).differing(stated)
     failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
-    if not frame.equals(data_frame(released, numbered=numbered).cast(pl.String)):
-        failures.append("the data file is not written as a release is")
-    try:
-        listed = read_data(folder / CODEBOOK, ",").equals(codebook(released, numbered=numbered))
-    except InputError:
-        listed = False
-    return failures if listed else [*failures, f"{CODEBOOK} does not say what the data file says"]
+    is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
+    return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
 def _misfits(released: Generalization, given: GivenCodes, stated: GeneralizationManifest) -> list[str]:
@@ -131,15 +162,6 @@ def _misfits(released: Generalization, given: GivenCodes, stated: Generalization
     return counts
 
 
-def _with_suppressed(released: Generalization, codes: CodeSets) -> Generalization:
-    """The same with the vocabulary of the original, and the codes of no term suppressed."""
-    number = {code: place for place, code in enumerate(codes.vocabulary)}
-    place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
-    gone = np.setdiff1d(np.arange(codes.n_codes, dtype=np.int32), place)
-    terms = Sets(released.terms.offsets, place[released.terms.items])
-    return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
-
-
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
     """The record of the original behind each released one; None without a crosswalk."""
     frame, codes = original.crosswalk, original.given.codes
@@ -156,31 +178,22 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
     if joined.height != released.n_records or joined["record"].null_count() or frame.height != released.n_records:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     origin = np.empty(released.n_records, dtype=np.int64)
-    origin[order_in_file(record_texts(released))] = joined["record"].to_numpy()
+    origin[texts_in_file(released)[1]] = joined["record"].to_numpy()
     return origin
 
 
 def _unexpected(
-    released: Generalization,
-    k: int | None,
-    privacy: KnownPrivacy,
-    promise: GeneralizationGuarantee,
-    known: Sequence[str],
+    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: GeneralizationGuarantee
 ) -> list[str]:
-    """What does not hold of the recipient's own k and m, and of a privacy policy that is not the promised one.
-
-    Parameters
-    ----------
-    known : what does not hold anyway
-    """
-    failures, k, asked = [], k or released.k, replace(promise, utility=None)
+    """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
+    failures, k = [], k or released.k
     m = privacy.m or released.m
     if k > released.k or (m is not None and (released.m is None or m > released.m)):
         words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-        verdict = verify(replace(released, k=k, m=m), asked)
-        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures if failure not in known]
+        verdict = verify(replace(released, k=k, m=m), promise)
+        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
     if privacy.further is not None:
-        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(asked, privacy=privacy.further))
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(promise, privacy=privacy.further))
         spec = privacy.further.spec
-        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures if failure not in known]
+        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures]
     return failures

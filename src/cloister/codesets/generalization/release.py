@@ -3,7 +3,7 @@
 A term is written as a code, or as codes in brackets. The codebook says nothing that the data file does not.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,25 +46,19 @@ def check_size(released: Generalization) -> None:
         )
 
 
-def record_texts(released: Generalization) -> list[str]:
-    """Return the terms of each record, separated by spaces; of one without any term, nothing."""
-    return [" ".join(terms) for terms in released.named_records()]
+def texts_in_file(released: Generalization) -> tuple[list[str], Integers]:
+    """Return the terms of each record as text, and the records in the order in which they are written.
 
-
-def order_in_file(texts: Sequence[str]) -> Integers:
-    """Return the records in the order in which they are written: by the UTF-8 bytes of their text, (n_records,)."""
-    return np.array(sorted(range(len(texts)), key=lambda number: texts[number].encode()), dtype=np.int64)
+    Terms are separated by spaces; of a record without any there is nothing. The order is that of the UTF-8 bytes.
+    """
+    texts = [" ".join(terms) for terms in released.named_records()]
+    return texts, np.array(sorted(range(len(texts)), key=lambda number: texts[number].encode()), dtype=np.int64)
 
 
 def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
-    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell.
-
-    Parameters
-    ----------
-    numbered : add a column ``id`` that numbers the rows
-    """
-    texts = record_texts(released)
-    ordered = [texts[number] or None for number in order_in_file(texts).tolist()]
+    """Return one row a record, in the order of the text of its terms; a record without any is an empty cell."""
+    texts, order = texts_in_file(released)
+    ordered = [texts[number] or None for number in order.tolist()]
     column = pl.Series(CODES, ordered, dtype=pl.String)
     if not numbered:
         return column.to_frame()
@@ -72,15 +66,19 @@ def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
 
 
 def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
-    """Return what is released from its text; codes that are suppressed are not known.
+    """Return what is released from the text of its records, k, m and ``repeats`` as the manifest states them.
 
-    Parameters
-    ----------
-    cells : the terms of each record
-    k, m, repeats : as the manifest states them
+    Codes that are suppressed are not known.
     """
     records = [[] if text is None else text.split(" ") for text in cells.to_list()]
-    codes_of = {text: _codes(text) for text in sorted(set().union(*records))}
+    codes_of: dict[str, list[str]] = {}
+    for text in sorted(set[str]().union(*records)):
+        is_term = text.startswith(OPEN) and text.endswith(CLOSE)
+        codes = text[1:-1].split(BETWEEN) if is_term else [text]
+        sound = all(code and MARKS.isdisjoint(code) for code in codes) and len(codes) > is_term
+        if not sound or codes != sorted(set(codes)):
+            raise InputError("A term of the data file is not written as a release writes terms.")
+        codes_of[text] = codes
     vocabulary = tuple(sorted(code for codes in codes_of.values() for code in codes))
     if len(set(vocabulary)) != len(vocabulary):
         raise InputError("Two terms of the data file share a code, so that it is not what was released.")
@@ -93,18 +91,6 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
     return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
 
 
-def _codes(text: str) -> list[str]:
-    """The codes of a term, in order, each once."""
-    is_term = text.startswith(OPEN) and text.endswith(CLOSE)
-    codes = text[1:-1].split(BETWEEN) if is_term else [text]
-    sound = all(code and MARKS.isdisjoint(code) for code in codes) and len(codes) > is_term
-    if not sound or codes != sorted(set(codes)):
-        raise InputError("A term of the data file is not written as a release writes terms.")
-    return codes
-
-
-Row = tuple[str, str, None, None, str | None, str]
-
 COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 ALONE = "as recorded"
 NUMBER = "number of the record in this file"
@@ -112,15 +98,12 @@ NUMBER = "number of the record in this file"
 
 def codebook(released: Generalization, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each term, as the data file writes it, and one for the id."""
-    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    rows: list[tuple[str | None, ...]] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    ending = f"; {MARK}n is the n-th occurrence of a code" if released.repeats else ""
     for codes in released.named_terms():
-        rows.append((CODES, "codes", None, None, term_text(codes), _meaning(codes, released.repeats)))
+        meaning = ALONE if len(codes) == 1 else f"one or more of these {len(codes)} codes"
+        rows.append((CODES, "codes", None, None, term_text(codes), meaning + ending))
     return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-
-
-def _meaning(codes: tuple[str, ...], repeats: bool) -> str:
-    what = ALONE if len(codes) == 1 else f"one or more of these {len(codes)} codes"
-    return f"{what}; {MARK}n is the n-th occurrence of a code" if repeats else what
 
 
 DATA = "data"
@@ -150,12 +133,7 @@ def shown_of(released: Generalization) -> ReportCounts:
 
 @dataclass(frozen=True)
 class GeneralizedCodesRelease(DataFileRelease):
-    """Generalized code sets that passed verification.
-
-    Attributes
-    ----------
-    generalized : what is released: terms, and the terms of each record
-    """
+    """Generalized code sets that passed verification: terms, and the terms of each record."""
 
     generalized: Generalization
     _check: Callable[[Generalization], Verdict] = field(repr=False)

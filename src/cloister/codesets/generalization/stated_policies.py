@@ -7,25 +7,29 @@ Privacy policies are read as they are stated; nothing is reduced here. The verif
 file, so that it imports no kernels.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import encode, occurrence, plain_code
-from cloister.codesets.policy import CLASSIFICATIONS, GWAS, UtilityPolicy, parse_policy
-from cloister.codesets.policy_words import GIVEN, one_record, policy_words
+from cloister.codesets.policy import (
+    CLASSIFICATIONS,
+    GIVEN,
+    GWAS,
+    UtilityPolicy,
+    parse_policy,
+    policy_words,
+    read_policy_file,
+)
 from cloister.codesets.request import CodesExpectation, VisitsFile
-from cloister.errors import InputError
-from cloister.io import as_text
+from cloister.errors import InputError, setting
+from cloister.io import Source, as_text, read_table
 from cloister.io.code_lists import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
-from cloister.io.read import Source, read_table
 
 from .data import ALL, RECORDS, VISITS, Generalization, PrivacySets, Sets
 from .manifest import GeneralizationManifest, GeneralizationSettings
@@ -46,10 +50,7 @@ def known_policy(
 ) -> UtilityPolicy | None:
     """Return the utility policy of a release; one without sets if there is none, None if it is not known.
 
-    Parameters
-    ----------
-    given : by the user: the policy, or its words
-    codes : the original
+    A policy that is ``given``, or its words, is taken; ``codes`` are the original.
     """
     asked = stated.settings
     if asked.policy is None:
@@ -60,23 +61,27 @@ def known_policy(
         raise InputError(
             f"A utility policy is a UtilityPolicy, or words as on the command line, not {type(given).__name__}."
         )
-    present = one_record(released.vocabulary, repeats=released.repeats) if codes is None else codes
+    present = CodeSets.of_all(released.vocabulary, repeats=released.repeats) if codes is None else codes
     promised, wanted = policy_words(asked.policy), None if given is None else policy_words(str(given))
     if given is not None and (wanted is None or not wanted.fits(promised)):
-        _require_codes(str(given), codes)
+        if codes is None and str(given).startswith(OF_ALL):
+            raise InputError(
+                f"The sets of the policy {given} are made of the codes of all patients, and it is not the one that the "
+                f"release names. Give the original with {setting('original')}."
+            )
         return parse_policy(str(given), present)
     if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
         return None
-    return _made_anew(asked, present, may_be_none=codes is None and stated.utility.suppressed_codes > 0)
-
-
-def _require_codes(words: str, codes: CodeSets | None) -> None:
-    """Refuse to make sets of the codes of a release that must be made of all."""
-    if codes is None and words.startswith(OF_ALL):
-        raise InputError(
-            f"The sets of the policy {words} are made of the codes of all patients, and it is not the one that the "
-            "release names. Give the original with --original."
-        )
+    words = asked.policy
+    if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
+        words = f"{words}/{asked.code_hierarchy}"
+    try:
+        return parse_policy(words, present)
+    except InputError:
+        # The codes that it was made of may all be suppressed.
+        if codes is None and stated.utility.suppressed_codes > 0:
+            return NO_SETS
+        raise
 
 
 def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
@@ -92,22 +97,9 @@ def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets |
         raise InputError(
             f"None of the {len(sets)} sets of the privacy policy {privacy.spec} has a code of the release, so nothing "
             "was checked. Give the policy that the release names, with codes as the data write them, or the original "
-            "with --original."
+            f"with {setting('original')}."
         )
     return found
-
-
-def _made_anew(asked: GeneralizationSettings, codes: CodeSets, *, may_be_none: bool) -> UtilityPolicy:
-    """The policy by its words; without sets where that may be, since the codes that it was made of are suppressed."""
-    words = str(asked.policy)
-    if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
-        words = f"{words}/{asked.code_hierarchy}"
-    try:
-        return parse_policy(words, codes)
-    except InputError:
-        if may_be_none:
-            return NO_SETS
-        raise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +111,6 @@ class KnownPrivacy:
     promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
     further : another one that was given
     m : sets of up to so many codes are expected to be safe
-    is_lacking : whether the promised one is not known
     """
 
     promised: PrivacySets | None
@@ -150,9 +141,9 @@ def known_privacy(asked: GeneralizationSettings, expectation: CodesExpectation, 
 def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
     """Return what is said of a release that is in order, but whose privacy policy is not known."""
     give = (
-        "Give the original with --original."
+        f"Give the original with {setting('original')}."
         if asked.privacy == RECORDS
-        else "Give it with --privacy, by the name that the release says."
+        else f"Give it with {setting('privacy')}, by the name that the release says."
     )
     other = ""
     if privacy.further is not None:
@@ -179,23 +170,24 @@ def _given_privacy(expectation: CodesExpectation, codes: CodeSets | None) -> Pri
     words = str(given)
     kind, colon, rest = words.partition(":")
     if colon and kind == ALL:
-        return _all_of(words, rest, expectation.m)
+        if not (rest.isascii() and rest.isdigit() and 0 < len(rest) < DIGITS) or int(rest) < 1:
+            raise InputError(
+                f"The privacy policy {words!r} needs a whole number from 1 on after the colon, as in all:2."
+            )
+        if expectation.m is not None:
+            raise InputError(
+                f"{setting('m')} stands for all sets of so many codes, as {setting('privacy', words)} does. "
+                "Give one of them."
+            )
+        return int(rest)
     if words != RECORDS:
         return sets_of_visits(rest, expectation.visits) if colon and kind == VISITS else sets_of_json(words)
     if codes is None:
         raise InputError(
             "The privacy policy records is all codes of each patient, which only the original has. Give it with "
-            "--original."
+            f"{setting('original')}."
         )
     return sets_of_records(codes)
-
-
-def _all_of(words: str, number: str, m: int | None) -> int:
-    if not (number.isascii() and number.isdigit() and 0 < len(number) < DIGITS) or int(number) < 1:
-        raise InputError(f"The privacy policy {words!r} needs a whole number from 1 on after the colon, as in all:2.")
-    if m is not None:
-        raise InputError(f"-m stands for all sets of so many codes, as --privacy {words} does. Give one of them.")
-    return int(number)
 
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
@@ -204,28 +196,7 @@ VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
 VISIT = "visit of each line"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StatedSets:
-    """Sets of codes as a policy states them.
-
-    Attributes
-    ----------
-    vocabulary : the codes that are named, in the order of their UTF-8 bytes
-    sets : positions in the vocabulary, in the order in which the policy has them
-    spec : where they came from, as on the command line
-    m : None; sets of all m codes are not stated one by one
-    """
-
-    vocabulary: tuple[str, ...]
-    sets: Sets
-    spec: str
-    m: int | None = None
-
-    def __repr__(self) -> str:
-        return f"StatedSets({self.spec!r}, {len(self.sets)} sets)"
-
-
-def sets_of(given: Iterable[Iterable[str]], spec: str) -> StatedSets:
+def sets_of(given: Iterable[Iterable[str]], spec: str) -> PrivacySets:
     """Return sets of codes; codes that do not occur in the data are allowed."""
     sets = [set(codes) for codes in given]
     if not sets or not all(sets):
@@ -237,50 +208,37 @@ def sets_of(given: Iterable[Iterable[str]], spec: str) -> StatedSets:
         )
     vocabulary = tuple(sorted(set().union(*sets)))
     number = {code: place for place, code in enumerate(vocabulary)}
-    return StatedSets(vocabulary, Sets.of([number[code] for code in codes] for codes in sets), spec)
+    return PrivacySets(vocabulary, Sets.of([number[code] for code in codes] for codes in sets), spec)
 
 
-def sets_of_json(path: str | Path) -> StatedSets:
+def sets_of_json(path: str | Path) -> PrivacySets:
     """Read a policy: a list of lists of codes."""
     path = Path(path)
-    name = path.name or str(path)
-    content = _content(path, name)
-    problem = None
-    if not isinstance(content, list) or not all(isinstance(codes, list) for codes in content):
-        problem = "is not a list of lists of codes"
-    elif not all(isinstance(code, str) for codes in content for code in codes):
-        problem = "has codes that are not text; write them in quotes"
-    if problem is not None:
-        message = f'The privacy policy {name} {problem}, as in [["401.0", "480.1"], ["296.00"]].'
-        raise InputError(message, file=name)
-    return sets_of(content, name)
+    return sets_of(read_policy_file(path, "privacy"), path.name or str(path))
 
 
-def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> StatedSets:
-    """Read codes that were recorded together: one visit a line, or one code a line."""
+def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> PrivacySets:
+    """Read codes that were recorded together: one visit a line, or one code a line.
+
+    Patients' ids are not looked at where each visit is a line.
+    """
     asked = read_as or VisitsFile()
     if str(path) in ("", "."):
         raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")
     source = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, missing=asked.missing)
-    return _visits(source, asked)
-
-
-def sets_of_records(codes: CodeSets) -> StatedSets:
-    """All the codes of each patient."""
-    return StatedSets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
-
-
-def _visits(source: Source, asked: VisitsFile) -> StatedSets:
-    """Visits of a file; patients' ids are not looked at where each visit is a line."""
     columns = _columns(source, asked)
     if columns.codes is not None:
         source = replace(source, frame=_lines(source, columns.codes, asked.visit))
     found = encode(code_lists(source, columns, asked.missing), drop_empty=True)
-    return StatedSets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
+    return PrivacySets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
+
+
+def sets_of_records(codes: CodeSets) -> PrivacySets:
+    """All the codes of each patient."""
+    return PrivacySets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
 
 
 def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
-    """The codes of each line, or of all lines of a visit where a column tells visits apart."""
     if visit is None or source.frame[codes].dtype.is_float():
         return source.frame.select(codes)
     ids = as_text(source.frame[visit])
@@ -301,7 +259,7 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     """Which column holds codes, and where each has a line which one tells visits apart."""
     present, name = source.frame.columns, source.name
     if asked.visit is not None and asked.visit not in present:
-        message = f"Column {asked.visit!r} was asked for with --visit, but {name} has no such column."
+        message = f"Column {asked.visit!r} was asked for with {setting('visit')}, but {name} has no such column."
         raise InputError(message, file=name, column=asked.visit)
     named = [(asked.codes, True), (asked.code, False)]
     usual = [*((column, True) for column in CODES_NAMES), *((column, False) for column in CODE_NAMES)]
@@ -318,22 +276,7 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     if visit is None:
         raise InputError(
             f"{name} has one code a line, so a column must tell visits apart, but it has none of "
-            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with --visit.",
+            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with {setting('visit')}.",
             file=name,
         )
     return CodeColumns(id=visit, code=column)
-
-
-def _content(path: Path, name: str) -> Any:
-    reason = "cannot be read"
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        reason = "is not there; a policy is a JSON file, all:2, visits:FILE or records"
-    except IsADirectoryError:
-        reason = "is a folder; a policy is a JSON file, all:2, visits:FILE or records"
-    except OSError:
-        pass
-    except (ValueError, RecursionError):
-        reason = "is not JSON"
-    raise InputError(f"The privacy policy {name} {reason}.", file=name)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.codesets.encode import occurrence
 from cloister.kernels.terms import (
     SUPPRESSED,
@@ -169,30 +169,19 @@ def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
 
 
 def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_together: bool) -> Groups:
-    """Return utility constraints as arrays.
-
-    Parameters
-    ----------
-    constraints : disjoint sets of codes
-    uncovered_together : whether codes of no constraint are one more constraint; else each is alone
-    """
+    """Return utility constraints as arrays; codes of no constraint are one more, or each is alone."""
     group = np.full(n_codes, -1, dtype=np.int32)
     for number, members in enumerate(constraints):
         group[list(members)] = number
     rest = np.flatnonzero(group < 0)
     group[rest] = len(constraints) + (0 if uncovered_together else np.arange(len(rest)))
     codes = np.argsort(group, kind="stable").astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+    starts = starts_of(np.bincount(group))
     return Groups(starts, codes, group)
 
 
 def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
-    """Return the sets that fewer than k records hold: by support, the largest first; ties: the larger, then by codes.
-
-    Parameters
-    ----------
-    sets : in the order of their codes
-    """
+    """Return the sets that fewer than k records hold: by support, the largest first, then the larger, then by codes."""
     held = supports(terms.term_of, terms.arrays.bits, sets.offsets, sets.items, k)
     below = np.flatnonzero((held > 0) & (held < k))
     order = np.lexsort((-sets.sizes[below], -held[below]))
@@ -200,45 +189,31 @@ def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
 
 
 def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
-    """Generalize and suppress until no set has 1 to k - 1 records.
+    """Generalize and suppress until no set has 1 to k - 1 records: CBA.
 
-    Parameters
-    ----------
-    terms : changed in place
-    sets : each held by some record, in the order of their codes
-    exponential : whether losses grow exponentially with the codes of a term
+    The terms are changed in place. Each set is held by some record, and they stand in the order of their codes. Where
+    ``exponential``, losses grow exponentially with the codes of a term.
     """
     queue = by_support(terms, sets, k)
     at = terms.first_below(queue, k, 0)
     while at < len(queue):
-        protect_set(terms, queue.members(at), k, exponential=exponential)
+        codes = queue.members(at)
+        while 0 < terms.held(codes, k) < k:  # Algorithm 1, lines 11 to 16
+            own = terms.terms_of(codes)
+            pair = terms.cheapest_pair(own, exponential=exponential)
+            if pair is None:
+                # This one removes the fewest codes from records; of equal ones argmin takes the smallest name.
+                terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
+            else:
+                terms.merge(*pair)
         at = terms.first_below(queue, k, at + 1)
-
-
-def protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bool) -> None:
-    """Generalize or suppress terms until a set of codes is held by k records (Algorithm 1, lines 11 to 16)."""
-    while 0 < terms.held(codes, k) < k:
-        own = terms.terms_of(codes)
-        pair = terms.cheapest_pair(own, exponential=exponential)
-        if pair is None:
-            # Suppressing this one removes the fewest codes from records; of equal ones argmin takes the smallest name.
-            terms.suppress(int(own[np.argmin(terms.occurrences[own])]))
-        else:
-            terms.merge(*pair)
 
 
 NEVER = -1
 
 
 def clip(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
-    """Generalize and suppress until no set has 1 to k - 1 records.
-
-    Parameters
-    ----------
-    terms : changed in place
-    sets : each held by some record, in the order of their codes
-    exponential : whether losses grow exponentially with the codes of a term
-    """
+    """Generalize and suppress until no set has 1 to k - 1 records: UGACLIP, of arguments like those of `cluster`."""
     sets = sets.chosen(np.argsort(-sets.sizes, kind="stable"))
     waiting = Waiting(
         np.arange(len(sets)),
@@ -262,16 +237,12 @@ def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bo
     while 0 < terms.held(codes, k) < k:
         pair = terms.cheapest_pair(np.array([fixed], dtype=np.int32), exponential=exponential)
         if pair is None:
-            return _suppress_constraint(terms, fixed)
+            # All codes that may be generalized with it go.
+            before = terms.term_of.copy()
+            group = terms.groups.group[fixed]
+            together = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
+            for one in terms.terms_of(together).tolist():
+                terms.suppress(one)
+            return np.flatnonzero(before != terms.term_of).astype(np.int32)
         fixed = terms.merge(*pair)
     return terms.members(fixed).astype(np.int32)
-
-
-def _suppress_constraint(terms: WorkingTerms, term: int) -> Numbers:
-    """Take all codes that may be generalized with a term out of the data; return what is gone now."""
-    before = terms.term_of.copy()
-    group = terms.groups.group[term]
-    codes = terms.groups.codes[terms.groups.starts[group] : terms.groups.starts[group + 1]]
-    for own in terms.terms_of(codes).tolist():
-        terms.suppress(own)
-    return np.flatnonzero(before != terms.term_of).astype(np.int32)

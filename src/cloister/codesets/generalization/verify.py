@@ -8,19 +8,25 @@ has those of the earlier ones, that leads to the same records as the term of the
 counted as where codes do not repeat.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, are_runs, ascend
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Checks, Verdict
 
-from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered, UtilitySets
+from .data import (
+    Generalization,
+    GeneralizationMethod,
+    GeneralizationRequest,
+    PrivacySets,
+    Sets,
+    Uncovered,
+)
 from .verify_counts import has_rare_itemset, has_rare_part
 
 
@@ -53,24 +59,6 @@ def is_nested(released: Generalization) -> bool:
     return all(held[later] <= held[earlier] for earlier, later in steps if earlier != later)
 
 
-def known_with(privacy: PrivacySets, by_code: Mapping[str, Sequence[int]]) -> list[set[int]]:
-    """Return the terms that whoever knows each set may look for; a code without number is the first occurrence."""
-    terms = []
-    for name in privacy.vocabulary:
-        code, number = occurrence(name) or (name, 1)
-        terms.append(set(by_code.get(code, ())[:number]))
-    sets = Sets(privacy.sets.offsets, privacy.sets.items)
-    return [set[int]().union(*(terms[item] for item in sets.members(at).tolist())) for at in range(len(sets))]
-
-
-def as_table(sets: Sequence[set[int]]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """Return sets of terms as rows, -1 beyond the end of each."""
-    table = np.full((len(sets), max(1, *map(len, sets), 1)), -1, dtype=np.int32)
-    for row, terms in zip(table, sets, strict=True):
-        row[: len(terms)] = sorted(terms)
-    return table
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizationGuarantee:
     """What a release is to keep.
@@ -83,7 +71,7 @@ class GeneralizationGuarantee:
     """
 
     privacy: PrivacySets | None = None
-    utility: UtilitySets | None = None
+    utility: UtilityPolicy | None = None
     uncovered_together: bool = True
 
 
@@ -143,8 +131,7 @@ def verify(
         if not released.repeats or checks.require(is_nested(released), NESTED):
             _check_privacy(checks, released, promise)
         if promise.utility is not None:
-            holds = _is_inside(released, promise.utility.constraints, promise.uncovered_together)
-            checks.require(holds, INSIDE)
+            _check_inside(checks, released, promise.utility, uncovered_together=promise.uncovered_together)
         if secret is not None:
             _check_original(checks, released, secret)
     how = HOW if secret is None else HOW_COMPARED
@@ -153,15 +140,12 @@ def verify(
 
 def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
     """Whether sets are runs of ascending numbers below the width."""
-    offsets, items = sets.offsets, sets.items
-    if not offsets.size or offsets[0] != 0 or offsets[-1] != items.size:
-        return False
-    sizes = np.diff(offsets)
-    if np.any(sizes < (0 if may_be_empty else 1)) or np.any((items < 0) | (items >= width)):
-        return False
-    inside = np.ones(items.size, dtype=np.bool_)
-    inside[offsets[:-1][sizes > 0]] = False
-    return bool(np.all(np.diff(items, prepend=np.int32(-1))[inside] > 0))
+    return bool(
+        are_runs(sets.offsets, sets.items.size)
+        and (may_be_empty or np.all(np.diff(sets.offsets) > 0))
+        and np.all((sets.items >= 0) & (sets.items < width))
+        and ascend(sets.items, sets.offsets)
+    )
 
 
 def _check_form(checks: Checks, released: Generalization) -> bool:
@@ -179,15 +163,9 @@ def _check_form(checks: Checks, released: Generalization) -> bool:
         )
         and checks.require(np.array_equal(np.sort(placed), np.arange(n_codes)), each_once)
         and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), are_records)
-        and checks.require(_is_ordered(released.records), ordered)
+        and checks.require(all(before <= after for before, after in pairwise(_rows(released.records))), ordered)
         and checks.require(np.unique(released.records.items).size == n_terms, held)
     )
-
-
-def _is_ordered(records: Sets) -> bool:
-    bounds, items = records.offsets.tolist(), records.items.tolist()
-    found = [items[start:end] for start, end in pairwise(bounds)]
-    return all(before <= after for before, after in pairwise(found))
 
 
 def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
@@ -208,51 +186,51 @@ def _check_privacy(checks: Checks, released: Generalization, promise: Generaliza
         checks.require(not rare, by_policy)
 
 
-def _term_of(released: Generalization) -> dict[str, int]:
-    """The number of the term of each code that is in one."""
-    sizes = np.diff(released.terms.offsets)
-    owner = np.repeat(np.arange(len(sizes)), sizes).tolist()
-    return {released.vocabulary[code]: term for code, term in zip(released.terms.items.tolist(), owner, strict=True)}
-
-
 def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int32]:
     """The terms of each set as a row, -1 where a code is suppressed or unknown, and beyond the end."""
+    sets = privacy.sets
     if released.repeats:
-        return as_table(known_with(privacy, terms_by_code(released) or {}))
-    term_of = _term_of(released)
-    terms = np.array([term_of.get(code, -1) for code in privacy.vocabulary], dtype=np.int32)
-    sizes = np.diff(privacy.sets.offsets)
+        # Whoever knows an occurrence looks for the terms of all up to it; a code without number is the first one.
+        by_code = terms_by_code(released) or {}
+        named = (occurrence(name) or (name, 1) for name in privacy.vocabulary)
+        terms_of = [set(by_code.get(code, ())[:number]) for code, number in named]
+        sets = Sets.of(set[int]().union(*(terms_of[item] for item in sets.members(at))) for at in range(len(sets)))
+        terms = np.arange(released.terms.offsets.size - 1, dtype=np.int32)
+    else:
+        term_of = dict(zip(released.vocabulary, released.term_of().tolist(), strict=True))
+        terms = np.array([term_of.get(code, -1) for code in privacy.vocabulary], dtype=np.int32)
+    sizes = np.diff(sets.offsets)
     table = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), -1, dtype=np.int32)
-    table[np.arange(table.shape[1]) < sizes[:, None]] = terms[privacy.sets.items]
+    table[np.arange(table.shape[1]) < sizes[:, None]] = terms[sets.items]
     return table
 
 
-def _is_inside(released: Generalization, constraints: Sequence[frozenset[str]], uncovered_together: bool) -> bool:
+def _check_inside(
+    checks: Checks, released: Generalization, utility: UtilityPolicy, *, uncovered_together: bool
+) -> None:
     """Definition 3.2; codes of no set are a set of their own, or each is."""
-    number = {code: place for place, each in enumerate(constraints) for code in each}
+    number = {code: place for place, each in enumerate(utility.constraints) for code in each}
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     group = [number.get(name, -1 if uncovered_together else f"alone {code}") for code, name in enumerate(names)]
-    for start, end in pairwise(released.terms.offsets.tolist()):
-        groups = {group[code] for code in released.terms.items[start:end].tolist()}
-        if len(groups) > 1:
-            return False
-    return True
+    checks.require(all(len({group[code] for code in term}) == 1 for term in _rows(released.terms)), INSIDE)
 
 
 def _check_original(checks: Checks, released: Generalization, secret: GeneralizationSecret) -> None:
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
-    expected = _generalized(released, codes)
-    kept = _kept(expected, released.k)
-    fits = checks.require(
-        occurring == released.vocabulary and len(released.records) == len(kept),
-        COMPARED[0],
-    )
-    if not fits:
+    term_of = dict(zip(released.vocabulary, released.term_of().tolist(), strict=True))
+    term, items = [term_of.get(code, -1) for code in codes.vocabulary], codes.items.tolist()
+    expected = [
+        tuple(sorted({term[item] for item in items[start:end]} - {-1}))
+        for start, end in pairwise(codes.offsets.tolist())
+    ]
+    # All records are released, but for those without any term where these are fewer than k.
+    kept = [record for record, terms in enumerate(expected) if terms]
+    kept = kept if len(expected) - len(kept) < released.k else list(range(len(expected)))
+    if not checks.require(occurring == released.vocabulary and len(released.records) == len(kept), COMPARED[0]):
         return
-    bounds, items = released.records.offsets.tolist(), released.records.items.tolist()
-    found = [tuple(items[start:end]) for start, end in pairwise(bounds)]
+    found = _rows(released.records)
     if secret.origin is not None:
         same = np.array_equal(np.sort(secret.origin), kept) and all(
             expected[record] == terms for record, terms in zip(secret.origin.tolist(), found, strict=True)
@@ -263,18 +241,6 @@ def _check_original(checks: Checks, released: Generalization, secret: Generaliza
     checks.require(same, COMPARED[1])
 
 
-def _kept(expected: Sequence[tuple[int, ...]], k: int) -> list[int]:
-    """The records that are released: all, but for those without any term where these are fewer than k."""
-    held = [record for record, terms in enumerate(expected) if terms]
-    return held if len(expected) - len(held) < k else list(range(len(expected)))
-
-
-def _generalized(released: Generalization, codes: CodeSets) -> list[tuple[int, ...]]:
-    """The terms of each record of the original."""
-    term_of = _term_of(released)
-    term = [term_of.get(code, -1) for code in codes.vocabulary]
-    items = codes.items.tolist()
-    return [
-        tuple(sorted({term[item] for item in items[start:end]} - {-1}))
-        for start, end in pairwise(codes.offsets.tolist())
-    ]
+def _rows(sets: Sets) -> list[tuple[int, ...]]:
+    items = sets.items.tolist()
+    return [tuple(items[start:end]) for start, end in pairwise(sets.offsets.tolist())]

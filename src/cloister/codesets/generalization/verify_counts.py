@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.codesets.data import spread, starts_of
 from cloister.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -32,10 +33,6 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
 
     Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; if m is
     not small, all terms of one of up to m are counted together, and of a longer one the sets that may be rare.
-
-    Parameters
-    ----------
-    offsets, items : the records, ascending terms
     """
     values = items.tolist()
     bounds = pairwise(offsets.tolist())
@@ -92,11 +89,8 @@ class _Counting:
     def has_rare(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
         """Whether a set that was begun is rare with the term of a place, or with it and up to m - 1 that follow.
 
-        Parameters
-        ----------
-        places : all that follow the set in the records that hold it
-        is_open : whether sets of the record of each place are not known to be held by k
-        begun : the set
+        ``places`` are all that follow the set in the records that hold it; they are open where sets of their record
+        are not known to be held by k.
         """
         if not is_open.any():
             return False
@@ -139,14 +133,7 @@ class _Counting:
                 # Where k records hold all that follows as well, they hold every part of it: nothing rare is left in
                 # this record.
                 is_open[at] = rare
-        return self.has_rare(_following(places, left), np.repeat(is_open, left), begun, m)
-
-
-def _following(places: Integers, later: Integers) -> Integers:
-    """All places after each of some places, so many as are left in the same record."""
-    before = np.repeat(np.cumsum(later) - later, later)
-    following: Integers = np.repeat(places + 1, later) + np.arange(len(before)) - before
-    return following
+        return self.has_rare(spread(places + 1, left), np.repeat(is_open, left), begun, m)
 
 
 def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, k: int) -> bool:
@@ -154,10 +141,13 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
 
     Parameters
     ----------
-    offsets, items : the records, ascending terms
     wanted : (n_sets, width) terms of each set, below 0 where there is none
     """
-    sets = _distinct(np.where(wanted < 0, n_terms, wanted).astype(np.int32), n_terms)
+    # Each set of terms once, a term once in each; the number of terms stands for no term.
+    sets = np.sort(np.where(wanted < 0, n_terms, wanted).astype(np.int32), axis=1)
+    repeated = np.zeros(sets.shape, dtype=np.bool_)
+    repeated[:, 1:] = sets[:, 1:] == sets[:, :-1]
+    sets = np.unique(np.sort(np.where(repeated, n_terms, sets), axis=1), axis=0).astype(np.int32)
     bits = _bits(offsets, items, n_terms)
     postings = _Postings.of(offsets, items, n_terms)
     for some in _at_a_time(sets):
@@ -185,7 +175,7 @@ class _Postings:
 
     @classmethod
     def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Postings":
-        starts = np.concatenate([[0], np.cumsum(np.bincount(items, minlength=n_terms))]).astype(np.int64)
+        starts = starts_of(np.bincount(items, minlength=n_terms))
         record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         return cls(starts, record[np.argsort(items, kind="stable")])
 
@@ -200,15 +190,6 @@ class _Postings:
         table = np.full((len(sizes), int(sizes.max(initial=0))), n_terms, dtype=np.int32)
         table[np.arange(table.shape[1]) < sizes[:, None]] = term[order]
         return np.unique(table, axis=0) if table.size else table
-
-
-def _distinct(sets: Table, n_terms: int) -> Table:
-    """Each set of terms once, a term once in each; ``n_terms`` stands for no term."""
-    sets = np.sort(sets, axis=1)
-    repeated = np.zeros(sets.shape, dtype=np.bool_)
-    repeated[:, 1:] = sets[:, 1:] == sets[:, :-1]
-    sets = np.sort(np.where(repeated, n_terms, sets), axis=1)
-    return np.unique(sets, axis=0).astype(np.int32)
 
 
 def _bits(offsets: Integers, items: Table, n_terms: int) -> NDArray[np.uint8]:

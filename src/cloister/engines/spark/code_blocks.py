@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import check_writable, codes_by_record, counted_once
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
 from cloister.io.columns import check_names, text_of_codes
 from cloister.io.csv import csv_of
@@ -23,7 +23,7 @@ from cloister.io.disk import shown_name
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of
 
-from .tasks import DATA, Row, call_spark, collected, forget, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import Row, call_spark, collected, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack
 
 RECORDS_A_BLOCK = 50_000
 
@@ -117,7 +117,8 @@ def _read(blocks: Any, reading: BlockReading) -> Blocks:
     raw = sorted({name for head in heads for name in head["raw"]}, key=str.encode)
     if reading.is_csv and (any(head["odd"] for head in heads) or any(UNDECODED in name for name in raw)):
         raise InputError(
-            f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give --engine memory.",
+            f"{form.name} is not in UTF-8, the only encoding that is read here. Convert it, or give "
+            f"{setting('engine', 'memory')}.",
             file=form.name,
         )
     check_writable(raw, form, repeats=reading.repeats)
@@ -126,7 +127,10 @@ def _read(blocks: Any, reading: BlockReading) -> Blocks:
         raise InputError(
             f"No patient in {form.name} has a code: there is nothing to release.", file=form.name, column=column
         )
-    supports = _added(heads)
+    supports: dict[str, int] = {}
+    for head in heads:
+        for name, count in zip(head["names"], head["supports"].tolist(), strict=True):
+            supports[name] = supports.get(name, 0) + count
     vocabulary = sorted(supports, key=str.encode)
     return Blocks(
         blocks,
@@ -140,17 +144,13 @@ def _read(blocks: Any, reading: BlockReading) -> Blocks:
 
 def blocks_of(session: Any, codes: CodeSets, *, with_ids: bool, records: int = RECORDS_A_BLOCK) -> Blocks:
     """Return code sets in memory as blocks."""
-    import pyarrow as pa
-
     rows = []
     for begin in range(0, codes.n_records, records):
         bounds = codes.offsets[begin : begin + records + 1]
         ids = codes.ids[begin : begin + records] if with_ids and codes.ids is not None else None
         block = CodeBlock(list(codes.vocabulary), bounds - bounds[0], codes.items[bounds[0] : bounds[-1]], ids)
-        rows.append({"part": 0, "kind": DATA, "head": pack(None), "body": pack(block)})
-    schema = pa.schema([("part", pa.int32()), ("kind", pa.string()), ("head", pa.binary()), ("body", pa.binary())])
-    frame = call_spark(lambda: session.createDataFrame(pa.Table.from_pylist(rows, schema)))
-    return Blocks(frame, codes.vocabulary, codes.supports(), codes.n_records)
+        rows.append(Row(0, pack(None), pack(block)))
+    return Blocks(frame_of(session, rows), codes.vocabulary, codes.supports(), codes.n_records)
 
 
 def block_rows(batches: Iterable[Any]) -> Iterator[CodeBlock]:
@@ -158,43 +158,31 @@ def block_rows(batches: Iterable[Any]) -> Iterator[CodeBlock]:
     pieces: list[bytes] = []
     for row in rows_of(batches):
         if row.head:
-            yield from _unpacked(pieces)
+            if any(pieces):
+                yield unpack(b"".join(pieces))
             pieces = []
         pieces.append(row.body)
-    yield from _unpacked(pieces)
-
-
-def _unpacked(pieces: list[bytes]) -> Iterator[CodeBlock]:
-    if pieces and any(pieces):
+    if any(pieces):
         yield unpack(b"".join(pieces))
-
-
-def _added(heads: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Records that hold each code."""
-    supports: dict[str, int] = {}
-    for head in heads:
-        for name, count in zip(head["names"], head["supports"].tolist(), strict=True):
-            supports[name] = supports.get(name, 0) + count
-    return supports
 
 
 def _blocks(batches: Iterable[Any], reading: BlockReading) -> Iterator[Row]:
     """The blocks of one partition: wide ones as lines come, long ones when all lines are there."""
-    for lines in _lines(batches, None if reading.form.layout == "long" else reading.records):
-        head, block = _block(lines, reading)
-        yield from in_pieces(0, pack(head), b"" if block is None else pack(block))
-
-
-def _lines(batches: Iterable[Any], at_once: int | None) -> Iterator[pl.DataFrame]:
+    at_once = float("inf") if reading.form.layout == "long" else reading.records
     waiting: list[pl.DataFrame] = []
     for batch in batches:
         frame = pl.from_arrow(batch)
         waiting.append(frame if isinstance(frame, pl.DataFrame) else frame.to_frame())
-        if at_once is not None and sum(each.height for each in waiting) >= at_once:
-            yield pl.concat(waiting)
+        if sum(each.height for each in waiting) >= at_once:
+            yield from _block_rows(pl.concat(waiting), reading)
             waiting = []
     if waiting:
-        yield pl.concat(waiting)
+        yield from _block_rows(pl.concat(waiting), reading)
+
+
+def _block_rows(lines: pl.DataFrame, reading: BlockReading) -> Iterator[Row]:
+    head, block = _block(lines, reading)
+    yield from in_pieces(0, pack(head), b"" if block is None else pack(block))
 
 
 def _block(lines: pl.DataFrame, reading: BlockReading) -> tuple[dict[str, Any], CodeBlock | None]:
@@ -290,24 +278,21 @@ def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks
         frame = frame.repartition(partitions, quoted(str(form.columns.id)))
     blocks = read_blocks(frame, BlockReading(form, repeats=repeats, with_ids=with_ids, is_csv=opened.csv))
     if form.layout == "wide" and form.columns.id is not None:
+        lines, column = blocks.n_records + blocks.n_empty, form.columns.id
+        counted = opened.frame.selectExpr
         try:
-            _check_once(opened.frame, form, blocks.n_records + blocks.n_empty)
+            distinct = call_spark(lambda: counted(f"count(distinct {quoted(column)}) as n").collect()[0]["n"])
+            if distinct != lines:
+                raise InputError(
+                    f"Every patient has one line of codes, but {form.name} has {lines} lines and {distinct} distinct "
+                    f"values of {column!r}. Put all codes of a patient into one line, or give one code a line.",
+                    file=form.name,
+                    column=column,
+                )
         except BaseException:
             forget(blocks.frame)
             raise
     return blocks
-
-
-def _check_once(frame: Any, form: CodeSource, lines: int) -> None:
-    column = str(form.columns.id)
-    distinct = call_spark(lambda: frame.selectExpr(f"count(distinct {quoted(column)}) as n").collect()[0]["n"])
-    if distinct != lines:
-        raise InputError(
-            f"Every patient has one line of codes, but {form.name} has {lines} lines and {distinct} distinct values of "
-            f"{column!r}. Put all codes of a patient into one line, or give one code a line.",
-            file=form.name,
-            column=column,
-        )
 
 
 def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
@@ -316,7 +301,7 @@ def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     if PATTERN.search(str(place.path.absolute())):
         raise InputError(
             f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is in "
-            "it. Rename it, or give --engine memory.",
+            f"it. Rename it, or give {setting('engine', 'memory')}.",
             file=name,
         )
     refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())

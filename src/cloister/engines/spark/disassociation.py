@@ -24,7 +24,7 @@ from cloister.codesets.disassociation.partitioning import encode_request
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import check_codes
-from cloister.errors import InternalError, NoSafeRelease
+from cloister.errors import InternalError, NoSafeRelease, setting
 
 from .code_blocks import Blocks, CodeBlock, Integers, block_rows
 from .tasks import ERROR, Row, computed, failed, in_pieces, on_workers, pack, rows_of, unpack
@@ -94,8 +94,13 @@ def disassociate_blocks(
     splits = split_top(blocks, SplitRequest(request.k, limit, encoded.records.constraint, encoded.records.passed_over))
     parts = sorted(_protected(blocks, splits, request, repeats, before), key=lambda part: part.number)
     _check_whole(blocks, splits, parts)
-    joined = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
-    return Parted(joined.released, _figures(parts), len(parts), _crosswalk(parts, joined.cluster_numbers))
+    joined, numbers = join_parts([replace(part.released, vocabulary=blocks.vocabulary) for part in parts])
+    figures = DisassociationFigures(
+        occurrences=sum(part.figures.occurrences for part in parts),
+        in_item_chunks=sum(part.figures.in_item_chunks for part in parts),
+        repaired=sum(part.figures.repaired for part in parts),
+    )
+    return Parted(joined, figures, len(parts), _crosswalk(parts, numbers))
 
 
 def _protected(
@@ -115,7 +120,12 @@ def _protected(
             yield from _by_part(block, splits.of(block.offsets, block.numbered(place)), place)
 
     def protect(batches: Iterable[Any]) -> Iterator[Row]:
-        for number, own in _parts(batches).items():
+        sent: dict[int, list[Any]] = {}
+        for row in rows_of(batches):
+            if row.kind == ERROR:
+                raise failed(row)
+            sent.setdefault(row.part, []).append(row.body)
+        for number, own in sent.items():
             if before is not None:
                 before(number)
             yield from _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole)
@@ -142,16 +152,6 @@ def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterato
         within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
         ids = None if block.ids is None else block.ids.gather(records)
         yield Row(number, b"", pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
-
-
-def _parts(batches: Iterable[Any]) -> dict[int, list[Any]]:
-    """The rows of each part that a worker is handed."""
-    found: dict[int, list[Any]] = {}
-    for row in rows_of(batches):
-        if row.kind == ERROR:
-            raise failed(row)
-        found.setdefault(row.part, []).append(row.body)
-    return found
 
 
 def _protect(
@@ -199,7 +199,8 @@ def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
     if with_others < request.k:
         raise NoSafeRelease(
             f"A part of the records has fewer than {request.k} patients with a code that is not sensitive, so that "
-            "workers cannot protect it by itself. Give --engine memory, which has all records in one place."
+            "workers cannot protect it by itself. Give "
+            f"{setting('engine', 'memory')}, which has all records in one place."
         )
 
 
@@ -217,14 +218,6 @@ def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:
         or not np.array_equal(supports, blocks.supports)
     ):
         raise InternalError("The parts that came back from Spark are not those that were sent.")
-
-
-def _figures(parts: list[_Part]) -> DisassociationFigures:
-    return DisassociationFigures(
-        occurrences=sum(part.figures.occurrences for part in parts),
-        in_item_chunks=sum(part.figures.in_item_chunks for part in parts),
-        repaired=sum(part.figures.repaired for part in parts),
-    )
 
 
 def _crosswalk(parts: list[_Part], numbers: tuple[Integers, ...]) -> pl.DataFrame | None:

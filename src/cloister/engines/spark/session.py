@@ -60,7 +60,12 @@ def spark_session(word: str = SPARK) -> Iterator[Any]:
     _check_address(word)
     _need_pyspark(word)
     active = active_session()
-    with quiet(), nullcontext(active) if active is not None and _is_meant(active, word) else _opened(word) as session:
+    found: AbstractContextManager[Any]
+    if active is not None and _is_meant(active, word):
+        found = nullcontext(active)
+    else:
+        found = _remote(word) if word.startswith(REMOTE) else _classic("local[*]" if word == SPARK else word)
+    with quiet(), found as session:
         yield session
 
 
@@ -69,15 +74,6 @@ def session_of(frame: Any) -> Iterator[Any]:
     """The session of a frame of Spark, which is left as it is."""
     with quiet():
         yield frame.sparkSession
-
-
-def _opened(word: str) -> AbstractContextManager[Any]:
-    return _remote(word) if word.startswith(REMOTE) else _classic("local[*]" if word == SPARK else word)
-
-
-def is_connect(session: Any) -> bool:
-    """Whether a session, or a frame, is one of Spark Connect."""
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def active_session() -> Any | None:
@@ -113,7 +109,7 @@ def _is_meant(active: Any, word: str) -> bool:
     """Whether the active session is the one that a word names."""
     if word == SPARK:
         return True
-    if is_connect(active) or word.startswith(REMOTE):
+    if type(active).__module__.startswith("pyspark.sql.connect") or word.startswith(REMOTE):
         return False
     if active.sparkContext.master != word:
         raise InputError(
@@ -142,19 +138,15 @@ def _remote(url: str) -> Iterator[Any]:
 
 
 def _check_address(word: str) -> None:
-    """Refuse an address that holds a secret, or where nobody answers."""
+    """Refuse an address that holds a secret, or where nobody answers at once; Spark itself would try for minutes."""
     secrets = ("@", "token=", "password=", "secret=")
     if any(secret in word.lower() for secret in secrets):
         raise InputError(f"An engine's address must hold no secret. Give the token in the variable {TOKEN}.")
-    if word.startswith((REMOTE, MASTER)):
-        _check_answers(word, 15002 if word.startswith(REMOTE) else 7077)
-
-
-def _check_answers(url: str, usual: int) -> None:
-    """Refuse a server that does not answer at once; Spark itself would try for minutes."""
+    if not word.startswith((REMOTE, MASTER)):
+        return
     try:
-        place = urlsplit(url.split(",")[0])
-        host, port = place.hostname, place.port or usual
+        place = urlsplit(word.split(",")[0])
+        host, port = place.hostname, place.port or (15002 if word.startswith(REMOTE) else 7077)
     except ValueError:
         host = None
     if not host:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,6 +51,13 @@ def unpack(data: bytes) -> Any:
     import pyarrow as pa
 
     return pickle.loads(pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="lz4", asbytes=True))  # noqa: S301
+
+
+def frame_of(session: Any, rows: Iterable[Row]) -> Any:
+    """Return rows as a frame of a session."""
+    import pyarrow as pa
+
+    return call_spark(lambda: session.createDataFrame(pa.Table.from_batches([_batch(row) for row in rows])))
 
 
 def rows_of(batches: Iterable[Any]) -> Iterator[Row]:
@@ -113,7 +119,12 @@ def forget(frame: Any) -> None:
 
 def failed(row: Row) -> CloisterError:
     """Return the error that a row stands for."""
-    return _error(*unpack(row.head))
+    kind, message = unpack(row.head)
+    if kind != InternalError.__name__:
+        return KNOWN.get(kind, InternalError)(message)
+    error = InternalError("")
+    error.text, error.message, error.args = message, message, (message,)
+    return error
 
 
 def in_pieces(part: int, head: bytes, content: bytes) -> Iterator[Row]:
@@ -144,14 +155,6 @@ def _kind_and_message(error: Exception) -> tuple[str, str]:
             place = f"{step.tb_frame.f_globals['__name__']}, line {step.tb_lineno}"
         step = step.tb_next
     return "Exception", f"A worker of Spark stopped with {type(error).__name__} in {place}."
-
-
-def _error(kind: str, message: str) -> CloisterError:
-    if kind == InternalError.__name__:
-        error = InternalError("")
-        error.text, error.message, error.args = message, message, (message,)
-        return error
-    return KNOWN[kind](message) if kind in KNOWN else InternalError(message)
 
 
 Result = TypeVar("Result")
@@ -187,7 +190,11 @@ def quiet() -> Iterator[None]:
     loggers = [logging.getLogger(name) for name in WITH_HANDLERS_OF_OTHERS]
     loggers += [PySparkLogger.getLogger(name) for name in WITH_HANDLERS_OF_THEIR_OWN]
     before = [(logger, logger.propagate, logger.disabled) for logger in loggers]
-    silent, root, others = logging.NullHandler(), logging.getLogger(), partial(_is_of_others)
+    silent, root = logging.NullHandler(), logging.getLogger()
+
+    def others(record: logging.LogRecord) -> bool:
+        return not {"py4j", "pyspark"} & set(Path(record.pathname).parts)
+
     root.addFilter(others)  # py4j writes to the root itself
     root.addHandler(silent)
     for logger in loggers:
@@ -203,11 +210,6 @@ def quiet() -> Iterator[None]:
             logger.removeHandler(silent)
         root.removeHandler(silent)
         root.removeFilter(others)
-
-
-def _is_of_others(record: logging.LogRecord) -> bool:
-    """Whether a line of a log comes from anything but Spark and what it is reached by."""
-    return not {"py4j", "pyspark"} & set(Path(record.pathname).parts)
 
 
 @contextmanager

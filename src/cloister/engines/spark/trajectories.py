@@ -11,11 +11,11 @@ from typing import Any
 
 from cloister.errors import InternalError
 from cloister.kernels.alignment import Domain
-from cloister.kernels.grouping import Groups
+from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
-from cloister.trajectories.protect import ClusterBlocks, cluster_block
+from cloister.trajectories.protect import ClusterBlocks, check_groups
 
-from .tasks import DATA, PIECE, Row, call_spark, computed, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import PIECE, Row, computed, frame_of, in_pieces, on_workers, pack, rows_of, unpack
 
 TASKS = 256
 """Tasks that blocks are spread over, at most."""
@@ -35,37 +35,29 @@ def _cluster(
     """The clusters of each block."""
 
     def work(batches: Iterable[Any]) -> Iterator[Row]:
-        for number, content in _joined(batches).items():
+        sent: dict[int, list[tuple[bytes, bytes]]] = {}
+        for row in rows_of(batches):
+            sent.setdefault(row.part, []).append((row.head, row.body))
+        for number, numbered in sorted(sent.items()):
             if before is not None:
                 before(number)
-            yield from in_pieces(number, b"", pack(cluster_block(domain, unpack(content), k, diversity)))
+            sequences: Sequences = unpack(b"".join(body for _, body in sorted(numbered)))
+            found = group(domain, sequences, k, diversity)
+            check_groups(sequences, found, k)
+            yield from in_pieces(number, b"", pack(found))
 
-    frame = _frame(session, blocks).repartition(min(len(blocks), TASKS), "part")
+    rows: list[Row] = []
+    for number, block in enumerate(blocks):
+        content = pack(block())
+        # A block that is too long for one row is several, numbered in the head.
+        rows += [
+            Row(number, place.to_bytes(8, "big"), content[begin : begin + PIECE])
+            for place, begin in enumerate(range(0, len(content), PIECE))
+        ]
+    frame = frame_of(session, rows).repartition(min(len(blocks), TASKS), "part")
     pieces: dict[int, list[bytes]] = {}
     for row in computed(on_workers(frame, work)):
         pieces.setdefault(row.part, []).append(row.body)
     if sorted(pieces) != list(range(len(blocks))):
         raise InternalError("The blocks that came back from Spark are not those that were sent.")
     return [unpack(b"".join(pieces[number])) for number in range(len(blocks))]
-
-
-def _frame(session: Any, blocks: Blocks) -> Any:
-    """The blocks as rows; a block that is too long for one is several, numbered in the head."""
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = []
-    for number, block in enumerate(blocks):
-        content = pack(block())
-        for place, begin in enumerate(range(0, len(content), PIECE)):
-            head = place.to_bytes(8, "big")
-            rows.append({"part": number, "kind": DATA, "head": head, "body": content[begin : begin + PIECE]})
-    schema = pa.schema([("part", pa.int32()), ("kind", pa.string()), ("head", pa.binary()), ("body", pa.binary())])
-    return call_spark(lambda: session.createDataFrame(pa.Table.from_pylist(rows, schema)))
-
-
-def _joined(batches: Iterable[Any]) -> dict[int, bytes]:
-    """The content of each block that a worker is handed."""
-    found: dict[int, list[tuple[bytes, bytes]]] = {}
-    for row in rows_of(batches):
-        found.setdefault(row.part, []).append((row.head, row.body))
-    return {number: b"".join(body for _, body in sorted(pieces)) for number, pieces in sorted(found.items())}

@@ -16,9 +16,9 @@ from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
 
 from ..data import EncodedTable, TableRequest
-from ..options import FULL_DOMAIN
+from ..options import FULL_DOMAIN, LOCAL_RECODING
 from .clustering import cluster
-from .local_recoding import recode_locally, settled
+from .local_recoding import Search, recode_locally, settled
 from .merging import RecordCodes, merge_classes
 from .mondrian import mondrian
 from .table_recoding import Partition, Recoding, recoding_of
@@ -30,12 +30,8 @@ class Choice:
 
     Attributes
     ----------
-    search : what was searched for the whole table, if anything
     is_released : (n_records,) whether each record is released, or each row of a tally
     labels : label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
-    levels : levels that occur in each quasi-identifier, ascending
-    loss : loss of the release
-    suppressed : records that are not released
     """
 
     search: SearchResult | None
@@ -55,10 +51,6 @@ def choose(
     recoding (`recode_locally`) continues from there. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged
-
     References
     ----------
     Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
@@ -69,21 +61,28 @@ def choose(
         partition = mondrian(recoding) if request.method == "mondrian" else cluster(recoding)
         partition = _merged(recoding, _within_limit(recoding, settled(recoding, partition)), request, codes)
         return _recoded(table, recoding, partition, None)
-    result = choose_policy(table.problem, request, report)
+    problem = table.problem
+    chosen = partial(search, request.search_name, threads=request.threads, report=report)
+    if request.levels is not None:
+        result = _fixed(problem, request.levels)
+    else:
+        result = chosen(problem, time_limit=request.time_limit)
+    levels = [result.levels[name] for name in problem.names]
     if request.has_one_policy:
-        return _full_domain(table, result)
+        labels = [
+            at_level(as_text(table.frame[column]), ladder, result.levels[column])
+            for column, ladder in table.ladders.items()
+        ]
+        kept = problem.kept_rows(levels)[problem.row_of_record]
+        used = {column: (result.levels[column],) for column in table.ladders}
+        return Choice(result, kept, pl.DataFrame(labels), used, result.loss, result.suppressed)
     recoding = recoding_of(table, request)
-    partition = _merged(recoding, _from_policy(recoding, result, request, report), request, codes)
-    return _recoded(table, recoding, partition, result)
-
-
-def _from_policy(recoding: Recoding, result: SearchResult, request: TableRequest, report: Report | None) -> Partition:
-    """The classes of the policy, recoded locally where that was asked for."""
-    if not request.local_recoding:
-        levels = [result.levels[name] for name in recoding.problem.names]
-        return recoding.full_domain(levels, recoding.problem.kept_rows(levels))
-    again = partial(search, request.search_name, threads=request.threads, report=report)
-    return recode_locally(recoding, result, lambda problem, left: again(problem, time_limit=left), request.time_limit)
+    if request.published_method == LOCAL_RECODING:
+        again: Search = lambda problem, left: chosen(problem, time_limit=left)  # noqa: E731
+        partition = recode_locally(recoding, result, again, request.time_limit)
+    else:
+        partition = recoding.full_domain(levels, problem.kept_rows(levels))
+    return _recoded(table, recoding, _merged(recoding, partition, request, codes), result)
 
 
 def _merged(recoding: Recoding, partition: Partition, request: TableRequest, codes: RecordCodes | None) -> Partition:
@@ -93,30 +92,19 @@ def _merged(recoding: Recoding, partition: Partition, request: TableRequest, cod
     return _within_limit(recoding, settled(recoding, merged))
 
 
-def _full_domain(table: EncodedTable, result: SearchResult) -> Choice:
-    problem, levels = table.problem, result.levels
-    kept = problem.kept_rows([levels[name] for name in problem.names])[problem.row_of_record]
-    labels = [
-        at_level(as_text(table.frame[column]), ladder, levels[column]) for column, ladder in table.ladders.items()
-    ]
-    used = {column: (levels[column],) for column in table.ladders}
-    return Choice(result, kept, pl.DataFrame(labels), used, result.loss, result.suppressed)
-
-
 def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, result: SearchResult | None) -> Choice:
     recoding.check(partition)
-    names, row_of_record = list(recoding.problem.names), recoding.problem.row_of_record
-    labels, used = recoding.labels_of_rows(partition), recoding.levels_in_use(partition)
-    texts = {column: pl.Series(column, labels[names.index(column)], dtype=pl.String) for column in table.ladders}
-    frame = [text.gather(row_of_record) for text in texts.values()]
-    levels = {column: used[names.index(column)] for column in table.ladders}
+    names, row_of_record = recoding.problem.names, recoding.problem.row_of_record
+    labels = dict(zip(names, recoding.labels_of_rows(partition), strict=True))
+    levels = dict(zip(names, recoding.levels_in_use(partition), strict=True))
+    texts = [pl.Series(column, labels[column], dtype=pl.String).gather(row_of_record) for column in table.ladders]
+    used = {column: levels[column] for column in table.ladders}
     kept = partition.is_released[row_of_record]
     loss = recoding.measure(partition)
-    return Choice(result, kept, pl.DataFrame(frame), levels, loss, recoding.suppressed(partition))
+    return Choice(result, kept, pl.DataFrame(texts), used, loss, recoding.suppressed(partition))
 
 
 def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
-    """Refuse to suppress more than allowed, or everything."""
     suppressed, problem = recoding.suppressed(partition), recoding.problem
     if not partition.is_released.any():
         raise NoSafeRelease(
@@ -149,25 +137,17 @@ def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> b
     Parameters
     ----------
     shown : quasi-identifiers of released records; records with the same recorded values are shown alike
-    originals : position in the table of each
     """
-    judge = table.judge
+    checker = table.checker
     rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)
     classes = alike(shown)[first]
     n_classes = int(classes.max()) + 1
-    sizes = np.sort(judge.records(rows, classes, n_classes))
-    return bool(judge.holds(rows, classes, n_classes).all()) and judge.n_left_out(sizes) == 0
-
-
-def choose_policy(problem: SearchProblem, request: TableRequest, report: Report | None = None) -> SearchResult:
-    """Search the lattice, or measure the one policy that was fixed."""
-    if request.levels is not None:
-        return _fixed(problem, request.levels)
-    return search(request.search_name, problem, threads=request.threads, time_limit=request.time_limit, report=report)
+    sizes = np.sort(checker.records(rows, classes, n_classes))
+    return bool(checker.holds(rows, classes, n_classes).all()) and checker.n_left_out(sizes) == 0
 
 
 def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
-    """Refuse a policy that is none of the lattice."""
+    """Refuse a transformation that is none of the lattice."""
     unknown = sorted(set(levels) - set(problem.names))
     absent = sorted(set(problem.names) - set(levels))
     if unknown or absent:

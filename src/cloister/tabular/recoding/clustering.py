@@ -1,7 +1,6 @@
 """Clusters of records that lose little together: greedy k-member clustering."""
 
 import heapq
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +11,8 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from .mondrian import blocks
 from .table_recoding import SUPPRESSED, Partition, Recoding, classes_of
 
-BLOCK = 2000
-"""Distinct rows that are clustered together: the work grows with its square, the loss falls little beyond."""
-
-FREE = -1
-"""Owner of a row that is in no cluster yet."""
+BLOCK = 2000  # distinct rows that are clustered together: the work grows with its square, the loss falls little beyond
+FREE = -1  # owner of a row that is in no cluster yet
 
 
 def cluster(recoding: Recoding, block: int = BLOCK) -> Partition:
@@ -46,20 +42,11 @@ def cluster(recoding: Recoding, block: int = BLOCK) -> Partition:
     """
     prices = prices_of(recoding)
     grown = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows).grown()]
-    whole = _Clustering(recoding, prices, [one for one in grown if one.is_complete])
-    for left in (one for one in grown if not one.is_complete):
-        for row in left.rows.tolist():
-            whole.place(row)
+    whole = _Clustering(recoding, prices, [rows for rows, is_complete in grown if is_complete])
+    for row in (row for rows, is_complete in grown if not is_complete for row in rows.tolist()):
+        whole.place(row)
     whole.mend()
     return whole.partition()
-
-
-@dataclass(frozen=True)
-class _Grown:
-    """Rows put together, and whether they satisfy the rules about classes."""
-
-    rows: NDArray[np.int64]
-    is_complete: bool
 
 
 def prices_of(recoding: Recoding) -> Prices:
@@ -74,11 +61,9 @@ def prices_of(recoding: Recoding) -> Prices:
 
 
 class _Block:
-    """Grows the clusters of one block."""
-
     def __init__(self, recoding: Recoding, prices: Prices, rows: NDArray[np.int64]) -> None:
         task = recoding.problem.task
-        self._judge = recoding.judge
+        self._checker = recoding.checker
         self._least = task.threshold.k
         self._ladders = task.ladders
         self._prices = prices
@@ -87,9 +72,9 @@ class _Block:
         self._pool = single_clusters(own, task.ladders, prices.lowest, spare=1)
         self._owner = np.full(rows.size, FREE, dtype=np.int64)
 
-    def grown(self) -> list[_Grown]:
-        """Return clusters of all rows; those that ran out of rows before the rules held are not complete."""
-        found: list[_Grown] = []
+    def grown(self) -> list[tuple[NDArray[np.int64], bool]]:
+        """Return clusters of all rows, and whether each is complete: rows did not run out before the rules held."""
+        found = []
         seed = 0
         while True:
             found.append(self._cluster(seed))
@@ -97,7 +82,7 @@ class _Block:
             if seed < 0:
                 return found
 
-    def _cluster(self, seed: int) -> _Grown:
+    def _cluster(self, seed: int) -> tuple[NDArray[np.int64], bool]:
         slot, least = self._rows.size, self._least
         for field in self._pool:
             field[slot] = field[seed]
@@ -107,34 +92,28 @@ class _Block:
             grow(self._ladders, self._prices, self._pool, self._owner, slot, least)
             places = np.flatnonzero(self._owner == slot)
             rows, size = self._rows[places], int(self._pool.sizes[slot])
-            is_complete = size >= least and self._judge.accepts(rows)
+            is_complete = size >= least and self._checker.accepts(rows)
             if is_complete or (size == before and size < least):
                 break
             least = size + 1
         self._owner[places] = slot + 1
-        return _Grown(rows, is_complete)
+        return rows, is_complete
 
 
 class _Clustering:
-    """Complete clusters of the whole table, and what is done about the rest."""
-
-    def __init__(self, recoding: Recoding, prices: Prices, complete: list[_Grown]) -> None:
+    def __init__(self, recoding: Recoding, prices: Prices, complete: list[NDArray[np.int64]]) -> None:
         task = recoding.problem.task
         self._recoding = recoding
         self._prices = prices
         self._ladders = task.ladders
         self._singles = single_clusters(task.rows, task.ladders, prices.lowest)
-        self._members = [one.rows.tolist() for one in complete]
-        self._clusters = self._labelled([one.rows for one in complete])
-        self._reach = self._reaches()
+        self._members = [rows.tolist() for rows in complete]
+        self._clusters = self._labelled(complete)
+        # Rows of two classes at the highest levels may never be joined.
+        every, highest = np.arange(recoding.n_rows), recoding.problem.highest.tolist()
+        self._reach = classes_of([recoding.at(j, level, every) for j, level in enumerate(highest)])[0]
         firsts = np.array([members[0] for members in self._members], dtype=np.int64)
         self._n_within = np.bincount(self._reach[firsts], minlength=recoding.n_rows)
-
-    def _reaches(self) -> NDArray[np.int64]:
-        """Number of the class of each row at the highest levels: rows of two such classes may never be joined."""
-        recoding, every = self._recoding, np.arange(self._recoding.n_rows)
-        codes = [recoding.at(j, level, every) for j, level in enumerate(recoding.problem.highest.tolist())]
-        return classes_of(codes)[0]
 
     def _labelled(self, groups: list[NDArray[np.int64]]) -> Clusters:
         """Clusters by their labels, one for each group of rows, and room for one for each row that was left."""
@@ -186,7 +165,7 @@ class _Clustering:
             other = self._join_nearest(one)
             if other < 0:
                 stuck.add(one)
-            elif not self._holds(other):
+            elif not self._recoding.checker.accepts(np.array(self._members[other], dtype=np.int64)):
                 heapq.heappush(waiting, (int(self._clusters.sizes[other]), other))
         self._mend_table(stuck)
 
@@ -196,7 +175,7 @@ class _Clustering:
         while True:
             sizes = self._clusters.sizes
             kept = [place for place in np.flatnonzero(sizes).tolist() if place not in stuck]
-            asked = self._recoding.judge.n_left_out(np.sort(sizes[kept]))
+            asked = self._recoding.checker.n_left_out(np.sort(sizes[kept]))
             movable = sorted(
                 (place for place in kept if place not in unmoved), key=lambda place: (int(sizes[place]), place)
             )
@@ -210,12 +189,8 @@ class _Clustering:
         places = np.flatnonzero(self._clusters.sizes)
         rows = [np.array(self._members[place], dtype=np.int64) for place in places.tolist()]
         labels = np.repeat(np.arange(places.size), [group.size for group in rows])
-        holds = self._recoding.judge.holds(np.concatenate(rows), labels, places.size)
+        holds = self._recoding.checker.holds(np.concatenate(rows), labels, places.size)
         return set(places[~holds].tolist())
-
-    def _holds(self, place: int) -> bool:
-        rows = np.array(self._members[place], dtype=np.int64)
-        return self._recoding.judge.accepts(rows)
 
     def partition(self) -> Partition:
         """Return what was found; classes that violate a rule about classes are suppressed."""

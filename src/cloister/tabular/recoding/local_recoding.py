@@ -14,12 +14,12 @@ from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
+from ..checking.checker import TransformationEvaluator
 from ..coding import costs_of
-from ..judging.judge import PolicyEvaluator
 from .table_recoding import Partition, Recoding
 
 Search = Callable[[SearchProblem, float | None], SearchResult]
-"""Chooses a policy within a number of seconds, or without a limit."""
+"""Chooses a transformation within a number of seconds, or without a limit."""
 
 
 def recode_locally(
@@ -39,7 +39,6 @@ def recode_locally(
 
     Parameters
     ----------
-    first : the policy found for the whole table
     time_limit : seconds for all passes together
     """
     levels = [first.levels[name] for name in recoding.problem.names]
@@ -55,7 +54,7 @@ def recode_locally(
 
 
 def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: float | None) -> Partition | None:
-    """The partition with what can be saved of its suppressed records; None if no policy saves any."""
+    """The partition with what can be saved of its suppressed records; None if no transformation saves any."""
     rest = np.flatnonzero(~partition.is_released)
     problem = _remaining(recoding, rest)
     try:
@@ -66,20 +65,15 @@ def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: 
     is_kept = np.zeros(recoding.n_rows, dtype=np.bool_)
     is_kept[rest] = problem.kept_rows(levels)
     saved = recoding.full_domain(levels, is_kept)
-    return settled(recoding, _together(recoding, partition, saved))
-
-
-def _together(recoding: Recoding, partition: Partition, saved: Partition) -> Partition:
-    """Both partitions as one; what is saved stays suppressed where it would break the class that it looks like."""
     rows = np.flatnonzero(saved.is_released)
     both = partition.joined(rows, saved.class_of_row[rows], saved.levels)
-    while True:
+    while True:  # what is saved stays suppressed where it would break the class that it looks like
         released = recoding.released(both)
-        holds = recoding.judge.holds(released.rows, released.classes, released.n_classes)
+        holds = recoding.checker.holds(released.rows, released.classes, released.n_classes)
         broken = np.zeros(recoding.n_rows, dtype=np.bool_)
         broken[released.rows[~holds[released.classes]]] = True
         if not np.any(broken & ~partition.is_released):
-            return both
+            return settled(recoding, both)
         both = both.without(broken & ~partition.is_released)
 
 
@@ -90,13 +84,13 @@ def settled(recoding: Recoding, partition: Partition) -> Partition:
     """
     while True:
         released = recoding.released(partition)
-        holds = recoding.judge.holds(released.rows, released.classes, released.n_classes)
-        sizes = recoding.judge.records(released.rows, released.classes, released.n_classes)
+        holds = recoding.checker.holds(released.rows, released.classes, released.n_classes)
+        sizes = recoding.checker.records(released.rows, released.classes, released.n_classes)
         kept = np.flatnonzero(holds)
         # Classes are numbered by their labels, columns in the order of their names: neither rows nor columns of the
         # file decide which of one size goes first.
         ordered = kept[np.argsort(sizes[kept], kind="stable")]
-        holds[ordered[: recoding.judge.n_left_out(sizes[ordered])]] = False
+        holds[ordered[: recoding.checker.n_left_out(sizes[ordered])]] = False
         if holds.all():
             return partition
         suppressed = np.zeros(recoding.n_rows, dtype=np.bool_)
@@ -112,15 +106,15 @@ def _remaining(recoding: Recoding, rows: NDArray[np.int64]) -> SearchProblem:
     mean_loss = loss if isinstance(loss, AttributeLoss) else IYENGAR
     costs = costs_of(recoding.coded, own, recoding.weights.tolist(), mean_loss)
     part = make_task(own, task.ladders, costs, Threshold(task.threshold.k, n_records, n_records))
-    judge = recoding.judge.restricted(part, rows)
+    checker = recoding.checker.restricted(part, rows)
     evaluator = None
     if problem.evaluator is not None:
-        evaluator = PolicyEvaluator(part, recoding.coded, judge, loss, problem.aggregate, recoding.weights)
+        evaluator = TransformationEvaluator(part, recoding.coded, checker, loss, problem.aggregate, recoding.weights)
     return replace(
         problem,
         task=part,
         row_of_record=np.repeat(np.arange(rows.size), own.records),
         evaluator=evaluator,
-        is_monotone=judge.is_monotone,
+        is_monotone=checker.is_monotone,
         is_nested=True,
     )

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from statistics import median
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
-LEAST_LOST = 0.01
-"""The least share of variance that is told to be lost."""
-
+LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 DECIMALS = 2
 """Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
 clinical figures are recorded with; further ones would give away the exact sum of a class."""
@@ -24,12 +23,7 @@ def _mean(numbers: Sequence[Fraction]) -> Fraction:
     return sum(numbers, Fraction(0)) / len(numbers)
 
 
-def _median(numbers: Sequence[Fraction]) -> Fraction:
-    ordered, middle = sorted(numbers), len(numbers) // 2
-    return ordered[middle] if len(numbers) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": _mean, "median": _median}
+AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": _mean, "median": median}
 
 
 def check_numbers(text: pl.Series) -> None:
@@ -38,7 +32,8 @@ def check_numbers(text: pl.Series) -> None:
     if wrong:
         raise InputError(
             f"Column {text.name!r} was to be averaged within classes, but {wrong} of {len(text)} records hold "
-            "something else than a number there. Correct them, read them as missing (--missing), or do not average it.",
+            f"something else than a number there. Correct them, read them as missing ({setting('missing')}), or do not "
+            "average it.",
             column=text.name,
         )
 
@@ -55,9 +50,7 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
 
     Parameters
     ----------
-    text : numbers as recorded
     classes : (n_records,) class of each record, numbered from 0
-    aggregate : ``mean`` or ``median``
 
     References
     ----------
@@ -68,19 +61,18 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
     members: list[list[Fraction | None]] = [[] for _ in range(int(classes.max(initial=-1)) + 1)]
     for value, one in zip(values, classes.tolist(), strict=True):
         members[one].append(value)
-    shown = [_shown(group, AGGREGATES[aggregate]) for group in members]
-    return pl.Series(text.name, [shown[one] for one in classes.tolist()], dtype=pl.String)
+    averages: list[str | None] = []
+    for group in members:
+        numbers = [number for number in group if number is not None]
+        is_known = bool(numbers) and len(numbers) == len(group)
+        averages.append(written(AGGREGATES[aggregate](numbers)) if is_known else None)
+    return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
 
 
 def numbers_of(text: pl.Series) -> list[Fraction | None]:
     """Return the numbers exactly; missing ones are None."""
     known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
     return [None if value is None else known[value] for value in text.to_list()]
-
-
-def _shown(group: Sequence[Fraction | None], aggregate: Callable[[Sequence[Fraction]], Fraction]) -> str | None:
-    numbers = [number for number in group if number is not None]
-    return None if len(numbers) < len(group) or not numbers else written(aggregate(numbers))
 
 
 def written(number: Fraction) -> str:
@@ -95,11 +87,6 @@ def variance_lost(text: pl.Series, shown: pl.Series) -> float:
 
     Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
     below one: 0 would tell that every patient has just the value shown.
-
-    Parameters
-    ----------
-    text : values as recorded, of released records
-    shown : what is released in their place
     """
     pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
     if not pairs:

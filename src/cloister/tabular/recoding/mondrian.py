@@ -44,7 +44,7 @@ def mondrian(recoding: Recoding) -> Partition:
     forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding)
-    if not all(recoding.judge.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
+    if not all(recoding.checker.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
         problem = recoding.problem
         raise NoSafeRelease(
             f"Asked for was: {problem.requirement}. But even the coarsest allowed levels violate that, and this method "
@@ -53,7 +53,10 @@ def mondrian(recoding: Recoding) -> Partition:
     free = list(_Tree(recoding, is_ruled=False).grown())
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
     parts = free if tree.is_allowed([part.rows for part in free], instead_of=tree.begin) else list(tree.grown())
-    return _as_partition(recoding, parts)
+    class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
+    for number, part in enumerate(parts):
+        class_of_row[part.rows] = number
+    return Partition(class_of_row, np.stack([part.levels for part in parts]))
 
 
 def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
@@ -64,13 +67,6 @@ def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
     """
     parts = _Tree(recoding, most_rows, is_ruled=False).grown()
     return [part.rows[at : at + most_rows] for part in parts for at in range(0, part.rows.size, most_rows)]
-
-
-def _as_partition(recoding: Recoding, parts: list[Part]) -> Partition:
-    class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
-    for number, part in enumerate(parts):
-        class_of_row[part.rows] = number
-    return Partition(class_of_row, np.stack([part.levels for part in parts]))
 
 
 class _Tree:
@@ -84,29 +80,24 @@ class _Tree:
 
     def __init__(self, recoding: Recoding, most_rows: int = 0, is_ruled: bool = True) -> None:
         self._recoding = recoding
-        self._judge = recoding.judge
+        self._checker = recoding.checker
         self._most_rows = most_rows
-        self._is_ruled = is_ruled and self._judge.has_table_rules
+        self._is_ruled = is_ruled and self._checker.has_table_rules
         self._smallest = recoding.problem.task.threshold.k
         self._place = np.empty(recoding.n_rows, dtype=np.int64)
         self._place[recoding.canonical] = np.arange(recoding.n_rows)
-        self.begin = list(self._coarsest())
+        # The classes at the highest levels allowed: one, unless levels are bounded.
+        groups, heights = [recoding.canonical], recoding.problem.task.ladders.heights
+        for j, level in enumerate(recoding.problem.highest.tolist()):
+            if level < int(heights[j]) - 1:
+                groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
+        self.begin = self._parts(groups)
         self._sizes = Counter(self._records(part.rows) for part in self.begin)
-
-    def _coarsest(self) -> Iterator[Part]:
-        """The classes at the highest levels allowed: one, unless levels are bounded."""
-        task, rows = self._recoding.problem.task, self._recoding.canonical
-        groups = [rows]
-        for j, level in enumerate(self._recoding.problem.highest.tolist()):
-            if level < int(task.ladders.heights[j]) - 1:
-                groups = [part for group in groups for part in _divided(group, self._recoding.at(j, level, group))]
-        yield from self._parts(groups)
 
     def _parts(self, groups: list[NDArray[np.int64]]) -> list[Part]:
         return [Part(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
 
     def grown(self) -> Iterator[Part]:
-        """Split until nothing can be split; yields what is left."""
         waiting = [self._entry(part) for part in self.begin]
         heapq.heapify(waiting)
         while waiting:
@@ -122,7 +113,6 @@ class _Tree:
         return -float(self._prices(part).sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
 
     def _prices(self, part: Part) -> NDArray[np.float64]:
-        """Weighted loss of a record in each attribute."""
         costs, first = self._recoding.problem.task.costs, part.rows[:1]
         levels = part.levels.tolist()
         lost = [
@@ -142,7 +132,9 @@ class _Tree:
             if part.levels[j] > self._recoding.problem.lowest[j]:
                 groups = self._divided(part, j)
                 if len(groups) > 1 and self.is_allowed(groups, instead_of=[part]):
-                    self._count(groups, part)
+                    if self._is_ruled:
+                        self._sizes.update(map(self._records, groups))
+                        self._sizes -= Counter([self._records(part.rows)])
                     return self._parts(groups)
         return []
 
@@ -151,12 +143,12 @@ class _Tree:
         labels = self._recoding.at(attribute, int(part.levels[attribute]) - 1, part.rows)
         numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         n_children = int(numbers.max()) + 1
-        is_apart = self._judge.holds(part.rows, numbers, n_children)
-        sizes = self._judge.records(part.rows, numbers, n_children)
+        is_apart = self._checker.holds(part.rows, numbers, n_children)
+        sizes = self._checker.records(part.rows, numbers, n_children)
         smallest_first = np.argsort(sizes, kind="stable")
         while not is_apart.all():
             rest = part.rows[~is_apart[numbers]]
-            if self._judge.accepts(rest):
+            if self._checker.accepts(rest):
                 break
             fit = smallest_first[is_apart[smallest_first]]
             if fit.size <= 1:
@@ -172,12 +164,7 @@ class _Tree:
         sizes = self._sizes + Counter(map(self._records, groups))
         sizes -= Counter(self._records(part.rows) for part in instead_of)
         values = np.array(sorted(sizes), dtype=np.int64)
-        return self._judge.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
-
-    def _count(self, groups: list[NDArray[np.int64]], instead_of: Part) -> None:
-        if self._is_ruled:
-            self._sizes.update(map(self._records, groups))
-            self._sizes -= Counter([self._records(instead_of.rows)])
+        return self._checker.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
 
     def _records(self, rows: NDArray[np.int64]) -> int:
         return int(self._recoding.problem.task.rows.records[rows].sum())

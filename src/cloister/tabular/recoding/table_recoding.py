@@ -1,6 +1,6 @@
 """Releases whose levels differ from class to class: their form, labels, losses and rules, whatever the method."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +12,9 @@ from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Loss
 
+from ..checking.checker import RuleChecker
 from ..coding import Coded
 from ..data import EncodedTable, TableRequest
-from ..judging.judge import Judge
 
 SUPPRESSED = -1
 
@@ -46,14 +46,7 @@ class Partition:
         return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
 
     def joined(self, rows: NDArray[np.int64], classes: NDArray[np.int64], levels: NDArray[np.int64]) -> "Partition":
-        """Return the same with some suppressed rows in classes of their own.
-
-        Parameters
-        ----------
-        rows : (n,) distinct rows that are suppressed here
-        classes : (n,) class of each, numbered from 0
-        levels : (n_classes, n_attributes) their levels
-        """
+        """Return the same with some suppressed rows in classes of their own."""
         class_of_row = self.class_of_row.copy()
         class_of_row[rows] = len(self.levels) + classes
         return Partition(class_of_row, np.concatenate([self.levels, levels]))
@@ -67,7 +60,6 @@ class Released:
     ----------
     rows : (n,) distinct rows that are released
     classes : (n,) int64, class of each, by equal labels
-    n_classes : how many there are
     texts : (n_attributes, n) int64, number of the label of each
     """
 
@@ -102,10 +94,17 @@ class Labels:
     of_code: tuple[NDArray[np.int64], ...]
     leaves: NDArray[np.int64]
 
-    @property
-    def n_texts(self) -> int:
-        """Number of different labels."""
-        return len(self.texts)
+    @classmethod
+    def of(cls, coded: Coded) -> "Labels":
+        """Return the labels of a column, each text with one number."""
+        every = {label for labels in coded.labels for label in labels}
+        texts = sorted(every, key=lambda label: (label is not None, (label or "").encode()))
+        number = {label: place for place, label in enumerate(texts)}
+        of_code = tuple(np.array([number[label] for label in labels], dtype=np.int64) for labels in coded.labels)
+        leaves = np.zeros((len(of_code), len(number)), dtype=np.int64)
+        for level, numbers in enumerate(of_code):
+            leaves[level, numbers] = coded.leaves[level]
+        return cls(tuple(texts), of_code, leaves)
 
     def at(self, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the level and the leaves of each label if these levels occur: of its largest set, the lowest level."""
@@ -114,39 +113,25 @@ class Labels:
         return np.array(levels, dtype=np.int64)[place], among.max(axis=0)
 
 
-def numbered_labels(coded: Coded) -> Labels:
-    """Return the labels of a column, each text with one number."""
-    every = {label for labels in coded.labels for label in labels}
-    texts = sorted(every, key=lambda label: (label is not None, (label or "").encode()))
-    number = {label: place for place, label in enumerate(texts)}
-    of_code = tuple(np.array([number[label] for label in labels], dtype=np.int64) for labels in coded.labels)
-    leaves = np.zeros((len(of_code), len(number)), dtype=np.int64)
-    for level, numbers in enumerate(of_code):
-        leaves[level, numbers] = coded.leaves[level]
-    return Labels(tuple(texts), of_code, leaves)
-
-
+@dataclass(frozen=True, eq=False)
 class Recoding:
     """What methods with different levels in different classes work on.
 
     Parameters
     ----------
-    problem : rows, costs and levels allowed
-    coded : ladders of the attributes, in the order of the problem
-    judge : the rules
-    loss : what is measured
-    weights : (n_attributes,) of the attributes
+    coded : bound hierarchies of the attributes, in the order of the problem
     """
 
-    def __init__(
-        self, problem: SearchProblem, coded: Sequence[Coded], judge: Judge, loss: Loss, weights: NDArray[np.float64]
-    ) -> None:
-        self.problem = problem
-        self.coded = tuple(coded)
-        self.judge = judge
-        self.loss = loss
-        self.weights = weights
-        self.labels = [numbered_labels(one) for one in coded]
+    problem: SearchProblem
+    coded: Sequence[Coded]
+    checker: RuleChecker
+    loss: Loss
+    weights: NDArray[np.float64]
+
+    @cached_property
+    def labels(self) -> list[Labels]:
+        """The labels of each attribute."""
+        return [Labels.of(one) for one in self.coded]
 
     @property
     def n_rows(self) -> int:
@@ -175,7 +160,7 @@ class Recoding:
         return common_levels(task.rows, task.ladders, np.concatenate(groups), start, self.problem.lowest)
 
     def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
-        """Return the partition of one policy, as far as rows are kept."""
+        """Return the partition of one transformation, as far as rows are kept."""
         rows = np.flatnonzero(is_kept)
         classes, _ = classes_of([self.at(j, level, rows) for j, level in enumerate(levels)])
         class_of_row = np.full(self.n_rows, SUPPRESSED, dtype=np.int64)
@@ -190,7 +175,9 @@ class Recoding:
 
     def _texts(self, partition: Partition, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         texts = np.empty(rows.size, dtype=np.int64)
-        for level, members in _by_level(partition, attribute, rows):
+        level_of_row = partition.levels[partition.class_of_row[rows], attribute]
+        for level in np.unique(level_of_row).tolist():
+            members = level_of_row == level
             texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
         return texts
 
@@ -221,19 +208,14 @@ class Recoding:
         released, used = self.released(partition), self.levels_in_use(partition)
         suppressed = self.suppressed(partition)
         if isinstance(self.loss, AttributeLoss):
-            return self.problem.aggregate(self._attribute_losses(released, used, suppressed))
+            task, total = self.problem.task, []
+            records = task.rows.records[released.rows]
+            for labels, texts, levels in zip(self.labels, released.texts, used, strict=True):
+                level, leaves = labels.at(levels)
+                lost = level if self.loss.by_level else leaves - 1
+                total.append(int(records @ lost[texts]))
+            return self.problem.aggregate(attribute_losses(task, total, suppressed))
         return self.loss.measure(self._generalized(partition, released, used, suppressed)).loss
-
-    def _attribute_losses(
-        self, released: Released, used: Sequence[Sequence[int]], suppressed: int
-    ) -> tuple[float, ...]:
-        task, total = self.problem.task, []
-        records = task.rows.records[released.rows]
-        for j, labels in enumerate(self.labels):
-            level, leaves = labels.at(used[j])
-            lost = level if isinstance(self.loss, AttributeLoss) and self.loss.by_level else leaves - 1
-            total.append(int(records @ lost[released.texts[j]]))
-        return attribute_losses(task, total, suppressed)
 
     def _generalized(
         self, partition: Partition, released: Released, used: Sequence[Sequence[int]], suppressed: int
@@ -250,9 +232,9 @@ class Recoding:
             for level in used[j]:
                 mine = level_of[released.texts[j]] == level
                 texts = labels.of_code[level][self.at(j, level, every)]
-                sharing = np.bincount(texts, rows.records, labels.n_texts).astype(np.int64)
+                sharing = np.bincount(texts, rows.records, len(labels.texts)).astype(np.int64)
                 label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
-        sizes = self.judge.records(released.rows, released.classes, released.n_classes)
+        sizes = self.checker.records(released.rows, released.classes, released.n_classes)
         kept = np.ones(sizes.size, dtype=np.bool_)
         if suppressed:
             sizes, kept = np.append(sizes, suppressed), np.append(kept, False)
@@ -265,12 +247,10 @@ class Recoding:
             weights=self.weights,
             log_leaves=lambda: np.log(leaves),
             log_label_records=lambda: np.log(label_records),
-            log_value_records=lambda: np.log(np.stack([self._sharing(codes) for codes in rows.codes])),
+            log_value_records=lambda: np.log(
+                np.stack([np.bincount(codes, rows.records).astype(np.int64)[codes] for codes in rows.codes])
+            ),
         )
-
-    def _sharing(self, codes: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Records that share the code of each row."""
-        return np.bincount(codes, self.problem.task.rows.records).astype(np.int64)[codes]
 
     def check(self, partition: Partition) -> None:
         """Refuse a partition that breaks its own terms."""
@@ -287,14 +267,7 @@ class Recoding:
                 raise InternalError(f"Records of one class differ in column {self.coded[j].ladder.column!r}.")
 
 
-def _by_level(partition: Partition, attribute: int, rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Each level of a column that occurs, and which of the rows are at it."""
-    level_of_row = partition.levels[partition.class_of_row[rows], attribute]
-    for level in np.unique(level_of_row).tolist():
-        yield level, level_of_row == level
-
-
 def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
     """Return what methods with different levels in different classes work on."""
     weights = np.array(request.weights_of(table.problem.names))
-    return Recoding(table.problem, table.coded, table.judge, request.loss, weights)
+    return Recoding(table.problem, table.coded, table.checker, request.loss, weights)

@@ -19,15 +19,9 @@ class Promise:
 
     Attributes
     ----------
-    columns : released columns, in order
     levels : level of each quasi-identifier; the highest that occurs where levels differ between classes
-    k : counts of fewer records are kept back
-    released, suppressed : records; None where the manifest keeps the number back
-    rules : privacy rules as the manifest describes them, all of which must hold
-    id : the id column, if released
     numbered : whether it holds numbers; else it holds keyed hashes
     stars : whether suppressed records are written as rows of ``*``
-    limit : records that may be suppressed at most, if known
     recoded : where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
     averaged : quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
     """
@@ -53,12 +47,11 @@ class Promise:
 
 @dataclass(frozen=True)
 class Original:
-    """The table a release was made from, and what it was generalized by.
+    """The table a release was made from, and what it was generalized by; or a table of people that rules compare with.
 
     Attributes
     ----------
     frame : the table; sensitive columns with the types they were read with, which say how values are ordered
-    ladders : by quasi-identifier
     groups : ladders of sensitive columns, by the column and the words for the hierarchy, for rules that need one
     records : position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is
         not known
@@ -70,30 +63,17 @@ class Original:
     records: pl.Series | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class Population:
-    """A table of the people that patients may be among; ladders of its quasi-identifiers, bound to its own values."""
-
-    frame: pl.DataFrame
-    ladders: Mapping[str, BoundHierarchy]
-
-
-def bound_ladders(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
-    """Return the ladder of each of these columns, bound to the values of a table."""
+def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
+    """Return the hierarchy of each of these columns, bound to the values of a table."""
     return {
         column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
         for column, hierarchy in hierarchies.items()
     }
 
 
-Judgement = pl.Series | str
-"""Whether each class satisfies a rule; or why that cannot be told."""
-
-COUNT = "records"
-"""Name of the counting column; the columns of the table are called c0, c1 and so on."""
-
-TOLERANCE = 1e-12
-"""A measure this little beyond its threshold is rounding: thresholds may be reached."""
+Judgement = pl.Series | str  # whether each class satisfies a rule; or why that cannot be told
+COUNT = "records"  # name of the counting column; the columns of the table are called c0, c1 and so on
+TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thresholds may be reached
 
 
 @dataclass(frozen=True)
@@ -102,10 +82,8 @@ class Reference:
 
     Attributes
     ----------
-    n_least, n_most : records of the input, at least and at most
     whole : sensitive columns of the input as text, by place
     order : values of a column in their natural order, missing left out, by place; for rules that need it
-    groups : ladder of a sensitive column by its name and the words for its hierarchy
     populations : quasi-identifiers of each population table, generalized to the stated levels, by the table's name
     """
 
@@ -144,7 +122,7 @@ class Classes:
             self._cells[column] = joined.select("class", "size", "value", "count")
         return self._cells[column]
 
-    def told(self, column: str) -> pl.DataFrame:
+    def recorded(self, column: str) -> pl.DataFrame:
         """Return the cells of values that are recorded; ``size`` is the records of the class that have one."""
         cells = self.cells(column).filter(pl.col("value").is_not_null())
         return cells.with_columns(pl.col("count").sum().over("class").alias("size"))
@@ -165,3 +143,19 @@ def natural_order(column: pl.Series) -> pl.Series:
     if numbers.null_count() or numbers.is_nan().any():
         return texts.sort()
     return texts.to_frame("text").sort(numbers, "text")["text"]
+
+
+class FoundChecks:
+    """What was checked and what failed."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failures: list[str] = []
+        self.n_unjudged = 0
+
+    def expect(self, holds: bool, check: str, failure: str) -> None:
+        """Note a check that holds, or how it failed."""
+        if holds:
+            self.passed.append(check)
+        else:
+            self.failures.append(failure)

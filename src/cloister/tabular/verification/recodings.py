@@ -4,8 +4,7 @@ Where it is known which record is whose, record by record; otherwise by what lab
 by their place, c0, c1 and so on.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from statistics import median
@@ -16,25 +15,13 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 
-from .promise import COUNT, Classes, Original, Promise
+from .promise import COUNT, Classes, FoundChecks, Original, Promise
 
-ROUNDING = Fraction(1, 200)
-"""How far an average may be from the exact one: half of a hundredth."""
-
-Bits = NDArray[np.uint8]
-"""One bit for each record of the original."""
+ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
+Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one check found: in words if it holds, and if it fails."""
-
-    holds: bool
-    check: str
-    failure: str
-
-
-def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) -> Iterator[Finding]:
+def check_record_by_record(texts: pl.DataFrame, promise: Promise, original: Original, checks: FoundChecks) -> None:
     """Compare every released record with the record it was made from.
 
     Parameters
@@ -48,7 +35,7 @@ def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) 
         and known.n_unique() == len(known)
         and (len(known) == 0 or 0 <= int(known.sort()[0]) <= int(known.sort()[-1]) < original.frame.height)
     )
-    yield Finding(
+    checks.expect(
         is_whose,
         "every released record was made from one record of the original, and no two from the same",
         "it is not known from which record of the original each released record was made",
@@ -56,40 +43,28 @@ def record_by_record(texts: pl.DataFrame, promise: Promise, original: Original) 
     if not is_whose:
         return
     released, own = texts.filter(records.is_not_null()), original.frame[known]
-    yield from _labels_areancestors(released, own, promise, original.ladders)
-    yield from _others_are_as_recorded(released, own, promise)
-    yield from _averages_are_right(released, own, promise)
-
-
-def _labels_areancestors(
-    released: pl.DataFrame, own: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
-) -> Iterator[Finding]:
     wrong = 0
     for column in _labelled(promise):
         fits = pl.Series([False]).new_from_index(0, released.height)
         for level in _levels(promise, column):
-            fits |= ancestors(own[column], ladders[column], level).eq_missing(released[column])
+            fits |= ancestors(own[column], original.ladders[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
-    yield Finding(
+    checks.expect(
         wrong == 0,
         "every label is that of its record's own value, at a level stated for its column",
         f"{wrong} labels are not those of the value of their record at any level stated for the column",
     )
+    if others := _others(promise):
+        moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
+        checks.expect(
+            moved == 0,
+            "columns that were not generalized are as in the original",
+            f"{moved} values differ from the original in columns that were not generalized",
+        )
+    _check_averages(released, own, promise, checks)
 
 
-def _others_are_as_recorded(released: pl.DataFrame, own: pl.DataFrame, promise: Promise) -> Iterator[Finding]:
-    others = _others(promise)
-    if not others:
-        return
-    moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
-    yield Finding(
-        moved == 0,
-        "columns that were not generalized are as in the original",
-        f"{moved} values differ from the original in columns that were not generalized",
-    )
-
-
-def _averages_are_right(released: pl.DataFrame, own: pl.DataFrame, promise: Promise) -> Iterator[Finding]:
+def _check_averages(released: pl.DataFrame, own: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
     """Averages are those of the recorded values of all records that look alike; empty where one has no value."""
     if not promise.averaged:
         return
@@ -98,26 +73,23 @@ def _averages_are_right(released: pl.DataFrame, own: pl.DataFrame, promise: Prom
         values = released.select(columns).with_columns(own[column].alias("recorded"), released[column].alias("shown"))
         groups = values.group_by(columns).agg(pl.col("recorded"), pl.col("shown").first())
         for recorded, shown in groups.select("recorded", "shown").iter_rows():
-            wrong += not _is_average(recorded, shown, how)
-    yield Finding(
+            if shown is None or None in recorded:
+                wrong += not (shown is None and None in recorded)
+                continue
+            numbers = [Fraction(value) for value in recorded]
+            exact = median(numbers) if how == "median" else sum(numbers, Fraction(0)) / len(numbers)
+            try:
+                wrong += abs(Fraction(shown) - exact) > ROUNDING
+            except ValueError:
+                wrong += 1
+    checks.expect(
         wrong == 0,
         "averages are those of the recorded values of each class",
         f"{wrong} averages are not those of the recorded values of their class",
     )
 
 
-def _is_average(recorded: Sequence[str | None], shown: str | None, how: str) -> bool:
-    if any(value is None for value in recorded) or shown is None:
-        return shown is None and any(value is None for value in recorded)
-    numbers = [Fraction(value) for value in recorded if value is not None]
-    exact = median(numbers) if how == "median" else sum(numbers, Fraction(0)) / len(numbers)
-    try:
-        return bool(abs(Fraction(shown) - exact) <= ROUNDING)
-    except ValueError:
-        return False
-
-
-def by_labels(classes: Classes, promise: Promise, original: Original) -> Iterator[Finding]:
+def check_by_labels(classes: Classes, promise: Promise, original: Original, checks: FoundChecks) -> None:
     """Check what can be checked where it is not known which record is whose.
 
     Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
@@ -129,7 +101,7 @@ def by_labels(classes: Classes, promise: Promise, original: Original) -> Iterato
         classes.sizes[column].n_unique() - sum(label in beneath[column] for label in classes.sizes[column].unique())
         for column in columns
     )
-    yield Finding(
+    checks.expect(
         unknown == 0,
         "labels are those of the hierarchies at the levels stated",
         f"{unknown} labels occur nowhere in the hierarchies at the levels stated",
@@ -141,12 +113,25 @@ def by_labels(classes: Classes, promise: Promise, original: Original) -> Iterato
         for *labels, records in together.select(*columns, COUNT).iter_rows():
             masks = [beneath[column][label] for column, label in zip(columns, labels, strict=True)]
             short += int(np.bitwise_count(reduce(np.bitwise_and, masks)).sum()) < records
-        yield Finding(
+        checks.expect(
             short == 0,
             "every class has at least as many records of the original beneath its labels",
             f"{short} classes have more records than the original has beneath their labels",
         )
-    yield from _others_occur(classes, promise, original)
+    if others := _others(promise):
+        found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
+        both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
+        more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
+        checks.expect(
+            more == 0,
+            "values of columns that were not generalized occur in the original, as often at least",
+            f"{more} combinations of values occur less often in the original, in columns that were not generalized",
+        )
+    checks.passed.append("which record is whose was not checked: the release does not tell")
+    if promise.averaged:
+        checks.passed.append(
+            "averages were not recomputed: it is not known which records of the original are in a class"
+        )
 
 
 def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
@@ -166,30 +151,7 @@ def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str
     return masks
 
 
-def _others_occur(classes: Classes, promise: Promise, original: Original) -> Iterator[Finding]:
-    others = _others(promise)
-    if not others:
-        return
-    found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
-    both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
-    more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
-    yield Finding(
-        more == 0,
-        "values of columns that were not generalized occur in the original, as often at least",
-        f"{more} combinations of values occur less often in the original, in columns that were not generalized",
-    )
-
-
-def not_compared(promise: Promise) -> list[str]:
-    """Return in sentences what a comparison without knowing whose record is whose leaves open."""
-    said = ["which record is whose was not checked: the release does not tell"]
-    if promise.averaged:
-        said.append("averages were not recomputed: it is not known which records of the original are in a class")
-    return said
-
-
 def _labelled(promise: Promise) -> list[str]:
-    """Quasi-identifiers that hold labels."""
     return [column for column in promise.levels if column not in promise.averaged]
 
 
@@ -202,7 +164,7 @@ def _levels(promise: Promise, column: str) -> tuple[int, ...]:
 
 
 def ancestors(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
-    """Return the ancestor of each value at a level, by a join with the ladder's rows."""
+    """Return the ancestor of each value at a level, by a join with the bound hierarchy's rows."""
     rungs = pl.DataFrame(
         {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
     )

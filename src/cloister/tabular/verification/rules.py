@@ -17,9 +17,7 @@ from cloister.io import counted
 from .promise import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
 from .uniqueness import population_uniqueness
 
-LEAST_ESTIMATED = 2
-"""Records that k-map by the size of the population asks of a class at least."""
-
+LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
 ESTIMATED = 1e-4
 """How far an estimate may be beyond its threshold, as a share of that: in large populations estimators lose digits."""
 
@@ -39,11 +37,6 @@ def judge(rule: Description, classes: Classes, reference: Reference) -> Judgemen
 def is_about_table(rule: Description) -> bool:
     """Whether a rule is about the table as a whole."""
     return rule["model"] in TABLE_RULES
-
-
-def is_known(rule: Description) -> bool:
-    """Whether there is a definition to judge a rule by."""
-    return rule["model"] in CLASS_RULES or is_about_table(rule)
 
 
 def table_holds(rule: Description, sizes: Sequence[int]) -> bool:
@@ -98,10 +91,6 @@ def _is_least(rules: Sequence[Description], sizes: Sequence[int], n_left_out: in
 def _forbids_suppression(rule: Description) -> bool:
     """Whether a suppressed class violates a rule: its people would be in the release less likely than asked."""
     return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
-
-
-def _k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    return classes.sizes[COUNT] >= int(rule["k"])
 
 
 def _k_map(rule: Description, classes: Classes, reference: Reference) -> Judgement:
@@ -160,34 +149,21 @@ def _delta_presence(rule: Description, classes: Classes, reference: Reference) -
 
 
 def _l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    return classes.by_class(classes.told(rule["column"]), pl.len(), 0) >= int(rule["l"])
+    return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
 
 
 def _entropy_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
     share = pl.col("count") / pl.col("size")
-    entropy = classes.by_class(classes.told(rule["column"]), -(share * share.log()).sum(), -1.0)
+    entropy = classes.by_class(classes.recorded(rule["column"]), -(share * share.log()).sum(), -1.0)
     return entropy >= math.log(float(rule["l"])) - TOLERANCE
 
 
 def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    told = classes.told(rule["column"])
+    told = classes.recorded(rule["column"])
     ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
     first = classes.by_class(told, ordered.first(), 1.0)
     rest = classes.by_class(told, ordered.slice(rule["l"] - 1).sum(), 0.0)
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
-
-
-def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    most = classes.by_class(classes.told(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
-    return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
-
-
-def _average_risk(rule: Description, sizes: Counter[int], _: int) -> bool:
-    return bool(sizes.total() / _records(sizes) <= rule["risk"] + TOLERANCE)
-
-
-def _sample_uniqueness(rule: Description, sizes: Counter[int], _: int) -> bool:
-    return bool(sizes[1] / _records(sizes) <= rule["share"] + TOLERANCE)
 
 
 def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -> bool:
@@ -196,22 +172,24 @@ def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -
     return bool(estimate <= rule["share"] * (1 + doubt * ESTIMATED) + doubt * TOLERANCE)
 
 
+def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    most = classes.by_class(classes.recorded(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
+    return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
+
+
 def _records(sizes: Counter[int]) -> int:
     return sum(size * count for size, count in sizes.items())
 
 
 TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
-    "average-risk": _average_risk,
-    "sample-uniqueness": _sample_uniqueness,
+    "average-risk": lambda rule, sizes, _: sizes.total() / _records(sizes) <= rule["risk"] + TOLERANCE,
+    "sample-uniqueness": lambda rule, sizes, _: sizes[1] / _records(sizes) <= rule["share"] + TOLERANCE,
     "population-uniqueness": _population_uniqueness,
 }
 """Whether the classes of each size satisfy a rule; the last argument says which way to doubt an estimate."""
 
 
-INFINITE = float("inf")
-
-
-def t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Whether each class is within a distance of t of the whole; missing is a value of its own."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -222,24 +200,13 @@ def t_closeness(rule: Description, classes: Classes, reference: Reference) -> Ju
     elif rule["distance"] == "hierarchical":
         found = _hierarchical_distance(column, classes, whole, reference.groups[column, rule["hierarchy"]])
     else:
-        found = _equal_distance(column, classes, whole)
+        # Half the sum of all differences; those of values that a class lacks are what is left of the whole.
+        differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
+        found = classes.by_class(_shares(classes.cells(column), whole), differences / 2, math.inf)
     return found <= float(rule["t"]) + TOLERANCE
 
 
-def beta_likeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
-    """Whether each class has recorded values, and none exceeds its share in the whole by more than beta of that.
-
-    Both among all records and among those that have a value.
-    """
-    return _gain_within(rule, classes, reference, pl.lit(float(rule["beta"])))
-
-
-def enhanced_beta_likeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
-    """Whether the same holds with the lesser of beta and -ln p."""
-    return _gain_within(rule, classes, reference, pl.min_horizontal(pl.lit(float(rule["beta"])), -pl.col("p").log()))
-
-
-def delta_disclosure(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _delta_disclosure(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Whether each class has each value of the whole, missing included, and ln(q / p) is between -delta and delta."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -249,12 +216,16 @@ def delta_disclosure(rule: Description, classes: Classes, reference: Reference) 
 
 
 def _gain_within(rule: Description, classes: Classes, reference: Reference, bound: pl.Expr) -> Judgement:
+    """Whether each class has recorded values, and none exceeds its share in the whole by more than a bound of that.
+
+    Both among all records and among those that have a value. The bound is beta, or the lesser of beta and -ln p.
+    """
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
         return whole
     recorded = pl.col("value").is_not_null()
     among_all = _shares(classes.cells(rule["column"]), whole).filter(recorded)
-    among_recorded = _shares(classes.told(rule["column"]), whole.filter(recorded))
+    among_recorded = _shares(classes.recorded(rule["column"]), whole.filter(recorded))
     within = ((pl.col("q") - pl.col("p")) / pl.col("p") <= bound + TOLERANCE).all().cast(pl.Int64)
     return (classes.by_class(among_all, within, 0) + classes.by_class(among_recorded, within, 0)) == 2
 
@@ -274,12 +245,6 @@ def _shares(cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns((pl.col("count") / pl.col("size")).alias("q"), p.alias("p"))
 
 
-def _equal_distance(column: str, classes: Classes, whole: pl.DataFrame) -> pl.Series:
-    """Return half the sum of all differences; those of values that a class lacks are what is left of the whole."""
-    differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
-    return classes.by_class(_shares(classes.cells(column), whole), differences / 2, INFINITE)
-
-
 def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, ladder: BoundHierarchy) -> pl.Series:
     """Return the work done at all groups, level by level, as the paper adds it up.
 
@@ -292,7 +257,7 @@ def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, l
             {"value": ladder.values, "child": ladder.labels[height - 1], "parent": ladder.labels[height]},
             schema=dict.fromkeys(("value", "child", "parent"), pl.String),
         )
-        total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), INFINITE) * height
+        total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), math.inf) * height
     return total / max(1, ladder.n_levels - 1)
 
 
@@ -319,7 +284,7 @@ def _ordered_distance(column: str, classes: Classes, whole: pl.DataFrame, order:
     once. Counts are brought to the denominator (recorded in the class) * (recorded in the whole), so that they stay
     whole numbers. Missing has no place in the order: it is as far from every value as can be.
     """
-    cells, told = classes.cells(column), classes.told(column)
+    cells, told = classes.cells(column), classes.recorded(column)
     recorded = (pl.col("count") * pl.col("value").is_not_null()).sum()
     share = classes.by_class(cells, recorded / pl.col("size").first(), 0.0)
     ranked = order.alias("value").to_frame().with_row_index("place")
@@ -346,20 +311,22 @@ def _areas(told: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     split = steps.with_columns(meets).select(pl.max_horizontal("rank", pl.min_horizontal("meets", "next"))).to_series()
     area = level * (2 * split - start - end)
     area += size * (sums.gather(start) * (1 + steps["is_first"]) + sums.gather(end) - 2 * sums.gather(split))
-    return steps.with_columns((area / size / n).fill_null(INFINITE).alias("area"))
+    return steps.with_columns((area / size / n).fill_null(math.inf).alias("area"))
 
 
 CLASS_RULES: dict[str, Callable[[Description, Classes, Reference], Judgement]] = {
-    "k-anonymity": _k_anonymity,
+    "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-map": _k_map,
     "l-diversity": _l_diversity,
     "entropy-l-diversity": _entropy_l_diversity,
     "recursive-l-diversity": _recursive_l_diversity,
-    "t-closeness": t_closeness,
+    "t-closeness": _t_closeness,
     "delta-presence": _delta_presence,
     "alpha-k-anonymity": _alpha_k_anonymity,
-    "beta-likeness": beta_likeness,
-    "enhanced-beta-likeness": enhanced_beta_likeness,
-    "delta-disclosure": delta_disclosure,
+    "beta-likeness": lambda rule, *of: _gain_within(rule, of[0], of[1], pl.lit(float(rule["beta"]))),
+    "enhanced-beta-likeness": lambda rule, *of: _gain_within(
+        rule, of[0], of[1], pl.min_horizontal(pl.lit(float(rule["beta"])), -pl.col("p").log())
+    ),
+    "delta-disclosure": _delta_disclosure,
 }
 """Whether each class satisfies a rule, by its model."""

@@ -14,23 +14,12 @@ El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinica
 import math
 from collections.abc import Callable, Mapping
 
-Sizes = Mapping[int, int]
-"""Classes by the number of their records."""
-
-SMALL_FRACTION = 0.1
-"""Sampling fraction up to which the rule of Dankar et al. takes Pitman's estimator."""
-
-LEAST, MOST = 1e-4, 1 - 1e-9
-"""Between these Pitman's first parameter is looked for."""
-
-MARGIN = 1e-9
-"""How close to 0 and 1 the parameter of the slide negative binomial model is looked for."""
-
-MANY = 10_000
-"""From here on differences of logarithms of gamma functions are integrals of the digamma function."""
-
-HALVINGS = 200
-"""A bisection ends long before, when floating-point numbers are too few to halve."""
+Sizes = Mapping[int, int]  # classes by the number of their records
+SMALL_FRACTION = 0.1  # sampling fraction up to which the rule of Dankar et al. takes Pitman's estimator
+LEAST, MOST = 1e-4, 1 - 1e-9  # between these Pitman's first parameter is looked for
+MARGIN = 1e-9  # how close to 0 and 1 the parameter of the slide negative binomial model is looked for
+MANY = 10_000  # from here on differences of logarithms of gamma functions are integrals of the digamma function
+HALVINGS = 200  # a bisection ends long before, when floating-point numbers are too few to halve
 
 
 def population_uniqueness(sizes: Sizes, people: int, estimator: str) -> float:

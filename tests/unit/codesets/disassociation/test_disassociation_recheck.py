@@ -129,7 +129,7 @@ FIELDS = {
     "another level": (("settings", "policy", "level:3"), "utility in release.json does not follow"),
     "neighbours": (("settings", "policy", "sim:4"), "utility in release.json does not follow"),
     "no support": (("settings", "policy", "sup:-5"), "settings.policy"),
-    "support": (("settings", "policy", "sup:5"), "its keys"),
+    "support": (("settings", "policy", "sup:5"), "utility.constraints"),
     "a policy that is a number": (("settings", "policy", 7), "settings.policy"),
     "more sets than codes": (("utility", "constraints", 1000), "utility in release.json does not follow"),
     "no set satisfied": (("utility", "constraints_satisfied", 0), "says: utility"),

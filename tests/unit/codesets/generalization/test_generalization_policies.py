@@ -193,7 +193,7 @@ def test_the_closeness_of_diagnoses():
     place = {code: number for number, code in enumerate(codes.vocabulary)}
 
     def weight(*names):
-        return tree.weight(tree.joint_level(np.array(sorted(place[name] for name in names), dtype=np.int32)))
+        return tree.joint_level(np.array(sorted(place[name] for name in names), dtype=np.int32)) / tree.top
 
     assert [
         weight("250.00"),

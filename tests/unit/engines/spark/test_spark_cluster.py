@@ -23,7 +23,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.request import CodesRequest
 from cloister.engines.spark import session
 from cloister.errors import InputError
-from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
 url, groups, commands, folder = sys.argv[1], *map(json.loads, sys.argv[2:])
 marker, session.PATIENCE_S = pathlib.Path(folder, "lost"), 3.0

@@ -20,11 +20,11 @@ from cloister.codesets.request import CodesRequest, GivenCodes
 from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
 from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease
-from cloister.flow.codes import protect_codes
-from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records
-from cloister.recheck import verify_folder
+from cloister.pipeline.codes import protect_codes
+from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.verification import verify_folder
 
 SAME = ("clusters.json", "data.csv", "codebook.csv")
 
@@ -71,7 +71,7 @@ def test_parts_are_those_of_memory_put_together(classic, codes, ask):
     parts = [split.order[begin:end] for begin, end in zip(split.starts[:-1], split.starts[1:])]
     made = [disassociate(chosen(codes, part), DisassociationRequest(3, 2)).released for part in parts]
 
-    assert same_release(join_parts(made).released, release.clusters)
+    assert same_release(join_parts(made)[0], release.clusters)
 
 
 def chosen(codes, rows):

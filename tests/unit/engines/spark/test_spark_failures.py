@@ -11,7 +11,7 @@ from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.engines.spark.session import spark_session
 from cloister.engines.spark.tasks import quiet
 from cloister.errors import InputError, InternalError
-from cloister.flow.codes_on_spark import CodesOnSpark, protect_codes_on_spark
+from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
 
 @pytest.fixture

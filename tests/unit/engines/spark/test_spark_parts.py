@@ -17,5 +17,5 @@ def test_a_part_of_sensitive_codes_alone_is_refused(others, is_refused):
     if not is_refused:
         check_others(codes, request)
         return
-    with pytest.raises(NoSafeRelease, match="engine memory"):
+    with pytest.raises(NoSafeRelease, match='engine="memory"'):
         check_others(codes, request)

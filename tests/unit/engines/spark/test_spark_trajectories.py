@@ -8,10 +8,10 @@ import pytest
 import cloister as cl
 from cloister.engines.spark.trajectories import cluster_on
 from cloister.errors import InputError, InternalError
-from cloister.flow.trajectories import protect_trajectories
 from cloister.hierarchy import suppress
 from cloister.kernels.grouping import Groups
 from cloister.kernels.nearest import Sequences
+from cloister.pipeline.trajectories import protect_trajectories
 from cloister.testing import hospital
 from cloister.trajectories.data import Trajectories, TrajectoriesRequest
 from cloister.trajectories.protect import check_groups

@@ -1,0 +1,81 @@
+"""Attacking releases from Python: what adversaries of growing knowledge find."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cloister.attacks.figures import Attack
+from cloister.attacks.opening import check_targets, open_release
+from cloister.attacks.simulation import BUDGET, simulate
+from cloister.checker import ReadingWords, Request
+from cloister.hierarchy import Hierarchy
+from cloister.release import Release
+
+
+def attack(
+    release: Release | str | Path,
+    original: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    crosswalk: Any = None,
+    plan: str | Path | None = None,
+    attributes: str | Path | None = None,
+    privacy: Any = None,
+    visit: str | None = None,
+    missing: Sequence[str] = (),
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    targets: int = BUDGET,
+    seed: int = 0,
+) -> Attack:
+    """Look for patients of the original in a release, as adversaries who know more and more of them.
+
+    Parameters
+    ----------
+    release : a release, or the folder of one; what is looked through is what stands in its files
+    original : what it was made from: a dataframe, `CodeSets`, `Trajectories` or `Claims`, or the file, of claims the
+        two files
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
+    crosswalk : the secret map that was written with the release, as a table or its file: whose each record is; a
+        release that was not written has its own
+    plan : of claims given as files, the plan that the release was made by
+    attributes : of trajectories given as a file, the file of auxiliary attributes
+    privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
+    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    missing, encoding, delimiter : how files are read
+    targets : patients looked for; a random sample where there are more
+    seed : of the sample, and of what is known of each patient
+
+    Returns
+    -------
+    Attack
+        ``holds`` says whether everybody whom the guarantee covers matches no record, or k or more; for the custodian,
+        as counts are exact.
+
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+
+    Examples
+    --------
+    >>> import polars as pl, cloister as cl
+    >>> frame = pl.DataFrame({"age": [39, 39, 40, 41], "sex": ["F", "F", "M", "M"]})
+    >>> release = cl.anonymize(frame, quasi_identifiers={"age": cl.intervals(2), "sex": cl.suppress()},
+    ...                        rules=[cl.KAnonymity(2)])
+    >>> found = cl.attack(release, frame)
+    >>> found.holds, found.levels[-1].original.alone, found.levels[-1].released.alone
+    (True, 2, 0)
+    """
+    check_targets(targets, seed)
+    words = ReadingWords(tuple(missing), encoding, delimiter)
+    known = Request(
+        hierarchies=hierarchies or {},
+        crosswalk=crosswalk,
+        plan=plan,
+        attributes=attributes,
+        privacy=privacy,
+        visit=visit,
+        words=words,
+    )
+    return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)

@@ -1,0 +1,42 @@
+"""Protecting from Python: patients with their claims."""
+
+import os
+
+from cloister.claims.data import Claims
+from cloister.claims.release import ClaimsRelease
+from cloister.claims.warm import load_kernels
+from cloister.errors import InputError
+from cloister.pipeline.claims import protect_claims
+
+
+def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int | None = None) -> ClaimsRelease:
+    """Return a release of patients and their claims, verified: its measured risk is under the plan's threshold.
+
+    Parameters
+    ----------
+    claims : both files as read, with the plan, which says all that is asked
+    seed : of the simulations, from 0 to below 2**32; that of the plan if None
+    threads : all cores if None; never changes the answer
+
+    Returns
+    -------
+    ClaimsRelease
+        ``patients`` and ``claims`` are what is released, as text; one id joins them.
+
+    Raises
+    ------
+    NoSafeRelease
+        No levels and no suppression that the plan allows bring the risk under its threshold.
+
+    Notes
+    -----
+    *Guarantee*: an adversary who knows the quasi-identifiers of a patient and a few values of each quasi-identifier of
+    claims names the right patient with a probability of at most ``risk.threshold``, in the mean over patients, by
+    simulation at the upper end of a 95 % interval. Not promised: a limit for each single patient; anything against an
+    adversary who knows more, or columns that are kept as they are. Cost: see `cloister.claims.protect`.
+    """
+    if not isinstance(claims, Claims):
+        raise InputError("deidentify_claims takes what cl.Claims.read returned.")
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
+    return protect_claims(claims, seed=seed, threads=threads or os.cpu_count() or 1, load=load_kernels)

@@ -1,0 +1,140 @@
+"""Exploring from Python: many settings of one verb, and releases side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cloister.claims.data import Claims
+from cloister.errors import InputError
+from cloister.exploration.comparison import Comparison, compared, manifests_in
+from cloister.exploration.figures import Figures, exact_figures_of
+from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
+from cloister.pipeline.claims_shape import changed_plan
+from cloister.pipeline.exploring import Asked, explored
+from cloister.pipeline.grids import settings_in
+from cloister.pipeline.jobs import of_part, options_of, without_keys
+from cloister.release import Release
+from cloister.settings import Told
+
+from .run_job import job_run
+
+THE_PLAN = "the plan"
+
+
+def explore(
+    protect: Callable[..., Release] | str | Path | Told,
+    data: Any = None,
+    *,
+    grid: Mapping[str, Sequence[Any]],
+    part: str | None = None,
+    out: str | Path | None = None,
+    recommend: str = "knee",
+    risk_limit: float | None = None,
+    **settings: Any,
+) -> Exploration:
+    """Protect, verify and measure under every setting of a grid, for the custodian of the data.
+
+    Parameters
+    ----------
+    protect : a verb, as `anonymize`, `disassociate`, `generalize_codes`, `anonymize_trajectories` or
+        `deidentify_claims`; or a job, as of `run_job`
+    data : what the verb takes; not of a job, which says what is read
+    grid : values of each of the verb's parameters that changes; of claims keys of the plan as well, as
+        ``"risk.threshold"``; of a job values of the keys of its part, as ``{"k": [2, 5], "weight.age": [1, 2]}``
+    part : of a job of several parts: which one
+    out : of a job: folder for what is found, which ``cloister explore`` would write; the same call goes on there
+    recommend : ``"knee"``: of the settings that no other beats, the one furthest below the line between the ends;
+        ``"best-utility"``: the least loss under ``risk_limit``
+    risk_limit : settings of a higher risk are not recommended, above 0 and at most 1
+    **settings : the other parameters of the verb
+
+    Returns
+    -------
+    Exploration
+        Every setting with its figures or the reason why it has no safe release; no release is kept. What many settings
+        suppress tells more, together, than one release may: do not hand it on.
+
+    Notes
+    -----
+    *Guarantee*: each release was verified as any other; an exploration promises nothing itself. Cost: that of the verb
+    for each setting.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 39, 52, 57], "sex": ["F", "F", "M", "M", "M", "M"]})
+    >>> found = cl.explore(cl.anonymize, people, grid={"rules": [["k-anonymity=2"], ["k-anonymity=4"]]},
+    ...                    quasi_identifiers={"age": cl.intervals(10, 50), "sex": cl.suppress()})
+    >>> [(one.figures.risk, round(one.figures.loss, 2)) for one in found.outcomes]
+    [(0.5, 0.05), (0.16666666666666666, 1.0)]
+    """
+    if not callable(protect):
+        if data is not None or settings:
+            raise InputError("A job says itself what is read and how it is protected. Leave out data and settings.")
+        return _of_job(protect, part, Asked(grid, None if out is None else Path(out), recommend, risk_limit))
+    if part is not None or out is not None:
+        raise InputError("part and out are for jobs. Leave them out.")
+    rule = rule_named(recommend, risk_limit)
+    outcomes = []
+    for setting in settings_in({key: list(values) for key, values in grid.items()}):
+        given, of_verb = _with_plan(data, setting)
+        attempt = partial(protect, given, **settings, **of_verb)
+        outcomes.append(outcome_of(setting, partial(_measured, attempt)))
+    return summed_up(outcomes, rule, risk_limit)
+
+
+def _of_job(job: str | Path | Told, part: str | None, asked: Asked) -> Exploration:
+    """Explore a part of a job, whose own values of the keys in the grid give way to those."""
+    run = job_run(job)
+    name = next(iter(run.job.parts)) if part is None and len(run.job.parts) == 1 else part
+    if name is None or name not in run.job.parts:
+        raise InputError(f"Name the part of the job that is explored: {', '.join(run.job.parts)}.")
+    asked = replace(asked, out=None if asked.out is None else asked.out.absolute())
+    told = run.job.parts[name]
+    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: without_keys(told, asked.grid)}))
+    with chdir(run.path.parent), of_part(run.job, name):
+        return explored(told.shape, options_of(run, name), asked).exploration
+
+
+def _measured(attempt: Callable[[], Release]) -> Figures:
+    return exact_figures_of(attempt())
+
+
+def _with_plan(data: Any, setting: Told) -> tuple[Any, dict[str, Any]]:
+    """Claims with the keys of the plan in them, and what is left for the verb."""
+    of_plan = {key: value for key, value in setting.items() if "." in key}
+    of_verb = {key: value for key, value in setting.items() if "." not in key}
+    if not of_plan:
+        return data, of_verb
+    if not isinstance(data, Claims):
+        raise InputError(f"{next(iter(of_plan))} is a key of a plan, which claims alone have.")
+    return replace(data, plan=changed_plan(data.plan, of_plan, THE_PLAN, Path())), of_verb
+
+
+def compare(*releases: Release | str | Path) -> Comparison:
+    """Put releases side by side: what they promise, risk and lose, and which settings differ.
+
+    Parameters
+    ----------
+    releases : folders of releases, or of jobs, of which each part is taken; or releases, called 1, 2 and so on
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
+    >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, default_role="drop",
+    ...                              rules=[cl.KAnonymity(k)]) for k in (2, 3))
+    >>> cl.compare(fine, coarse).settings["k"]
+    {'1': '2', '2': '3'}
+    """
+    folders = [Path(one) for one in releases if not isinstance(one, Release)]
+    found = manifests_in(folders)
+    for number, one in enumerate(releases, start=1):
+        if isinstance(one, Release):
+            found[str(number)] = one.summary()
+    return compared(found)

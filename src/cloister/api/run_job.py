@@ -1,0 +1,82 @@
+"""Running a whole job from Python."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cloister.errors import as_keyword, worded
+from cloister.jobs.job_file import job_of, read_job
+from cloister.pipeline.jobs import JobRun, try_job, write_job
+from cloister.settings import Told
+
+THE_JOB = "the job"
+in_python = partial(worded, how=as_keyword)
+
+
+def run_job(
+    job: str | Path | Told,
+    *,
+    dry_run: bool = False,
+    overwrite: bool = False,
+    custodian_dir: str | Path | None = None,
+) -> dict[str, Any]:
+    """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
+
+    The same as ``cloister run``, by the same code. While it runs, the working directory of the process is that of the
+    job file, from which the names of files in it are taken.
+
+    Parameters
+    ----------
+    job : a job file, or what one would hold as a dictionary, whose names of files are taken from the working directory
+    dry_run : read and check everything, say what would be done, and write nothing
+    overwrite : replace an earlier release of a job
+    custodian_dir : folder, outside the release, for what only the custodian may see
+
+    Returns
+    -------
+    dict
+        The manifest of the job, its folder as ``out`` and what a user should know as ``notes``; of a dry run its
+        ``parts`` and ``notes``.
+
+    Raises
+    ------
+    NoSafeRelease
+        A part has no safe release, or rows of two parts can be joined.
+
+    Notes
+    -----
+    *Guarantee*: each part has its own; beside that, no row of one part leads to a row of another by columns that both
+    release as recorded. Cost: that of the parts.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import polars as pl, cloister as cl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people.write_csv(os.path.join(folder.name, "people.csv"))
+    >>> done = cl.run_job({
+    ...     "name": "a trial", "output": os.path.join(folder.name, "release"), "k": 2,
+    ...     "sources": {"people": {"file": os.path.join(folder.name, "people.csv")}},
+    ...     "protect": [{"shape": "table", "source": "people", "qi": {"age": "interval:10,50", "sex": "suppress"}}],
+    ... })
+    >>> [(part["name"], part["risk"]) for part in done["parts"]], sorted(os.listdir(done["out"]))[0]
+    ([('people', 0.5)], 'people')
+    >>> folder.cleanup()
+    """
+    asked = job_run(job, custodian_dir)
+    if dry_run:
+        return try_job(asked, overwrite=overwrite).summary(in_python)
+    written = write_job(asked, overwrite=overwrite)
+    return {**written.manifest, "out": str(asked.out), "notes": [in_python(text) for text in written.notes]}
+
+
+def job_run(job: str | Path | Told, custodian_dir: str | Path | None = None) -> JobRun:
+    """Return how a job, from a file or a dictionary, is run."""
+    if isinstance(job, str | Path):
+        path, read = Path(job).absolute(), read_job(Path(job))
+    else:
+        path, read = Path(THE_JOB).absolute(), job_of(job, THE_JOB)
+    return JobRun(
+        read, path, path.parent / read.output, None if custodian_dir is None else Path(custodian_dir).absolute()
+    )

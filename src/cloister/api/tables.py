@@ -1,0 +1,171 @@
+"""Protecting a table from Python."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cloister.engines.choice import is_spark_frame
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, parse_hierarchy
+from cloister.io import Source, from_native
+from cloister.pipeline.tables import protect_table
+from cloister.privacy import PrivacyRule
+from cloister.search import Report
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.checking.rule_sources import read_rule
+from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.release import TableRelease
+from cloister.tabular.roles import check_columns
+from cloister.tabular.settings import check_kinds, requested
+
+if TYPE_CHECKING:
+    from cloister.codesets.policy import UtilityPolicy
+
+
+def anonymize(
+    frame: Any,
+    *,
+    quasi_identifiers: Mapping[str, Hierarchy | str],
+    rules: Sequence[PrivacyRule | str],
+    id: str | None = None,  # noqa: A002  (the public name of the id column)
+    sensitive: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    default_role: str = "error",
+    suppression_limit: float | Decimal = 0.05,
+    loss: str = "iyengar",
+    weights: Mapping[str, float] | None = None,
+    search: str | None = None,
+    time_limit: float | None = None,
+    levels: Mapping[str, int] | None = None,
+    method: str = "full-domain",
+    local_recoding: bool = False,
+    microaggregate: Mapping[str, str] | None = None,
+    codes: str | None = None,
+    m: int = 2,
+    policy: "UtilityPolicy | str | None" = None,
+    max_cluster_size: int | None = None,
+    merge_bound: float | None = None,
+    level_bounds: Mapping[str, tuple[int, int | None]] | None = None,
+    ids: str = "number",
+    id_key: bytes | None = None,
+    keep_suppressed: bool = False,
+    escape_formulas: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Report | None = None,
+) -> TableRelease:
+    """Return the least lossy safe release of a table, verified; its ``data`` is the kind of dataframe that came in.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or PyArrow table or DuckDB relation; one row a patient. A pandas index is never kept. A
+        dataframe of Spark, classic or by Connect, is counted where it is; methods that need rows are refused then.
+    quasi_identifiers : hierarchy of each quasi-identifier, as an object or as on the command line
+        (``"interval:5,10,20"``)
+    rules : privacy rules, all of which must hold, as objects or as on the command line (``"l-diversity:diagnosis=2"``);
+        a column that a rule looks at is sensitive
+    id : column that identifies patients; must not repeat; released as numbers (see ``ids``)
+    sensitive, keep : columns released as recorded
+    drop : columns not released
+    default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
+    suppression_limit : share of the records that may be suppressed, in [0, 1]
+    loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
+        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
+    search, time_limit : ``"optimal"``, as unless given, or the name of a published search
+        (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
+        that search nothing (``"mondrian"``, ``"cluster"``)
+    levels : a fixed policy instead of a search
+    method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
+        class, which loses less and is harder to analyse)
+    local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own
+    microaggregate : ``"mean"`` or ``"median"`` by column: a number that is a quasi-identifier is released as that of
+        its class, to two decimals
+    codes : column with the codes of a patient, separated by spaces, to be protected with the quasi-identifiers together
+        ((k, k^m)-anonymity); the release is a `TableWithCodesRelease` then
+    m, policy, max_cluster_size : of the codes, as of `disassociate`; a policy may be in words (``"level:1"``)
+    merge_bound : merge classes, so that more codes can be counted inside them, up to this loss of the table
+    level_bounds : lowest and highest level of a column; None for its top
+    ids, id_key : ``"number"``, ``"drop"`` or ``"hmac"`` with a secret of at least 32 bytes
+    keep_suppressed : keep suppressed records as rows of ``*``
+    escape_formulas : put ``'`` before cells of text that a spreadsheet would run
+    seed : written to the manifest; nothing that protects a table is random
+    threads : all cores unless given; never changes the answer
+    progress : called now and then with the progress of the search
+
+    Returns
+    -------
+    TableRelease
+        Missing values are values of their own: they form classes, and stay missing until the root level.
+
+    Raises
+    ------
+    NoSafeRelease
+        The rules cannot be met.
+
+    Notes
+    -----
+    *Guarantee*: every rule given holds of the release. With k-anonymity, against an adversary who knows all
+    quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
+    look the same; what other rules promise stands with them; what is promised of codes stands with
+    `cloister.table_with_codes.protect.protect_codes_of`. Proven least loss where ``search.optimal`` of the manifest
+    is true. Not promised: what no rule was given for, as that sensitive values differ; anything about columns that are
+    kept; anything about several releases together. Cost: see `cloister.search.optimal`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
+    >>> release = cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50), "sex": cl.suppress()},
+    ...                        rules=[cl.KAnonymity(2)], suppression_limit=0)
+    >>> release.data["age"].to_list()
+    ['[30-39]', '[30-39]', '[30-39]', '[50-59]', '[50-59]']
+    >>> release.verify().holds
+    True
+    """
+    told = {name: value for name, value in locals().items() if name not in ("frame", "progress")}
+    check_kinds(told)
+    bounds = level_bounds or {}
+    check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
+    looked_up = {
+        "quasi_identifiers": {
+            column: QuasiIdentifier(parse_hierarchy(one) if isinstance(one, str) else one, int(low), high and int(high))
+            for column, one in quasi_identifiers.items()
+            for low, high in [bounds.get(column, (0, None))]
+        },
+        "rules": [read_rule(rule) if isinstance(rule, str) else rule for rule in rules],
+        "suppression": suppression_limit,
+    }
+    request = requested(told | looked_up)
+    if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
+        raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
+    watch = Stopwatch()
+    if is_spark_frame(frame):
+        return _on_spark(frame, request, codes, seed=int(seed), progress=progress, watch=watch)
+    with watch.stage("read"):
+        native = from_native(frame)
+    source = Source(native.frame, "csv", ",", None, "a dataframe")
+    protecting: Callable[..., TableRelease] = protect_table
+    if codes is not None:  # what a column of codes takes more is loaded only for that
+        from cloister.pipeline.tables_with_codes import protect_table_with_codes
+        from cloister.table_with_codes.data import CodesAsked
+
+        asked = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
+        protecting = partial(protect_table_with_codes, asked=asked)
+    release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
+    return replace(release, data=native.back(release.frame))
+
+
+def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any) -> TableRelease:
+    """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
+    from cloister.engines.spark.tables import back, spark_frame
+    from cloister.pipeline.counted_tables import protect_counted_table
+
+    if codes is not None:
+        raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")
+    with spark_frame(frame) as table:
+        release = protect_counted_table(table, request, format="csv", delimiter=",", **told)
+    return replace(release, data=back(frame, release.frame, release.id_column))

@@ -1,0 +1,110 @@
+"""Protecting trajectories from Python."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from cloister.codesets.policy import UtilityPolicy, as_told
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text, from_native
+from cloister.pipeline.trajectories import protect_trajectories
+from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
+from cloister.settings import check_word
+from cloister.trajectories.data import Cost, Method, Number, Trajectories
+from cloister.trajectories.domain import Unknown
+from cloister.trajectories.protect import load_kernels
+from cloister.trajectories.release import TrajectoriesRelease
+from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories, joined
+
+
+def anonymize_trajectories(
+    trajectories: Trajectories,
+    *,
+    k: int,
+    weights: tuple[Number, Number] = (0.5, 0.5),
+    method: str = "a-gs",
+    cost: str = "paper",
+    code_hierarchy: Hierarchy | None = None,
+    age_hierarchy: Hierarchy | None = None,
+    attributes: Any = None,
+    block: int | Literal["auto", "off"] = "auto",
+    drop_empty_pairs: bool = False,
+    on_unknown_code: str = "error",
+    sensitive: str | None = None,
+    sensitive_codes: Sequence[str] | None = None,
+    diversity: int | None = None,
+    policy: UtilityPolicy | None = None,
+    workload: str | None = None,
+    seed: int = 0,
+    engine: str = "auto",
+) -> TrajectoriesRelease:
+    """Return a release of trajectories, verified: every released trajectory is that of at least k patients.
+
+    Parameters
+    ----------
+    trajectories : one sequence of (code, age) pairs a patient
+    k : patients that share every released trajectory
+    weights : of codes and of ages in the loss that is kept low; each from 0 on, together 1
+    method : how two trajectories are aligned: ``"a-gs"`` (least loss), or ``"baseline"`` (pairs in the same places)
+    cost : ``"paper"``, or ``"exact"``: a merged pair's further loss counts for each patient that it stands for
+    code_hierarchy : what codes are generalized to; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless
+        given
+    age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
+    attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories
+    block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
+    drop_empty_pairs : leave out pairs of which neither code nor age is told
+    on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
+        where they cannot stay) or ``"drop"``
+    sensitive, diversity : an auxiliary column of which at most one in ``diversity`` patients who share a trajectory
+        have the same value; 2 unless given
+    sensitive_codes : in place of ``sensitive``: codes of which one may stand behind a released code of at most one in
+        ``diversity`` patients who share a trajectory; some may not occur in the data
+    policy : sets of codes that must not be generalized with others
+    workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
+        (percent of the patients who have them)
+    seed : written down; nothing that protects is random
+    engine : where blocks are clustered: ``"memory"``, or on Spark: ``"spark"``, ``"local[2]"``, ``"spark://host:port"``,
+        ``"sc://host:port"``
+
+    Returns
+    -------
+    TrajectoriesRelease
+        ``frame`` is what is released, one row a pair; ``attributes`` auxiliary attributes.
+
+    Raises
+    ------
+    NoSafeRelease
+        There are fewer than k patients, or a sensitive value is too frequent.
+
+    Notes
+    -----
+    *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
+    patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is;
+    that the k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
+
+    Examples
+    --------
+    >>> import cloister as cl
+    >>> records = [[("401.1", 38), ("401.1", 40)], [("401.9", 38), ("401.1", 40)], [("401.1", 38), ("401.9", 40)]]
+    >>> release = cl.anonymize_trajectories(cl.Trajectories.from_records(records), k=3, weights=(0.5, 0.5))
+    >>> release.frame.rows()[:2]
+    [(1, '401', '38'), (1, '401', '40')]
+    >>> release.verify().holds
+    True
+    """
+    told = locals()
+    check_trajectories(trajectories)
+    check_word("method", method, Method)
+    check_word("cost", cost, Cost)
+    check_word("on_unknown_code", on_unknown_code, Unknown)
+    request, given = request_of(told, trajectories, policy), GivenTrajectories(trajectories)
+    if attributes is not None:
+        if trajectories.ids is None:
+            raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+        ids, frame = as_text(trajectories.ids), from_native(attributes).frame
+        given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
+    spec = None if policy is None else as_told(policy, code_set(trajectories)).spec
+    settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
+    with clustering_on(engine) as cluster:
+        return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)

@@ -1,0 +1,171 @@
+"""How any release folder is checked again: one driver, over a `Checker` for each form of release (decision 14).
+
+A checker and what it imports load no search, no kernels and nothing that protects.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import from_native, read_table
+from cloister.manifest.head import ManifestHead
+from cloister.release_folder import CODEBOOK, check_files, read_data
+from cloister.report_figures import ReportCounts, report_failures
+from cloister.results import Manifest, Verdict
+
+CHECKED = (
+    "files are as they were released, and no others are there",
+    "the files are written in the one way there is",
+    "the manifest has the types that it must have, and says of the files what they say",
+    "the codebook lists what was released, and nothing else",
+)
+"""What the driver checks of every release."""
+
+
+@dataclass(frozen=True)
+class ReadingWords:
+    """How the original is to be read: texts that stand for a missing value; what is None is detected."""
+
+    missing: tuple[str, ...] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the recipient expects of a release, whatever its manifest says, and what the custodian compares it with.
+
+    The fields are those of `verify_folder`; ``counted`` returns the records of a table in a database, by its manifest.
+    """
+
+    original: Any = field(default=None, repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    populations: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    k: int | None = None
+    quasi_identifiers: tuple[str, ...] = ()
+    m: int | None = None
+    crosswalk: Any = field(default=None, repr=False)
+    privacy: Any = None
+    policy: Any = None
+    visit: str | None = None
+    attributes: str | Path | None = None
+    plan: str | Path | None = None
+    counted: Callable[[Any], pl.DataFrame] | None = field(default=None, repr=False)
+    words: ReadingWords = ReadingWords()
+
+    def secret(self) -> pl.DataFrame | None:
+        """Return the crosswalk: a table, or the file of one."""
+        if self.crosswalk is None:
+            return None
+        if isinstance(self.crosswalk, str | Path):
+            return read_table(self.crosswalk).frame
+        return from_native(self.crosswalk).frame
+
+
+M = TypeVar("M", bound=ManifestHead)
+F = TypeVar("F")
+O = TypeVar("O")  # noqa: E741  (the original)
+
+
+@dataclass(frozen=True)
+class Opened(Generic[M, F, O]):
+    """A release folder with its manifest and files as read, what it is compared with, and what is expected of it."""
+
+    folder: Path
+    manifest: M
+    files: F
+    original: O | None
+    request: Request
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What follows from the files of a release.
+
+    Attributes
+    ----------
+    failures : what the manifest says that does not follow, in sentences
+    codebook : the one that such a release has
+    shown : what the figures of the report are made of; None where there are none
+    """
+
+    failures: list[str]
+    codebook: pl.DataFrame = field(repr=False)
+    shown: ReportCounts | None = field(repr=False)
+
+
+class Checker(ABC, Generic[M, F, O]):
+    """What is special in checking releases of one form."""
+
+    manifest: ClassVar[type[ManifestHead]]
+
+    def fetch(self, _manifest: M, _request: Request) -> F | None:
+        """Return the records that are in a database; None where the folder has them."""
+        return None
+
+    @abstractmethod
+    def read_files(self, folder: Path, manifest: M) -> F:
+        """Read the released files; an `InputError` means that they are not those of a release."""
+
+    @abstractmethod
+    def read_original(self, request: Request, manifest: M, files: F) -> O | None:
+        """Return what the release is compared with, read as it was read then."""
+
+    @abstractmethod
+    def verify(self, release: Opened[M, F, O]) -> Verdict:
+        """Recompute from the files what is promised, by means that share nothing with what protects."""
+
+    @abstractmethod
+    def facts(self, release: Opened[M, F, O]) -> Facts:
+        """Return what follows from files that keep the promise, and what the manifest says otherwise."""
+
+    def wrong_codebook(self, _release: Opened[M, F, O], _listed: pl.DataFrame, _expected: pl.DataFrame) -> list[str]:
+        """Return how a codebook differs from the one that the release must have, in sentences."""
+        return [f"{CODEBOOK} does not say what the files say"]
+
+    def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
+        """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
+        return []
+
+
+AnyChecker = Checker[Any, Any, Any]
+
+
+def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
+    """Check hashes, types, promise, facts, codebook, figures and expectations, until a step fails."""
+    failures = check_files(folder, manifest)
+    try:
+        typed = checker.manifest.of(manifest)
+    except InputError as error:
+        failures.append(error.text.rstrip("."))
+    if failures:
+        return Verdict(False, "the files were looked for", (), tuple(failures))
+    files = checker.fetch(typed, request)
+    if files is None:
+        try:
+            files = checker.read_files(folder, typed)
+        except InputError as error:
+            return Verdict(False, "the files were read", (), (error.text.rstrip("."),))
+    release = Opened(folder, typed, files, checker.read_original(request, typed, files), request)
+    verdict = checker.verify(release)
+    if not verdict.holds:
+        return verdict
+    facts = checker.facts(release)
+    failures = [*facts.failures, *_codebook_failures(release, checker, facts.codebook)]
+    failures += [] if facts.shown is None else report_failures(folder, manifest, facts.shown)
+    failures = failures or checker.unexpected(release)
+    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
+
+
+def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expected: pl.DataFrame) -> list[str]:
+    try:
+        listed = read_data(release.folder / CODEBOOK, ",").cast(pl.String)
+    except InputError as error:
+        return [error.text.rstrip(".")]
+    return [] if listed.equals(expected) else checker.wrong_codebook(release, listed, expected)

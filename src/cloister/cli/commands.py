@@ -1,0 +1,238 @@
+"""The commands: for each the record of its options, the function that does the work, its help and an example."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from cloister.cli import options as told_by
+from cloister.cli.declared import Address, command, described, parameter, record
+from cloister.errors import InputError
+from cloister.jobs.job import SHAPES
+from cloister.settings import settings_of
+
+app = typer.Typer(
+    name="cloister",
+    help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
+    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _work(place: str, *first: str) -> Callable[..., None]:
+    """Return the function of a verb, whose module is loaded when it is called: help loads no frames and no kernels."""
+    module, name = place.split(".")
+
+    def work(*told: Any) -> None:
+        getattr(import_module(f"cloister.cli.{module}"), name)(*first, *told)
+
+    return work
+
+
+def _group(name: str, text: str, example: str) -> typer.Typer:
+    """Return a new group of commands."""
+    group = typer.Typer(help=text, epilog=f"Example: {example}", no_args_is_help=True, rich_markup_mode=None)
+    app.add_typer(group, name=name)
+    return group
+
+
+def _add(group: typer.Typer, options: type, work: Callable[..., None], text: str, example: str) -> None:
+    """Add a command, which is called as the second word of its example, in a group as the third."""
+    name = example.split()[1 if group is app else 2]
+    group.command(name, epilog=f"Example: {example}")(command(options, work, text))
+
+
+APPEARS = "The release folder appears whole or not at all, after an independent verification."
+PROTECT = {
+    "table": (
+        "Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.\n\n"
+        f"Every column needs a role. {APPEARS}",
+        "cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
+        "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release",
+        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
+        "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
+    ),
+    "codes": (
+        "Protect sets of codes, so that no few codes of a patient lead to the patient.\n\n"
+        "By disassociation every code is released as recorded, in parts; by generalization records stay whole, and "
+        f"sets of codes stand for codes. {APPEARS}",
+        "cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release",
+        "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
+    ),
+    "trajectories": (
+        "Protect trajectories: which codes a patient had, at which ages.\n\n"
+        "Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of "
+        f"codes and ages, generalized where they differ. {APPEARS}",
+        "cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release",
+        "cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
+    ),
+    "claims": (
+        "Protect patients and their claims together, as a plan asks.\n\n"
+        "The same generalization in every row, and the risk measured by simulating somebody who knows a few values of "
+        f"a patient. {APPEARS}",
+        "cloister protect claims patients.csv claims.csv --plan plan.toml --out release",
+        "cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
+        "--out exploration",
+    ),
+}
+"""For each shape what its ``protect`` does, and examples of ``protect`` and ``explore``."""
+
+protect = _group("protect", "Protect data and write a release.", PROTECT["table"][1])
+for _shape, (_text, _example, _) in PROTECT.items():
+    _add(protect, SHAPES[_shape].options, _work("protect.run_protect", _shape), _text, _example)
+
+AS_THEY_ARE = "in data as they are; for their custodian alone."
+ASSESS: Mapping[str, tuple[type, str, str]] = {
+    "table": (
+        told_by.AssessTableOptions,
+        "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
+        "patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01",
+    ),
+    "codes": (
+        told_by.AssessCodesOptions,
+        f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
+        "codes.csv -m 1,2,3,5 -k 5",
+    ),
+    "trajectories": (
+        told_by.AssessTrajectoriesOptions,
+        f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
+        "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
+        "visits.csv -m 1,2,3 -k 5",
+    ),
+    "claims": (
+        told_by.AssessClaimsOptions,
+        f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
+        "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
+        "Data that are no release are taken through the steps of the plan first, up to where something would be "
+        "generalized.",
+        "patients.csv claims.csv --plan plan.toml",
+    ),
+}
+assess = _group(
+    "assess",
+    "Say how likely patients are to be found in data as they are.",
+    f"cloister assess table {ASSESS['table'][2]}",
+)
+for _shape, (_options, _text, _example) in ASSESS.items():
+    _add(assess, _options, _work(f"assess.assess_{_shape}"), _text, f"cloister assess {_shape} {_example}")
+
+_add(
+    app,
+    told_by.AttackOptions,
+    _work("attack.run_attack"),
+    "Look for patients of the original in a release, as adversaries who know more and more of them.\n\n"
+    "Exit code 1 if somebody whom the guarantee covers matches at least one released patient but fewer than k.",
+    "cloister attack release --original patients.csv --crosswalk crosswalk.csv",
+)
+
+OF_A_RELEASE = {"query", "table", "engine", "out", "overwrite", "custodian_dir", "crosswalk", "unmatched_values", "ids"}
+OF_A_RELEASE |= {"attack"}
+"""Options of ``protect`` about where a release goes, of which there is none here, and about databases."""
+
+
+def _exploring(shape: str) -> Callable[..., None]:
+    """Return the command of a shape: its parameters are the options of ``protect`` and those of exploring."""
+    settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
+    own = [parameter(one) for one in settings_of(told_by.ExploreOptions)]
+
+    def run(**told: Any) -> None:
+        if isinstance(told.get("data"), Address):
+            raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
+        asked = record(told_by.ExploreOptions, {one.name: told.pop(one.name) for one in own})
+        _work("explore.run_explore")(shape, told, asked)
+
+    return described(
+        run,
+        [*(parameter(one, needed=one.name != "k") for one in settings), *own],
+        "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
+        "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
+        "comes: after an interruption the same command goes on.",
+    )
+
+
+explore = _group(
+    "explore", "Try many settings: risk against loss, the frontier and a recommendation.", PROTECT["table"][2]
+)
+for _shape, (_, _, _example) in PROTECT.items():
+    explore.command(_shape, epilog=f"Example: {_example}")(_exploring(_shape))
+
+_add(
+    app,
+    told_by.CompareOptions,
+    _work("compare.run_compare"),
+    "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
+    "What is compared stands in the manifests; cloister verify checks a release.",
+    "cloister compare release-k5 release-k11 --out compared.html",
+)
+_add(
+    app,
+    told_by.VerifyOptions,
+    _work("verify.run_verify"),
+    "Check a release again, from its files alone; exit code 1 if it does not hold.",
+    "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
+)
+_add(
+    app,
+    told_by.RunJobOptions,
+    _work("run.run_job"),
+    "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"
+    "Names of files in the job are taken from its own folder. All parts appear together, after an independent "
+    "verification, or nothing does.",
+    "cloister run job.toml --dry-run",
+)
+
+init = _group(
+    "init",
+    "Look at data, guess roles and hierarchies, and write a first job or plan.",
+    "cloister init table patients.csv --out job.toml",
+)
+_add(
+    init,
+    told_by.InitClaimsOptions,
+    _work("init.init_claims"),
+    "Write a plan that protects these patients and their claims, as far as names and contents of columns tell.",
+    "cloister init claims patients.csv claims.csv --out plan.toml",
+)
+for _shape, _file, _text in (
+    ("table", "patients", "Write a job that protects this table, as far as names and contents of columns tell."),
+    ("codes", "diagnoses", "Write a job that protects these sets of codes."),
+    ("trajectories", "visits", "Write a job that protects these codes with ages."),
+):
+    _example = f"cloister init {_shape} {_file}.csv --out job.toml"
+    _add(init, told_by.InitJobOptions, _work("init.init_shape", _shape), _text, _example)
+
+PREVIEW = "cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age"
+hierarchy = _group("hierarchy", "Check, preview and build hierarchies.", PREVIEW)
+_add(
+    hierarchy,
+    told_by.CheckOptions,
+    _work("hierarchy.check_hierarchy"),
+    "Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not.",
+    "cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip",
+)
+_add(
+    hierarchy,
+    told_by.PreviewOptions,
+    _work("hierarchy.preview_hierarchy"),
+    "Show the levels: how many groups each has, and their sizes.",
+    PREVIEW,
+)
+_add(
+    hierarchy,
+    told_by.BuildOptions,
+    _work("hierarchy.build_hierarchy"),
+    "Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere.",
+    "cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv",
+)
+_add(
+    app,
+    told_by.DemoOptions,
+    _work("demo.run_demo"),
+    "Make the example hospital, protect its patients, and show the release.",
+    "cloister demo my-demo --patients 5000",
+)

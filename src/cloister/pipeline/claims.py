@@ -1,0 +1,77 @@
+"""The course of patients and their claims."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cloister.claims.data import Claims
+from cloister.claims.declared import plan_published
+from cloister.claims.encode import encode
+from cloister.claims.evaluation import evaluate
+from cloister.claims.facts import codebook, facts_of, report_counts
+from cloister.claims.figures import described, exact_figures, risk_of_release
+from cloister.claims.manifest import ClaimsPromise
+from cloister.claims.population import counted, read_population, voter_list
+from cloister.claims.prepare import prepare
+from cloister.claims.protect import deidentify, settings_of
+from cloister.claims.recheck import crosswalk_of, original_of
+from cloister.claims.release import ClaimsRelease, lay_out
+from cloister.claims.verify import verify
+from cloister.release import Custody
+from cloister.stopwatch import Stopwatch
+
+from .stages import completed, interruptible, passed
+
+
+def protect_claims(
+    data: Claims,
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+    load: Callable[[], None] | None = None,
+) -> ClaimsRelease:
+    """Take patients and their claims through the stages."""
+    watch = watch or Stopwatch()
+    if seed is not None:
+        data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))
+    plan = data.plan
+    settings = settings_of(plan, threads=threads)
+    if load is not None:
+        with watch.stage("start"):
+            interruptible(load)
+    with watch.stage("encode"):
+        prepared = prepare(data)
+        population = read_population(prepared.claims)
+        encoding = encode(prepared.claims)
+    with watch.stage("protect"):
+        protected = interruptible(lambda: deidentify(encoding, plan, settings))
+        laid = lay_out(prepared.claims, encoding, protected.suppression.released, protected.choice.levels)
+        risk = risk_of_release(protected, laid, plan)
+    with watch.stage("verify"):
+        origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
+        original = original_of(prepared.claims, origin)
+        promise = ClaimsPromise(laid.form, plan_published(plan), risk)
+        passed(verify(laid.files, promise, original))
+    with watch.stage("measure"):
+        facts, people = facts_of(laid.files, laid.form, promise.plan), None
+        if population is not None:
+            people = counted(population, prepared.claims, laid.files.patients, laid.form)
+        voters = facts.voters if people is None else voter_list(people, settings.k, is_population=True)
+        attacks = evaluate(prepared, protected, laid, people)
+        manifest = described(data, prepared, protected, laid, risk, facts, attacks, voters)
+        book = codebook(laid.files, laid.form)
+        secret = crosswalk_of(data, prepared.claims, origin, laid.files.patients.to_series(0))
+    return ClaimsRelease(
+        codebook=book,
+        manifest=completed(manifest, source=data.names[0], seed=plan.risk.seed, watch=watch),
+        custody=Custody(exact_figures(data, prepared, protected) | dict(custody or {}), secret),
+        shown=lambda: report_counts(laid.files, laid.form, protected.settings.k),
+        files=laid.files,
+        format=data.format,
+        delimiter=data.delimiter,
+        _check=lambda found, with_risk: verify(found, promise, original, with_risk=with_risk),
+    )

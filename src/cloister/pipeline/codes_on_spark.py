@@ -1,0 +1,164 @@
+"""The course of code sets whose records live on Spark: disassociated there by parts, put together and verified here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from cloister.codesets.data import CodeSets, data_frame
+from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
+from cloister.codesets.disassociation.facts import codebook, shown_of
+from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
+from cloister.codesets.disassociation.verify import verify
+from cloister.codesets.policy import as_told
+from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.engines.choice import is_spark_frame
+from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
+from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks
+from cloister.engines.spark.session import session_of, spark_session
+from cloister.engines.spark.tasks import forget
+from cloister.errors import InputError, setting
+from cloister.io import CodeColumns
+from cloister.release import Custody
+from cloister.stopwatch import Stopwatch
+
+from .codes import describe_disassociation
+from .places import IN_MEMORY
+from .stages import completed, interruptible, passed
+
+Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
+
+
+@dataclass(frozen=True)
+class CodesOnSpark:
+    """Code sets that Spark can read.
+
+    Attributes
+    ----------
+    data : a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
+    with_ids : whether ids are kept for a crosswalk
+    """
+
+    data: Any
+    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
+    repeats: bool = False
+    drop_empty: bool = False
+    missing: Sequence[str] = ()
+    with_ids: bool = True
+
+
+def protect_codes_on_spark(
+    source: CodesOnSpark,
+    ask: Ask,
+    engine: str,
+    *,
+    seed: int = 0,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+    records_a_part: int = RECORDS_A_PART,
+    before: Before | None = None,
+) -> CodesRelease:
+    """Take code sets on Spark through the stages, by disassociation.
+
+    Parameters
+    ----------
+    ask : from code sets of one record that holds every code, which is all that is known here, to what is asked
+    """
+    watch = watch or Stopwatch()
+    with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:
+        with watch.stage("read"):
+            given, blocks = _read(session, source)
+        try:
+            with watch.stage("encode"):
+                request = _checked(ask(given))
+            if request.policy is not None:
+                request = replace(request, policy=as_told(request.policy, given.codes))
+            with watch.stage("protect"):
+                parted = disassociate_blocks(
+                    blocks,
+                    request.method,
+                    repeats=given.codes.repeats,
+                    records_a_part=records_a_part,
+                    before=before,
+                )
+        finally:
+            forget(blocks.frame)
+    return _released(given, request, blocks, parted, seed, watch, custody)
+
+
+def _released(
+    given: GivenCodes,
+    request: CodesRequest[DisassociationRequest],
+    blocks: Blocks,
+    parted: Parted,
+    seed: int,
+    watch: Stopwatch,
+    custody: Mapping[str, Any] | None,
+) -> CodesRelease:
+    """What is left to do where all parts are here, which is without Spark."""
+    released = parted.released
+    with watch.stage("verify"):
+        passed(interruptible(lambda: verify(released, None, request.method.diversity)))
+    with watch.stage("measure"):
+        protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
+        exact = exact_figures(given, request, protected, reconstruct, seed)
+        manifest = describe_disassociation(given, request, released)
+        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
+    exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
+    return CodesRelease(
+        codebook=codebook(released, numbered=request.numbered),
+        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
+        custody=Custody(exact | dict(custody or {}), parted.crosswalk),
+        shown=lambda: shown_of(released),
+        clusters=released,
+        frame=frame,
+        delimiter=given.delimiter,
+        _check=lambda found: verify(found, None, request.method.diversity),
+    )
+
+
+def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
+    if isinstance(source.data, CodeSets):
+        codes = source.data
+        with_ids = codes.ids is not None
+        blocks = blocks_of(session, codes, with_ids=source.with_ids and with_ids)
+        return GivenCodes(_vocabulary(codes.vocabulary, codes.repeats, with_ids)), blocks
+    opened = open_codes(session, source.data, source.columns, source.missing)
+    form = opened.form
+    has_ids = form.columns.id is not None
+    blocks = read_opened(opened, repeats=source.repeats, with_ids=source.with_ids and has_ids)
+    if blocks.n_empty and not source.drop_empty:
+        n_read = blocks.n_records + blocks.n_empty
+        forget(blocks.frame)
+        raise InputError(
+            f"{blocks.n_empty} of {n_read} patients in {form.name} have no code. Leave them out with "
+            f"{setting('drop_empty')}.",
+            file=form.name,
+            column=form.columns.codes or form.columns.code,
+        )
+    skipped = (f"lines of {form.name} without a code were passed over",) if blocks.skipped else ()
+    return GivenCodes(
+        codes=_vocabulary(blocks.vocabulary, source.repeats, has_ids),
+        name=form.name,
+        columns=form.columns,
+        not_released=form.not_released,
+        delimiter=form.delimiter or ",",
+        format=form.format,
+        n_empty=blocks.n_empty,
+        notes=(*form.notes, *skipped),
+    ), blocks
+
+
+def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> CodeSets:
+    """One record that holds every code, and stands for all that is known here of the others."""
+    return replace(CodeSets.of_all(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
+
+
+def _checked(request: CodesRequest[DisassociationRequest]) -> CodesRequest[DisassociationRequest]:
+    """Refuse what needs all records in one place."""
+    if request.policy is not None and request.policy.support is not None:
+        raise InputError(f"Frequent sets (sup:) are not counted on Spark. Take another policy, or {IN_MEMORY}.")
+    if request.workload is not None:
+        raise InputError(f"Workloads are not answered on Spark. Leave the workload out, or take {IN_MEMORY}.")
+    return replace(request, accuracy=False)

@@ -1,0 +1,299 @@
+"""The course of a job: every part read and checked, then protected, verified and written, all of them or none."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from cloister.attacks.opening import Part as AttackedPart
+from cloister.attacks.opening import links_of_parts, part_of
+from cloister.errors import (
+    CloisterError,
+    GuaranteeViolation,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    as_key,
+    setting,
+    worded,
+)
+from cloister.io import Place, appearing, is_taken
+from cloister.jobs.changes import earlier_parts, what_changed
+from cloister.jobs.job import SHAPES, Job, Part
+from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.manifest import is_internal_of_job, is_job_release
+from cloister.jobs.release import finish_job
+from cloister.registry import shape_of
+from cloister.release import Release
+from cloister.results import Manifest
+from cloister.settings import settings_of
+from cloister.shape import Original, Prepared, Rows, Run
+from cloister.stopwatch import Stopwatch
+from cloister.verification import verify_folder
+
+from .course import WrittenRelease, formula_notes, protected
+from .places import check_places
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """How a job is run; paths in full."""
+
+    job: Job
+    path: Path
+    out: Path
+    custodian_dir: Path | None = None
+    run: Run = field(default_factory=Run)
+
+
+def options_of(asked: JobRun, name: str) -> Any:
+    """Return the settings that protect a part: those of the job, of its source and its own."""
+    job, part = asked.job, asked.job.parts[name]
+    told = {
+        "out": asked.out / name,
+        "custodian_dir": None if asked.custodian_dir is None else asked.custodian_dir / name,
+        "seed": job.seed,
+        "threads": job.threads,
+        "engine": job.engine,
+        "attack": job.attack,
+    }
+    return shape_of(part.shape).of_part(told | part.options(), part, job, asked.path)
+
+
+def without_keys(part: Part, keys: Iterable[str]) -> Part:
+    """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
+    told = dict(part.told)
+    for key in keys:
+        head, _, column = key.partition(".")
+        if column and isinstance(told.get(head), Mapping):
+            told[head] = {name: value for name, value in told[head].items() if name != column}
+        elif not column:
+            told.pop(head, None)
+    return Part(part.shape, {"k": 0, **told} if "k" in part.told else told)
+
+
+def prepare_part(asked: JobRun, name: str) -> Prepared:
+    """Read the sources of a part, and return what is about to be done with them."""
+    shape, options, run = shape_of(asked.job.parts[name].shape), options_of(asked, name), asked.run
+    shape.check(options)
+    return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
+
+
+def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
+    """Return where the crosswalk of a part goes, and where values of it are listed."""
+    options = part.options()
+    return options.get("crosswalk"), options.get("unmatched_values")
+
+
+@contextmanager
+def of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    words = {one.name: one.word for one in settings_of(SHAPES[job.parts[name].shape].options)}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    text = worded(problem.text, lambda key, value: as_key(words.get(key, key), value))
+    raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a job would do, by part, and what a user should know of that."""
+
+    job: Job
+    parts: Mapping[str, Rows]
+    notes: list[str]
+
+    def summary(self, word: Callable[[str], str]) -> dict[str, Any]:
+        """Return the same as an object of JSON, its notes in the words of a front end."""
+        parts = [
+            {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}
+            for name, rows in self.parts.items()
+        ]
+        return {"job": self.job.name, "dry_run": True, "parts": parts, "notes": [word(text) for text in self.notes]}
+
+
+def try_job(asked: JobRun, *, overwrite: bool = False) -> DryRun:
+    """Read and check everything, and write nothing."""
+    with _ready(asked, overwrite=True) as prepared:
+        there = [] if overwrite or not is_taken(asked.out) else [
+            f"{asked.out.name} exists already: to replace it, run with {setting('overwrite')}"
+        ]  # fmt: skip
+        for name, one in prepared.items():
+            with of_part(asked.job, name):
+                one.check()
+        parts = {name: one.request_in_words() for name, one in prepared.items()}
+        return DryRun(asked.job, parts, [*_unused(asked.job), *there, *_in_common(prepared)])
+
+
+def write_job(asked: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
+    """Protect, verify and write all parts."""
+    started = time.perf_counter() if started is None else started
+    with _ready(asked, overwrite) as prepared:
+        written = _protected(asked, prepared, overwrite, started)
+    return replace(written, notes=[*_unused(asked.job), *written.notes])
+
+
+@contextmanager
+def _ready(asked: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
+    """What is about to be done with each part, in the folder of the job, whose places were looked at."""
+    with chdir(asked.path.parent):
+        _check_places(asked, overwrite)
+        if is_taken(asked.out) and not is_job_release(asked.out):
+            raise InputError(
+                f"{asked.out.name} exists already and is no release of a job. Give another name as output."
+            )
+        with asked.run.engines:
+            yield {name: _prepared(asked, name) for name in asked.job.parts}
+
+
+def _prepared(asked: JobRun, name: str) -> Prepared:
+    with of_part(asked.job, name):
+        return prepare_part(asked, name)
+
+
+def _check_places(asked: JobRun, overwrite: bool) -> None:
+    voice, custodian_dir = asked.run.voice, asked.custodian_dir
+    check_places(voice, asked.out, overwrite=overwrite, custodian_dir=custodian_dir)
+    if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
+        raise InputError(
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for "
+            f"{setting('custodian_dir')}."
+        )
+    taken = set()
+    for name, part in asked.job.parts.items():
+        crosswalk, values = secrets_of(part)
+        with of_part(asked.job, name):
+            check_places(voice, asked.out, overwrite=overwrite, crosswalk=crosswalk, values=values)
+        for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
+            if secret in taken:
+                raise InputError(f"{asked.job.file}: two parts would write the file {secret.name}. Name another one.")
+            taken.add(secret)
+
+
+def _unused(job: Job) -> list[str]:
+    return [f"sources.{name} is used by no part" for name in unused(job.parts, job.sources)]
+
+
+def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
+    """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
+    return [
+        f"{own} and {other} both release {', '.join(both)} as recorded; the job is refused if that joins their rows"
+        for (own, one), (other, two) in combinations(prepared.items(), 2)
+        if (both := [column for column in one.recorded if column in two.recorded])
+    ]
+
+
+def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
+    """Protect, write and verify all parts; they appear together, or nothing does."""
+    job, earlier = asked.job, earlier_parts(asked.out) if overwrite else {}
+    maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
+    places = [Place(asked.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
+    if asked.custodian_dir is not None:
+        places.append(Place(asked.custodian_dir, overwrite, is_internal_of_job))
+    notes, manifests = [], {}
+    releases: list[Release] = []
+    with _settling(releases), appearing(*places) as (partial, *others):
+        inside = others[-1] if asked.custodian_dir is not None else None
+        originals = {name: one.original for name, one in prepared.items()} if job.attack else {}
+        for name in list(prepared):
+            secret = others[list(maps).index(name)] if name in maps else None
+            with of_part(job, name):
+                release, written = _write_part(job, prepared.pop(name), partial / name, secret, inside)
+            releases.append(release)
+            manifests[name] = written.manifest
+            notes += [f"{name}: {text}" for text in written.notes]
+        for release in releases:
+            release.settle()
+        manifest = _finish(job, partial, manifests, started)
+        if job.attack and len(manifests) > 1:
+            _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
+    return WrittenRelease(manifest, [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)])
+
+
+def _told_by_others(manifests: dict[str, Manifest]) -> list[str]:
+    """Notes on parts that leave out few patients, which parts with more of them show."""
+    notes = []
+    for name, manifest in manifests.items():
+        records = manifest["records"]
+        more = [other for other, one in manifests.items() if one["records"]["released"] > records["released"]]
+        if isinstance(records["suppressed"], str) and more:
+            notes.append(
+                f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
+                "has both parts can tell (see known limits)"
+            )
+    return notes
+
+
+@contextmanager
+def _settling(releases: list[Release]) -> Iterator[None]:
+    """Take back what was made to stay outside the folder, if the folder does not appear after all."""
+    try:
+        yield
+    except BaseException:
+        for release in releases:
+            release.unsettle()
+        raise
+
+
+def _write_part(
+    job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
+) -> tuple[Release, WrittenRelease]:
+    """Protect a part, write its release and what only the custodian may see."""
+    release = protected(prepared, attack=job.attack, seed=job.seed)
+    if secret is not None and release.custody.crosswalk is None:
+        raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
+    own = None if inside is None else inside / folder.name
+    for place in (folder, own):
+        if place is not None:
+            place.mkdir(mode=0o700)
+    manifest = release.write_into(folder, secret, own)
+    return release, WrittenRelease(manifest, [*prepared.notes(release, manifest), *formula_notes(folder)])
+
+
+def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
+    parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
+    linkable = [f"{link.first} and {link.second}" for link in links_of_parts(parts, seed=job.seed) if not link.holds]
+    if linkable:
+        raise NoSafeRelease(
+            f"{job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "
+            "other names may hold the same values. Drop them from one part, or release one part."
+        )
+
+
+def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
+    """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    manifest = finish_job(job, partial, manifests, time.perf_counter() - started)
+    made_in = (database_of(part, job.engine) for part in job.parts.values())
+    failure = ""
+    try:
+        verify_folder(partial, database=next((place for place in made_in if place is not None), None))
+    except (GuaranteeViolation, InputError) as error:
+        failure = error.text
+    if failure:
+        raise InternalError(f"What was written did not pass verification: {failure}")
+    return manifest
+
+
+def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[AttackedPart]:
+    """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
+    for name in folders:
+        if name not in asked.job.parts:
+            raise InputError(f"{asked.job.file} has no part {name}, which the release has. Give the job that it is of.")
+    found: list[AttackedPart] = []
+    places = {name: folder.absolute() for name, folder in folders.items()}
+    given = {name: Path(file).absolute() for name, file in crosswalks.items()}
+    with chdir(asked.path.parent), asked.run.engines:
+        for name, place in places.items():
+            original = _prepared(asked, name).original
+            written, _ = secrets_of(asked.job.parts[name])
+            usual = written.absolute() if written is not None and written.exists() else None
+            found.append(part_of(name, place, original, given.get(name, usual)))
+    return found

@@ -1,0 +1,72 @@
+"""What every course goes through, whatever the shape: a verdict that must hold, and the head of the manifest."""
+
+import os
+import platform
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from datetime import UTC, datetime
+from importlib.metadata import version
+from threading import Thread
+from typing import Any, TypeVar
+
+from cloister.errors import InternalError
+from cloister.release_folder import SCHEMA
+from cloister.results import Manifest, Verdict
+from cloister.stopwatch import Stopwatch
+
+T = TypeVar("T")
+
+WAIT_S = 0.2
+"""Seconds between two looks whether somebody interrupted."""
+
+RISK_THRESHOLD = 0.2
+"""Risk above which a record counts as at high risk."""
+
+
+def passed(verdict: Verdict) -> Verdict:
+    """Return the verdict on our own output, if it holds."""
+    if not verdict.holds:
+        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+    return verdict
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Return what a long piece of work returns; whoever interrupts it need not wait until it ends.
+
+    Compiled loops do not ask for signals. They run in a thread of their own, which is left alone once the main one is
+    interrupted; what it works on is in memory only.
+    """
+    found: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # raised again where the result is waited for
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    while not found.done():
+        wait([found], timeout=WAIT_S)
+    return found.result()
+
+
+def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
+    """Return the whole manifest: what is particular to the release, and when, where and from what it was made."""
+    head = {
+        "schema": SCHEMA,
+        "cloister": version("cloister"),
+        "shape": described["shape"],
+        "method": described["method"],
+        "settings": {"source": source} | described["settings"],
+        "seed": seed,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": _machine(),
+    }
+    particular = {name: part for name, part in described.items() if name not in head}
+    return head | particular | {"seconds": watch.table(), "files": {}}
+
+
+def _machine() -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    packages = {name: version(name) for name in ("numpy", "numba", "polars")}
+    return {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages}

@@ -1,0 +1,269 @@
+"""A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
+
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
+from cloister.engines.relation import names_of
+from cloister.errors import InputError, setting
+from cloister.io import CodeColumns, Source
+from cloister.jobs.job import FileSource, Job, Part
+from cloister.privacy import KAnonymity
+from cloister.release import Release
+from cloister.results import Manifest
+from cloister.settings import Told
+from cloister.shape import Original, Prepared, Rows, Run
+from cloister.sources import read_table
+from cloister.tabular.checking.rule_sources import read_rule
+from cloister.tabular.data import Ids, TableRequest
+from cloister.tabular.encode import encode
+from cloister.tabular.options import FULL_DOMAIN, TableOptions
+from cloister.tabular.recoding.choice import check_levels
+from cloister.tabular.settings import parse_ids, requested
+
+from .grids import KeyedShape
+from .places import IN_MEMORY, custody_of, release_at
+from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
+from .tables import COMPILED, must_compile, protect_table
+
+if TYPE_CHECKING:
+    from cloister.table_with_codes.data import CodesAsked
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedOptions(TableOptions):
+    """The settings of a table whose codes are those of another source."""
+
+    codes_from: FileSource
+
+
+class TableShape(KeyedShape):
+    """One row a patient."""
+
+    name = "table"
+    reading: tuple[str, ...] = ()
+
+    def check(self, options: TableOptions) -> None:
+        """Refuse engines and names of tables that there are not."""
+        check_word(options.engine)
+        if options.table is not None:
+            if not is_database(options.engine):
+                raise InputError(
+                    f"{setting('table')} names a table in a database. Give the address of the database as "
+                    f"{setting('engine')}, too."
+                )
+            check_table_name(options.table)
+
+    def read(self, options: TableOptions) -> Source:
+        """Read the table into memory, with the codes that are to be joined to it."""
+        table = read_table(
+            options.data, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing
+        )
+        return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
+
+    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> TableOptions:
+        """Return the settings of a part of a job; ``codes`` may name another source."""
+        options: TableOptions = super().of_part(told, part, job, path)
+        if options.codes is None or options.codes not in job.sources:
+            return options
+        if options.engine not in ("auto", "memory"):
+            raise InputError(f"A table with a source of codes needs its rows. Give {IN_MEMORY}, or leave it out.")
+        return JoinedOptions(**vars(replace(options, engine="memory")), codes_from=job.sources[options.codes])
+
+    def prepare(self, options: TableOptions, run: Run, read: Source | None = None) -> Prepared:
+        """Look up what is asked, of a table in memory, or of one that an engine counts where it is."""
+        if read is not None:
+            return PreparedTable(options, run, read)
+        chosen = choose_engine(options.engine, options.data, _needs_rows(options))
+        why = () if chosen.why is None else (chosen.why,)
+        if chosen.where == "memory":
+            with run.watch.stage("read"):
+                source = self.read(options)
+            return PreparedTable(options, run, source, why)
+        from .table_engines import PreparedOnEngine, opened  # SQL is loaded only for that
+
+        with run.watch.stage("read"):
+            table = run.engines.enter_context(opened(options, chosen))
+        request, notes = request_of(options, names_of(table.engine.columns))
+        return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
+
+
+class PreparedTable(Prepared):
+    """A table in memory, with or without a column of codes."""
+
+    def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
+        self.options, self.run, self.source = options, run, source
+        self.request, notes = request_of(options, source.frame.columns)
+        self.told = [*why, *source.notes, *notes]
+        missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
+        self.codes = _codes_asked(options, missing)
+        hierarchies = {column: wanted.hierarchy for column, wanted in self.request.quasi_identifiers.items()}
+        self.original = Original(source.frame, hierarchies, missing=missing)
+        self.recorded = (*self.request.sensitive, *self.request.keep)
+
+    def protect(self) -> Release:
+        """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
+        run, options = self.run, self.options
+        run.compiling(must_compile(self.request.search_name), COMPILED)
+        protecting: Callable[..., Release] = protect_table
+        if self.codes is not None:  # what a column of codes takes more is loaded only for that
+            from .tables_with_codes import protect_table_with_codes
+
+            protecting = partial(protect_table_with_codes, asked=self.codes)
+        try:
+            with run.voice.searching() as progress:
+                return protecting(
+                    self.source,
+                    self.request,
+                    seed=options.seed,
+                    progress=progress,
+                    watch=run.watch,
+                    custody=custody_of(options.data, options.custodian_dir),
+                )
+        except InputError:
+            frame = self.source.frame
+            list_values(options, self.request, frame.columns, frame.get_column)
+            raise
+
+    def check(self) -> None:
+        """Raise what protecting would raise before its search."""
+        source, request, codes = self.source, self.request, self.codes
+        if codes is None:
+            encoded = encode(source.frame, request, source.name)
+            if request.levels is not None:
+                check_levels(encoded.problem, request.levels)
+            return
+        from cloister.table_with_codes.data import asking_presence, check_column, k_of, read_codes, with_presence
+
+        codes.check(k_of(request))
+        check_column(source.frame, request, codes, source.name)
+        read_codes(source.frame, codes, source.name)
+        reduced = with_presence(source.frame, codes.column, codes.missing)
+        encode(reduced, asking_presence(request, codes.column), source.name)
+
+    def notes(self, _release: Release, _manifest: Manifest) -> list[str]:
+        """Return what was taken for granted."""
+        return self.told
+
+    def request_in_words(self) -> Rows:
+        """Return what would be done."""
+        return rows_of(self.request, f"{self.source.frame.height:,}", self.codes)
+
+
+def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
+    """The table, and the codes of another source in one more column."""
+    from cloister.codesets.request import read_given  # loaded only for that
+
+    from .tables_with_codes import with_codes
+
+    assert options.codes is not None
+    given = read_given(
+        source.data(options.codes),
+        CodeColumns(source.id),
+        repeats=False,
+        drop_empty=True,
+        encoding=source.encoding,
+        delimiter=source.delimiter,
+        missing=source.missing,
+    )
+    return with_codes(table, options.id, given.codes, options.codes, given.name)
+
+
+def _needs_rows(options: TableOptions) -> str | None:
+    """The first option that needs the rows of the table; None if nothing was asked for that does."""
+    needing = [setting(name, options.method) if name == "method" else setting(name) for name in options.needing_rows()]
+    asked = {
+        setting("codes"): options.codes is not None,
+        setting("escape_formulas"): options.escape_formulas,
+        setting("crosswalk"): options.crosswalk is not None,
+        setting("attack"): options.attack,
+        setting("ids", "hmac"): options.ids.startswith("hmac"),
+    }
+    return next(iter([*needing, *(name for name, is_asked in asked.items() if is_asked)]), None)
+
+
+def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked | None":
+    """What is asked of a column of codes, which is loaded only for that."""
+    of_codes = ("m", "policy", "max_cluster_size", "merge_bound")
+    given = [setting(name) for name in of_codes if getattr(options, name) is not None]
+    if options.codes is None:
+        if given:
+            raise InputError(
+                f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
+            )
+        return None
+    from cloister.table_with_codes.data import CodesAsked
+
+    m = 2 if options.m is None else options.m
+    return CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
+
+
+def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:
+    """Return the request that settings state, and what the user should know of how it was found."""
+    found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
+    notes = list(found.notes)
+    how: dict[str, Any] = {"missing": options.missing, "encoding": options.encoding, "delimiter": options.delimiter}
+    # population tables are read as the table is
+    rules = [read_rule(str(rule), missing_as=options.missing_as, **how) for rule in options.rules]
+    ids, key = _ids(options.ids)
+    if key is not None:
+        notes.append("ids are keyed hashes: releases made with the same key can be linked")
+    looked_up = {
+        "quasi_identifiers": found.by_column,
+        "rules": (KAnonymity(options.k), *rules),
+        "weights": weights_by_column(options.weights, columns),
+        "levels": _levels(options, columns),
+        "microaggregate": averages(options.microaggregate, columns),
+        "ids": ids,
+        "id_key": key,
+    }
+    return requested(vars(options) | looked_up), notes
+
+
+def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
+    """The fixed policy, if one was given."""
+    if options.levels and options.levels_from is not None:
+        raise InputError(f"{setting('levels')} and {setting('levels_from')} both fix the policy. Give one of them.")
+    if options.levels:
+        return whole_levels(options.levels, columns)
+    if options.levels_from is None:
+        return None
+    earlier = release_at(options.levels_from)
+    if earlier.get("method") != FULL_DOMAIN:
+        raise InputError(
+            f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
+            "Take a release by full-domain generalization.",
+            file="release.json",
+        )
+    search = earlier.get("search")
+    levels = search.get("levels") if isinstance(search, dict) else None
+    if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
+        raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
+    return levels
+
+
+def _ids(text: str) -> tuple[Ids, bytes | None]:
+    choice, _, file = text.partition(":")
+    ids = parse_ids(choice)
+    if (ids is Ids.HMAC) != bool(file):
+        raise InputError(
+            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
+        )
+    return ids, _key(Path(file)) if file else None
+
+
+def _key(path: Path) -> bytes:
+    """Read a secret key that nobody else can read."""
+    try:
+        status, key = path.stat(), path.read_bytes()
+    except OSError:
+        status, key = None, b""
+    if status is None:
+        raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
+    return key

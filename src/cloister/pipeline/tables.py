@@ -1,0 +1,152 @@
+"""The course of a table. The page to read first."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from cloister.io import Source, is_tally, n_records, table_columns
+from cloister.release import Custody
+from cloister.report_figures import ReportCounts
+from cloister.results import Verdict
+from cloister.search.problem import Report
+from cloister.search.warm import load_kernels
+from cloister.search.warm import must_compile as must_compile
+from cloister.stopwatch import Stopwatch
+from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.tabular.describe import (
+    as_stated,
+    described,
+    exact_figures,
+    original_of,
+    populations_of,
+)
+from cloister.tabular.encode import encode, suppression_limit
+from cloister.tabular.facts import codebook, custodian_report_data
+from cloister.tabular.manifest import TableSections, promise_of
+from cloister.tabular.protect import protect
+from cloister.tabular.recoding.merging import RecordCodes
+from cloister.tabular.release import TableRelease
+from cloister.tabular.verify import verify
+
+from .stages import completed, interruptible, passed
+
+COMPILED = "the search"
+
+
+@dataclass(frozen=True)
+class TableCourse:
+    """A table that went through all stages but the last.
+
+    Attributes
+    ----------
+    shown : what the report shows of them; of all columns but one, if it is named
+    """
+
+    protected: ProtectedTable
+    request: TableRequest
+    check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    manifest: TableSections
+    codebook: pl.DataFrame = field(repr=False)
+    shown: Callable[[str | None], ReportCounts] = field(repr=False)
+    exact: dict[str, Any]
+    crosswalk: pl.DataFrame | None = field(repr=False)
+
+
+def protect_table(
+    source: Source,
+    request: TableRequest,
+    *,
+    seed: int = 0,
+    progress: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> TableRelease:
+    """Take a table through the stages.
+
+    Parameters
+    ----------
+    progress : called now and then while searching
+    """
+    watch = watch or Stopwatch()
+    course = take_table(source, request, watch, progress=progress)
+    return TableRelease(
+        data=course.protected.frame,
+        frame=course.protected.frame,
+        codebook=course.codebook,
+        manifest=completed(course.manifest.published(), source=source.name, seed=seed, watch=watch),
+        format=source.format,
+        delimiter=source.delimiter or ",",
+        custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
+        shown=partial(course.shown, None),
+        _check=course.check,
+    )
+
+
+def take_table(
+    source: Source,
+    request: TableRequest,
+    watch: Stopwatch,
+    *,
+    progress: Report | None = None,
+    codes: RecordCodes | None = None,
+) -> TableCourse:
+    """Take a table through all stages but the last.
+
+    Parameters
+    ----------
+    codes : of all records, where classes are to be merged for their sake
+    """
+    with watch.stage("start"):
+        interruptible(partial(load_kernels, request.search_name))
+    with watch.stage("encode"):
+        table = encode(source.frame, request, source.name)
+    return take_encoded(table, request, source.name, watch, progress=progress, codes=codes)
+
+
+def take_encoded(
+    table: EncodedTable,
+    request: TableRequest,
+    source: str,
+    watch: Stopwatch,
+    *,
+    progress: Report | None = None,
+    codes: RecordCodes | None = None,
+) -> TableCourse:
+    """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
+    with watch.stage("protect"):
+        protected = protect(table, request, progress, codes)
+    if protected.search is not None:
+        watch.move("protect", "search", protected.search.seconds)
+    n = n_records(table.frame)
+    with watch.stage("measure"):
+        request = as_stated(request, protected.suppressed, n)
+        manifest = described(table, protected, request, source)
+        book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
+    with watch.stage("verify"):
+        # What the manifest promises is verified, and beside it what it does not publish.
+        limit = suppression_limit(request.suppression, n)
+        promise = replace(promise_of(manifest), suppressed=protected.suppressed, limit=limit)
+        check = partial(
+            verify,
+            promise=promise,
+            original=replace(original_of(table, request), records=protected.originals),
+            populations=populations_of(table, request),
+            every_rule=True,
+        )
+        passed(check(protected.frame))
+    exact, known = exact_figures(protected, n), _crosswalk(table, protected, request)
+    shown = partial(custodian_report_data, table, protected, promise)
+    return TableCourse(protected, request, check, manifest, book, shown, exact, known)
+
+
+def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
+    """Original id of each released record; a tally has none."""
+    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame):
+        return None
+    released = protected.originals.is_not_null()
+    new = protected.frame[request.id].filter(released).alias("released")
+    old = table.frame[request.id].gather(protected.originals.drop_nulls()).alias("original")
+    return pl.DataFrame([new, old])

@@ -1,0 +1,162 @@
+"""The course of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.disassociation.data import Disassociation
+from cloister.codesets.disassociation.facts import counted
+from cloister.codesets.disassociation.protect import load_kernels
+from cloister.codesets.disassociation.release import exact_figures, reconstruct
+from cloister.codesets.disassociation.verify import DisassociationSecret
+from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.errors import InputError
+from cloister.io import Source, as_text
+from cloister.release import Custody
+from cloister.release_folder import WITH_CODES
+from cloister.report_figures import ReportCounts
+from cloister.results import Manifest, Verdict
+from cloister.search.problem import Report
+from cloister.stopwatch import Stopwatch
+from cloister.table_with_codes.data import (
+    CodesAsked,
+    ProtectedBoth,
+    asking_presence,
+    check_column,
+    k_of,
+    read_codes,
+    with_presence,
+)
+from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
+from cloister.table_with_codes.protect import protect_codes_of, record_codes
+from cloister.table_with_codes.release import TableWithCodesRelease
+from cloister.table_with_codes.verify import verify_both
+from cloister.tabular.data import Ids, TableRequest
+
+from .stages import completed, interruptible, passed
+from .tables import TableCourse, take_table
+
+
+def protect_table_with_codes(
+    source: Source,
+    request: TableRequest,
+    asked: CodesAsked,
+    *,
+    seed: int = 0,
+    progress: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+) -> TableWithCodesRelease:
+    """Take a table with codes through the stages."""
+    watch = watch or Stopwatch()
+    asked.check(k_of(request))
+    with watch.stage("start"):
+        interruptible(load_kernels)
+    with watch.stage("encode"):
+        check_column(source.frame, request, asked, source.name)
+        read = read_codes(source.frame, asked, source.name)
+        reduced = replace(source, frame=with_presence(source.frame, asked.column, asked.missing))
+    course = take_table(
+        reduced,
+        asking_presence(request, asked.column),
+        watch,
+        progress=progress,
+        codes=record_codes(read, source.frame.height),
+    )
+    with watch.stage("protect"):
+        both = interruptible(lambda: protect_codes_of(course.protected, course.request, read, asked, seed))
+    released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
+    secret = DisassociationSecret(both.codes, both.protected.cluster_of)
+    with watch.stage("verify"):
+        check = partial(_check, course, asked.column, id_column, secret)
+        passed(check(both.frame, released))
+    with watch.stage("measure"):
+        manifest, exact = _described(course, asked, both, seed)
+        book = codebook_with_codes(course.codebook, asked.column, released)
+    return TableWithCodesRelease(
+        data=both.frame,
+        frame=both.frame,
+        codebook=book,
+        manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
+        format=source.format,
+        delimiter=source.delimiter or ",",
+        shown=lambda: _shown(course, asked.column, released),
+        custody=Custody(course.exact | {WITH_CODES: exact} | dict(custody or {}), course.crosswalk),
+        _check=course.check,
+        clusters=released,
+        _check_both=check,
+    )
+
+
+def _check(
+    course: TableCourse,
+    column: str,
+    id_column: str | None,
+    secret: DisassociationSecret,
+    frame: pl.DataFrame,
+    released: Disassociation,
+) -> Verdict:
+    """The verdict on table and codes; of the table as it was protected, its codes reduced to whether there are any."""
+    return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
+
+
+def _shown(course: TableCourse, column: str, released: Disassociation) -> ReportCounts:
+    """What the report shows of the table, and of its codes."""
+    table = course.shown(column)
+    return replace(table, columns=(*table.columns, counted(released, column)))
+
+
+def _described(
+    course: TableCourse, asked: CodesAsked, both: ProtectedBoth, seed: int
+) -> tuple[Manifest, dict[str, Any]]:
+    released = both.protected.released
+    request = CodesRequest(asked.request(released.k, both.policy), both.policy)
+    exact = exact_figures(GivenCodes(both.codes), request, both.protected, reconstruct, seed)
+    records = course.protected.labels.height
+    part = codes_section(asked, both.policy, both.codes, released, records)
+    return course.manifest.published() | {WITH_CODES: part.published()}, exact
+
+
+def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:
+    """Return a table with a column of codes, separated by spaces; empty for patients without codes.
+
+    Parameters
+    ----------
+    identifier : column of the table that tells patients apart
+    codes : of another file, with the ids of the patients
+    """
+    if identifier is None or codes.ids is None:
+        lacking = table.name if identifier is None else file
+        raise InputError(f"Codes are joined to a table by the ids of patients, but {lacking} has none. Name its id.")
+    if identifier not in table.frame.columns:
+        raise InputError(f"The id column {identifier!r} is not in {table.name}.", file=table.name, column=identifier)
+    if name in table.frame.columns:
+        raise InputError(
+            f"{table.name} has a column {name!r}, and there is a source of that name. Rename one of them.",
+            file=table.name,
+            column=name,
+        )
+    ids = as_text(table.frame[identifier])
+    own = as_text(codes.ids)
+    strangers = int((~own.is_in(ids.drop_nulls().unique().implode())).sum())
+    if strangers:
+        raise InputError(
+            f"{strangers:,} of {len(own):,} patients of {file} are not in {table.name}. Leave them out, or add them.",
+            file=file,
+        )
+    cells = pl.DataFrame({"id": own, name: texts_of(codes)})
+    joined = pl.DataFrame({"id": ids}).join(cells, on="id", how="left", maintain_order="left")
+    return replace(table, frame=table.frame.with_columns(joined[name]))
+
+
+def texts_of(codes: CodeSets) -> pl.Series:
+    """Return the codes of each patient, separated by spaces."""
+    vocabulary, starts = codes.vocabulary, codes.offsets.tolist()
+    items = codes.items.tolist()
+    rows = (items[start:end] for start, end in pairwise(starts))
+    return pl.Series("codes", [" ".join(vocabulary[item] for item in row) for row in rows], dtype=pl.String)

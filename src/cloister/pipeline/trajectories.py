@@ -1,0 +1,138 @@
+"""The course of trajectories."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from cloister.errors import InternalError
+from cloister.release import Custody
+from cloister.results import Manifest
+from cloister.stopwatch import Stopwatch
+from cloister.trajectories.data import TrajectoriesRequest
+from cloister.trajectories.domain import FittedTrajectories, fitted
+from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of
+from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
+from cloister.trajectories.manifest import (
+    Clustering,
+    DataColumns,
+    GeneralizedColumn,
+    IdColumn,
+    PublishedSettings,
+    TrajectoriesGuarantee,
+    TrajectoriesUtility,
+    settings_of,
+)
+from cloister.trajectories.protect import ClusterBlocks, anonymize
+from cloister.trajectories.release import TrajectoriesRelease, order_of, written
+from cloister.trajectories.request import (
+    GivenTrajectories,
+    ReleaseSettings,
+    attributes_of,
+    check_known,
+    check_trajectories,
+)
+from cloister.trajectories.verify import ExpectedGuarantee, verify
+from cloister.trajectories.verify_original import Secret, losses_agree
+
+from .stages import completed, interruptible, passed
+
+
+def protect_trajectories(
+    given: GivenTrajectories,
+    request: TrajectoriesRequest,
+    settings: ReleaseSettings | None = None,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, Any] | None = None,
+    load: Callable[[], None] | None = None,
+    cluster: ClusterBlocks | None = None,
+) -> TrajectoriesRelease:
+    """Take trajectories through the stages."""
+    settings, watch = settings or ReleaseSettings(), watch or Stopwatch()
+    check_trajectories(given.trajectories)
+    if load is not None:
+        with watch.stage("start"):
+            interruptible(load)
+    with watch.stage("encode"):
+        domain = _fitted(given, request, settings)
+        fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
+        diversity = request.diversity
+        column = None if diversity is None else diversity.column
+        attributes = attributes_of(given.attributes, domain.trajectories.n_patients, column)
+    with watch.stage("protect"):
+        protected = interruptible(
+            lambda: anonymize(domain.trajectories, fit, attributes, threads=threads, cluster=cluster)
+        )
+    with watch.stage("verify"):
+        order = order_of(protected.released, protected.alignment, given.attributes)
+        files = written(protected.released, protected.alignment, given.attributes, order)
+        beside = None if given.attributes is None else given.attributes.frame
+        secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
+        promise = ExpectedGuarantee(request.k, request.drop_empty, diversity)
+        passed(verify(files, promise, secret))
+    with watch.stage("measure"):
+        exact = exact_figures(given, settings, domain, protected)
+        asked = settings_of(given, request, settings)
+        facts = facts_of(files, asked)
+        utility = utility_of(facts.counts, protected, settings.policy)
+        if not losses_agree(utility, files, secret, request.k):
+            raise InternalError("The losses of the release are not as they were worked out again.")
+        described = _described(request, asked, facts, utility, protected.blocks, has_ids=_has_ids(given))
+        book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
+    return TrajectoriesRelease(
+        codebook=book,
+        manifest=completed(described, source=given.name, seed=seed, watch=watch),
+        custody=Custody(exact | dict(custody or {}), crosswalk(given, order)),
+        shown=lambda: shown_of(files, request.k),
+        frame=files.frame,
+        format=given.format,
+        delimiter=given.delimiter,
+        anonymized=protected.released,
+        attributes=files.attributes,
+        _check=lambda found: verify(found, promise, secret),
+    )
+
+
+def _fitted(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> FittedTrajectories:
+    """Codes and ages, and hierarchies that have them all."""
+    check_known(given, request.code_hierarchy, settings.unknown)
+    return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, settings.unknown)
+
+
+def _has_ids(given: GivenTrajectories) -> bool:
+    return given.columns.id is not None or given.trajectories.ids is not None
+
+
+def _described(
+    request: TrajectoriesRequest,
+    settings: PublishedSettings,
+    facts: TrajectoriesFacts,
+    utility: TrajectoriesUtility,
+    blocks: int,
+    *,
+    has_ids: bool,
+) -> Manifest:
+    """The part of ``release.json`` that is particular to trajectories."""
+    codes, ages = request.code_hierarchy.kind, request.age_hierarchy.kind
+    columns = DataColumns(
+        id=IdColumn(role="identifier", ids="number"),
+        code=GeneralizedColumn(role="quasi-identifier", hierarchy=codes),
+        age=GeneralizedColumn(role="quasi-identifier", hierarchy=ages),
+    )
+    guarantee = TrajectoriesGuarantee(
+        rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
+    )
+    return {
+        "shape": "trajectories",
+        "method": str(request.method),
+        "settings": settings.published(),
+        "columns": columns.published(),
+        **({} if facts.attributes is None else {"attributes": facts.attributes.published()}),
+        "records": facts.records.published(),
+        "guarantee": guarantee.published(),
+        "utility": utility.published(),
+        "risk": facts.risk.published(),
+        "clustering": Clustering(blocks=blocks).published(),
+    }

@@ -1,0 +1,250 @@
+"""Trajectories as a shape: from settings to a request, and what is done with it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+
+from cloister.codesets.data import CodeSets
+from cloister.codesets.policy import GWAS, UtilityPolicy, as_told, gwas_diseases, parse_policy
+from cloister.engines.choice import check_memory_or_spark, is_spark
+from cloister.errors import InputError, setting
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import EventColumns
+from cloister.release import Release
+from cloister.release_folder import ATTRIBUTES
+from cloister.results import Manifest
+from cloister.settings import asked, check_threads, check_words, stated
+from cloister.shape import Original, Prepared, Rows, Run
+from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
+from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
+from cloister.trajectories.options import UNITS, TrajectoriesOptions
+from cloister.trajectories.protect import ClusterBlocks, load_kernels, must_compile
+from cloister.trajectories.request import (
+    GivenTrajectories,
+    ReleaseSettings,
+    attributes_of,
+    check_known,
+    check_trajectories,
+    read_given,
+)
+from cloister.trajectories.sequences import Trajectories
+
+from .grids import KeyedShape
+from .places import WORKLOAD_NOTE, custody_of
+from .trajectories import protect_trajectories
+
+USUAL_DIVERSITY = 2
+
+
+class TrajectoriesShape(KeyedShape):
+    """One sequence of pairs of code and age a patient."""
+
+    name = "trajectories"
+    reading: tuple[str, ...] = ("code", "age", "date", "anchor", "age_unit", "attributes")
+
+    def check(self, options: TrajectoriesOptions) -> None:
+        """Refuse words that no setting has, and settings that do not fit each other."""
+        check_memory_or_spark(options.engine)
+        check_words(options, "method", "cost", "on_unknown_code", "age_unit")
+        if options.ids != "number":
+            raise InputError(
+                f"{setting('ids')} can be number alone for trajectories in this version: the number holds the pairs of "
+                "a patient together, so that it cannot be dropped, and it follows from what is released, so that it "
+                "links nothing."
+            )
+        if options.seed < 0:
+            raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 on.")
+        check_threads(options.threads)
+        if options.diversity is not None and options.sensitive is None and options.sensitive_codes is None:
+            raise InputError(
+                f"{setting('diversity')} is about something sensitive. Name it with {setting('sensitive')} or "
+                f"{setting('sensitive_codes')}."
+            )
+        if len(options.sensitive or ()) > 1:
+            raise InputError("One sensitive column can be named in this version. Leave out the others.")
+
+    def read(self, options: TrajectoriesOptions) -> GivenTrajectories:
+        """Read the trajectories as the settings ask."""
+        unit = next(unit for unit in UNITS if unit == options.age_unit)
+        return read_given(
+            options.data,
+            EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit),
+            options.attributes,
+            encoding=options.encoding,
+            delimiter=options.delimiter,
+            missing=options.missing,
+        )
+
+    def prepare(self, options: TrajectoriesOptions, run: Run, read: GivenTrajectories | None = None) -> Prepared:
+        """Look up what is asked of trajectories."""
+        if read is None:
+            with run.watch.stage("read"):
+                read = self.read(options)
+        return PreparedTrajectories(options, run, read)
+
+
+class PreparedTrajectories(Prepared):
+    """Trajectories that are about to be aligned."""
+
+    def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
+        self.options, self.run, self.given = options, run, given
+        with run.watch.stage("encode"):
+            policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
+            told = stated(options) | {"block": _block(options.block)}
+            if options.sensitive is not None:
+                told["sensitive"] = options.sensitive[0]
+            if options.sensitive_codes is not None:
+                texts = options.sensitive_codes
+                told["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
+            self.request = request = request_of(told, given.trajectories, policy)
+            spec = None if policy is None else policy.spec
+            self.settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, spec)
+        self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
+        self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
+
+    def protect(self) -> Release:
+        """Align them, in this process or on Spark."""
+        options, run, given = self.options, self.run, self.given
+        run.compiling(must_compile(), "the method")
+        what = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
+        with run.voice.working(what), clustering_on(options.engine) as cluster:
+            return protect_trajectories(
+                given,
+                self.request,
+                self.settings,
+                seed=options.seed,
+                threads=options.threads,
+                watch=run.watch,
+                custody=custody_of(options.data, options.custodian_dir),
+                load=load_kernels,
+                cluster=cluster,
+            )
+
+    def check(self) -> None:
+        """Raise what protecting would raise before anything is aligned."""
+        given, request, unknown = self.given, self.request, self.settings.unknown
+        check_trajectories(given.trajectories)
+        check_known(given, request.code_hierarchy, unknown)
+        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, unknown)
+        column = None if request.diversity is None else request.diversity.column
+        attributes_of(given.attributes, domain.trajectories.n_patients, column)
+
+    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+        """Return what was taken for granted, and what a user should know."""
+        options, given = self.options, self.given
+        notes, settings = list(given.notes), manifest["settings"]
+        if settings["on_unknown_code"] == "drop":
+            notes.append("lines with codes that the hierarchy does not have are left out, as asked")
+        if given.attributes is not None:
+            notes.append(
+                f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
+                "whoever knows a patient's values there may find the patient by them"
+            )
+        absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
+        if absent:
+            count = len(settings["sensitive_codes"])
+            notes.append(
+                f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
+            )
+        if options.workload is not None and options.custodian_dir is None:
+            notes.append(WORKLOAD_NOTE)
+        return notes
+
+    def request_in_words(self) -> Rows:
+        """Return what would be done."""
+        given, request = self.given, self.request
+        return [
+            ("patients", f"{given.trajectories.n_patients:,} with {given.trajectories.codes.size:,} pairs"),
+            ("method", self.options.method),
+            ("rules", f"k = {self.options.k}"),
+            ("hierarchies", f"codes {request.code_hierarchy.spec}, ages {request.age_hierarchy.spec}"),
+            ("released as recorded", ", ".join(self.recorded) or "nothing"),
+        ]
+
+
+def request_of(
+    settings: Mapping[str, Any], trajectories: Trajectories, policy: UtilityPolicy | None
+) -> TrajectoriesRequest:
+    """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
+    weights = settings["weights"]
+    wanted = [settings.get(name) for name in ("code_hierarchy", "age_hierarchy")]
+    codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
+    return asked(
+        TrajectoriesRequest,
+        settings,
+        code_hierarchy=usual_codes(trajectories) if codes is None else codes,
+        age_hierarchy=USUAL_AGES if ages is None else ages,
+        weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
+        drop_empty=settings["drop_empty_pairs"],
+        diversity=diversity_of(*(settings.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
+        constraints=() if policy is None else constraints_of(policy),
+    )
+
+
+def _block(text: str | int) -> int | Literal["auto", "off"]:
+    if isinstance(text, int):
+        return text
+    if text in ("auto", "off"):
+        return "auto" if text == "auto" else "off"
+    if not text.isascii() or not text.isdigit():
+        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {text!r}.")
+    return int(text)
+
+
+@contextmanager
+def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
+    """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
+    if not is_spark(engine):
+        if engine not in ("auto", "memory"):
+            raise InputError(f"{setting('engine')} can be auto, memory, not {engine!r}.")
+        yield None
+        return
+    from cloister.engines.spark.session import spark_session
+    from cloister.engines.spark.trajectories import cluster_on
+
+    with spark_session(engine) as session:
+        yield cluster_on(session)
+
+
+def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | None) -> Diversity | None:
+    """Return what is asked of a sensitive auxiliary column or of sensitive codes; None where nothing is.
+
+    Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
+
+    Parameters
+    ----------
+    share : l of the diversity; `USUAL_DIVERSITY` if None
+    """
+    if column is None and codes is None:
+        if share is not None:
+            raise InputError("A diversity is about something sensitive. Name an auxiliary column or codes.")
+        return None
+    if isinstance(codes, str) or (codes is not None and not all(isinstance(code, str) for code in codes)):
+        raise InputError("Sensitive codes are a list of texts, as in ['042', 'V08']. Give them so.")
+    words = frozenset(code.strip() for code in codes or ())
+    if codes is not None and (not words or "" in words):
+        raise InputError("Sensitive codes were asked for, but none or an empty one is named. Name them, or leave it.")
+    return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
+
+
+def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
+    """Return the utility policy that words or a JSON file name."""
+    return as_told(parse_policy(text, code_set(trajectories)), code_set(trajectories))
+
+
+def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:
+    """Return the sets of a policy, all of them, so that how many there are tells nothing of the data."""
+    if policy.support is not None:
+        raise InputError("Frequent sets (sup:) are for code sets. Name the codes, or take level:1, sim:5 or gwas.")
+    sets = dict(zip(policy.names, policy.constraints, strict=True))
+    if policy.spec == GWAS:
+        sets = {disease: sets.get(disease, frozenset()) for disease in gwas_diseases()}
+    return tuple(Constraint(name, codes) for name, codes in sets.items())
+
+
+def code_set(trajectories: Trajectories) -> CodeSets:
+    """All codes as one set, of which policies are made."""
+    items = np.arange(len(trajectories.vocabulary), dtype=np.int32)
+    return CodeSets(trajectories.vocabulary, np.array([0, items.size], dtype=np.int64), items)

@@ -1,0 +1,77 @@
+"""The columns of records: their names, and what is made of the text in them."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from cloister.io.code_events import WHOLE_DATE
+
+FILE, ROW = "\0file", "\0row"
+"""Columns that say in which file a record stands, and where; no column read has such a name."""
+
+AGE = "\0age"  # The column of ages in completed years, where a system tells one in place of a date
+ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
+
+RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
+
+Columns = Mapping[str, str | pl.Expr]
+
+
+def parsed(text: pl.Series) -> pl.DataFrame:
+    """What dates say, one row each.
+
+    Returns
+    -------
+    pl.DataFrame
+        ``start``, the day, or the first one of the month or year; null where missing. ``whole``, whether the day is
+        told. ``odd``, whether there is something that is no date.
+
+    Examples
+    --------
+    >>> parsed(pl.Series(["2024-05-31T10:00:00Z", "20240531", "2024", None, "soon"])).rows()[2:]
+    [(datetime.date(2024, 1, 1), False, False), (None, False, False), (None, False, True)]
+    """
+    written = text.str.strip_chars().str.replace(RUN_TOGETHER, "$1-$2-$3")
+    whole = written.str.contains(WHOLE_DATE).fill_null(value=False)
+    day = pl.DataFrame({"text": written, "whole": whole}).select(
+        pl.when(pl.col("whole"))
+        .then(pl.col("text").str.head(10))
+        .when(pl.col("text").str.contains(r"^[0-9]{4}-[0-9]{2}$"))
+        .then(pl.col("text") + "-01")
+        .when(pl.col("text").str.contains(r"^[0-9]{4}$"))
+        .then(pl.col("text") + "-01-01")
+    )
+    start = day.to_series().str.to_date("%Y-%m-%d", strict=False)
+    return pl.DataFrame(
+        {"start": start, "whole": whole & start.is_not_null(), "odd": text.is_not_null() & start.is_null()}
+    )
+
+
+def as_records(frame: pl.DataFrame, columns: Columns) -> pl.DataFrame:
+    """The columns by these names, each a column or an expression of the frame, and where each record stands."""
+    found = [(pl.col(one) if isinstance(one, str) else one).alias(name) for name, one in columns.items()]
+    return frame.select(*found, FILE, ROW)
+
+
+def first_and_rest(frame: pl.DataFrame, key: str, code: str, first: str, rest: str) -> pl.DataFrame:
+    """One row a key: the first of its codes, and the others separated by spaces; null where there are none.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"visit": ["1", "1", "1"], "code": ["401.9", "250.00", "401.9"]})
+    >>> first_and_rest(frame, "visit", "code", "diagnosis", "diagnoses").rows()
+    [('1', '401.9', '250.00')]
+    """
+    grouped = frame.group_by(key, maintain_order=True).agg(pl.col(code).unique(maintain_order=True).alias("all"))
+    return grouped.select(key, *parted("all", first, rest))
+
+
+def parted(column: str, first: str, rest: str) -> Sequence[pl.Expr]:
+    """The first of the codes in a column of lists, and the others separated by spaces."""
+    others = pl.col(column).list.slice(1).list.join(" ")
+    return (pl.col(column).list.first().alias(first), pl.when(pl.col(column).list.len() > 1).then(others).alias(rest))
+
+
+def listed(columns: Sequence[str] | Sequence[pl.Expr]) -> pl.Expr:
+    """A list of the codes in some columns, in their order, each once, without what is missing."""
+    return pl.concat_list(columns).list.drop_nulls().list.unique(maintain_order=True)

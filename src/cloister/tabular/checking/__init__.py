@@ -1,0 +1,1 @@
+"""Rules, populations and losses brought to the classes of a table: what one transformation suppresses and loses."""

@@ -1,0 +1,163 @@
+"""Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cloister.checker import AnyChecker, ReadingWords, Request, check_folder
+from cloister.errors import GuaranteeViolation, InputError
+from cloister.hierarchy import Hierarchy
+from cloister.jobs.manifest import is_job
+from cloister.jobs.recheck import recheck_job
+from cloister.privacy import KAnonymity
+from cloister.release_folder import TABLE, form_of, read_manifest
+from cloister.released_in_database import released_in
+from cloister.results import Verdict
+
+
+def _table() -> AnyChecker:
+    from cloister.tabular.recheck import TableChecker
+
+    return TableChecker()
+
+
+def _table_with_codes() -> AnyChecker:
+    from cloister.table_with_codes.recheck import TableWithCodesChecker
+
+    return TableWithCodesChecker()
+
+
+def _disassociation() -> AnyChecker:
+    from cloister.codesets.disassociation.recheck import DisassociationChecker
+
+    return DisassociationChecker()
+
+
+def _generalization() -> AnyChecker:
+    from cloister.codesets.generalization.recheck import GeneralizationChecker
+
+    return GeneralizationChecker()
+
+
+def _trajectories() -> AnyChecker:
+    from cloister.trajectories.recheck import TrajectoriesChecker
+
+    return TrajectoriesChecker()
+
+
+def _claims() -> AnyChecker:
+    from cloister.claims.recheck import ClaimsChecker
+
+    return ClaimsChecker()
+
+
+CHECKERS: dict[str, Callable[[], AnyChecker]] = {
+    "table": _table,
+    "table_with_codes": _table_with_codes,
+    "disassociation": _disassociation,
+    "generalization": _generalization,
+    "trajectories": _trajectories,
+    "claims": _claims,
+}
+"""What checks releases of each form (`form_of`), loaded when one is checked."""
+
+
+def verify_folder(
+    folder: str | Path,
+    *,
+    original: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    populations: Mapping[str, Any] | None = None,
+    k: int | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    m: int | None = None,
+    crosswalk: str | Path | None = None,
+    missing: Sequence[str] = (),
+    privacy: Any = None,
+    policy: Any = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    visit: str | None = None,
+    attributes: str | Path | None = None,
+    plan: str | Path | None = None,
+    database: str | None = None,
+) -> Verdict:
+    """Return the verdict on a release folder, from its files alone or compared with the original.
+
+    Parameters
+    ----------
+    folder : a release, or the release of a job, whose parts are all checked
+    original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
+        patients and of claims
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
+        and ``populations``
+    populations : dataframes of the population tables that rules compare with, by the name that the rules call them
+    k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
+    m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
+    crosswalk : of code sets and trajectories, the secret map that was written with the release; needed with
+        ``original`` of chunks
+    missing : of all but tables without codes, texts of the original that stand for a missing value
+    privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
+        or in words
+    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    encoding, delimiter : of code sets and trajectories, of the original and of a file of visits, where what is
+        detected is not right; a delimiter that cannot be detected is that of the release
+    plan : of claims, the plan that the release was made by; needed with ``original``
+    attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
+    database : of a table that was protected inside a database, the address of that, without a password
+
+    Raises
+    ------
+    InputError
+        The folder is not a release that this version can check.
+    GuaranteeViolation
+        It does not hold; says what failed, in counts.
+    """
+    place = Path(folder)
+    if not os.path.isdir(place):
+        raise InputError(f"There is no folder {place.name}.", file=place.name)
+    manifest = read_manifest(place)
+    request = Request(
+        original=original,
+        hierarchies=hierarchies or {},
+        populations=populations or {},
+        k=k,
+        quasi_identifiers=tuple(quasi_identifiers),
+        m=m,
+        crosswalk=crosswalk,
+        privacy=privacy,
+        policy=policy,
+        visit=visit,
+        attributes=attributes,
+        plan=plan,
+        counted=None if database is None else partial(released_in, database),
+        words=ReadingWords(tuple(missing), encoding, delimiter),
+    )
+    if is_job(manifest):
+        given = (original, k, m, crosswalk, privacy, policy, visit, attributes, plan, encoding, delimiter)
+        if any(one is not None for one in given) or hierarchies or populations or quasi_identifiers or missing:
+            raise InputError(
+                f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
+                f"{place.name}/PART."
+            )
+        verdict = recheck_job(place, manifest, lambda part: _verify_part(part, database))
+    elif m is not None and m < 1:
+        raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
+    elif (form := form_of(manifest)) not in CHECKERS:
+        raise InputError(
+            f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
+        )
+    else:
+        if k is not None:
+            KAnonymity(k)  # refuses what no release can promise
+        verdict = check_folder(place, manifest, CHECKERS[form](), request)
+    if not verdict.holds:
+        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
+    return verdict
+
+
+def _verify_part(place: Path, database: str | None) -> Verdict:
+    """The verdict on a part of a job, of which some may be in a database."""
+    return verify_folder(place, database=database if TABLE in read_manifest(place) else None)

@@ -1,0 +1,36 @@
+"""What every course goes through: work that can be interrupted."""
+
+from threading import Event
+
+import pytest
+
+from cloister.errors import NoSafeRelease
+from cloister.pipeline import stages
+
+
+def test_the_result_comes_back():
+    """Work in a thread of its own returns what it returns."""
+    assert stages.interruptible(lambda: 7) == 7
+
+
+def test_errors_come_back():
+    """What the work raises is raised where it was asked for."""
+
+    def fail():
+        raise NoSafeRelease("There is none.")
+
+    with pytest.raises(NoSafeRelease, match="There is none"):
+        stages.interruptible(fail)
+
+
+def test_an_interrupted_user_does_not_wait(monkeypatch):
+    """An interruption comes through while the work goes on."""
+    goes_on = Event()
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stages, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stages.interruptible(goes_on.wait)
+    goes_on.set()
