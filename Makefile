@@ -114,12 +114,9 @@ $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 	@$(PIP) install $(CONSTRAINED) --editable .
 	@touch $@
 
-# What the demonstration runs is compiled with a small one.
 $(VENV)/compiled: $(VENV)/installed
-	@echo "Compiling the loops for this machine (a minute or two) ..."
-	@rm -rf $(VENV)/demo
-	@$(RUN) -m cloister demo $(VENV)/demo --patients 100 --quiet
-	@rm -rf $(VENV)/demo
+	@echo "Compiling the loops for this machine (about a minute, once) ..."
+	@$(RUN) -c "from cloister.all_kernels import compile_all; compile_all()"
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)

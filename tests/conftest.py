@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cloister.all_kernels import compile_all
 from hypothesis import settings
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
+
+from cloister.all_kernels import compile_all
 
 settings.register_profile("cloister", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")

@@ -1,4 +1,4 @@
-"""Every kernel that a method needs, compiled ahead: before tests, into a wheel, beside the first part of a demonstration."""
+"""Every kernel that a method needs, compiled ahead: before tests, into a wheel, before a demonstration."""
 
 import multiprocessing
 import os
@@ -15,33 +15,33 @@ def of_search() -> None:
         load_kernels(search)
 
 
-def of_codes() -> None:
-    """Load what disassociation and the generalization of codes run."""
-    from cloister.codesets.disassociation.protect import load_kernels as of_disassociation
-    from cloister.codesets.generalization.protect import load_kernels as of_generalization
-
-    of_generalization()
-    of_disassociation()
-
-
-def of_histories() -> None:
-    """Load what trajectories and claims run."""
-    from cloister.claims.warm import load_kernels as of_claims
-    from cloister.trajectories.protect import load_kernels as of_trajectories
-
-    of_claims()
-    of_trajectories()
-
-
-def of_risk() -> None:
-    """Load what measures of risk run."""
-    from cloister.risk.assessment import load_kernels
+def of_disassociation() -> None:
+    """Load what disassociation runs."""
+    from cloister.codesets.disassociation.protect import load_kernels
 
     load_kernels()
 
 
-LOADERS: tuple[Callable[[], None], ...] = (of_search, of_codes, of_histories, of_risk)
-"""Each runs its kernels on a few made-up records; what was compiled before is loaded."""
+def of_generalization() -> None:
+    """Load what the generalization of codes runs."""
+    from cloister.codesets.generalization.protect import load_kernels
+
+    load_kernels()
+
+
+def of_histories() -> None:
+    """Load what trajectories, claims and measures of risk run."""
+    from cloister.claims.warm import load_kernels as of_claims
+    from cloister.risk.assessment import load_kernels as of_risk
+    from cloister.trajectories.protect import load_kernels as of_trajectories
+
+    of_claims()
+    of_trajectories()
+    of_risk()
+
+
+LOADERS: tuple[Callable[[], None], ...] = (of_disassociation, of_search, of_histories, of_generalization)
+"""Each runs its kernels on a few made-up records; what was compiled before is loaded. The longest comes first."""
 
 
 def compile_all() -> None:
