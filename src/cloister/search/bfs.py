@@ -34,11 +34,9 @@ class _Queue:
         return len(self._waiting)
 
     def has_seen(self, levels: Transformation) -> bool:
-        """Whether a transformation was ever put into the queue."""
         return self._number(levels) in self._seen
 
     def push(self, candidate: Candidate) -> None:
-        """Add a transformation that was measured."""
         number = self._number(candidate.levels)
         self._seen.add(number)
         heapq.heappush(self._waiting, (candidate.loss, number, candidate.bound))
@@ -53,7 +51,6 @@ class _Queue:
         return self._levels(number), bound
 
     def least_bound(self) -> float:
-        """Least bound of what is left."""
         return min((bound for _, _, bound in self._waiting), default=math.inf)
 
     def _number(self, levels: Transformation) -> int:
@@ -91,12 +88,6 @@ def bfs(
     prediction : whether a transformation above one of insufficient quality is passed over; without, it is measured, and
         discarded by its own bound when its turn comes
     store : how transformations of insufficient quality are kept, see `search.stores`
-    time_limit : seconds; asked after each measurement
-
-    Raises
-    ------
-    NoSafeRelease
-        No transformation measured is safe.
 
     Notes
     -----

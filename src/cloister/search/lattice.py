@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,27 +30,6 @@ MOST_FLAGS = 1 << 28
 Transformation = tuple[int, ...]
 
 
-class Properties(Protocol):
-    """What is known about transformations."""
-
-    seconds: float
-
-    def known(self) -> Known:
-        """Return the arrays for the kernels."""
-
-    def note(self, levels: Transformation, properties: int) -> None:
-        """Note properties of a transformation: coarser ones inherit quality and safe, finer ones protection."""
-
-    def note_measured(self, levels: Transformation) -> None:
-        """Note that this very transformation was measured."""
-
-    def is_measured(self, levels: Transformation) -> bool:
-        """Whether it was."""
-
-    def statistics(self) -> SearchStatistics:
-        """What was stored and asked."""
-
-
 class ImplicitProperties:
     """Inherited properties in stores: memory grows with what was found, not with the lattice."""
 
@@ -64,6 +42,7 @@ class ImplicitProperties:
             SAFE: make_store(store, top, is_upward=True),
         }
         self._measured: set[Transformation] = set()
+        # The kernels ask flags and stores alike: what one representation does not have is empty, and says nothing.
         self._spare = np.zeros(0, dtype=np.uint8), np.zeros(len(top), dtype=np.int64)
         self.seconds = 0.0
 
@@ -142,7 +121,11 @@ class ExplicitProperties:
 
     def is_measured(self, levels: Transformation) -> bool:
         """Whether it was noted as measured."""
-        return bool(self.flags[self._at(levels)] & MEASURED)
+        return bool(self.flags_of(levels) & MEASURED)
+
+    def flags_of(self, levels: Transformation) -> int:
+        """Return what is known of a transformation."""
+        return int(self.flags[self._at(levels)])
 
     def statistics(self) -> SearchStatistics:
         """Return how often transformations were tagged; flags are looked up, so nothing is counted as a query."""
@@ -151,6 +134,10 @@ class ExplicitProperties:
 
     def _at(self, levels: Transformation) -> Transformation:
         return tuple(level - low for level, low in zip(levels, self._lowest.tolist(), strict=True))
+
+
+Properties = ImplicitProperties | ExplicitProperties
+"""What is known about transformations: coarser ones inherit quality and safe, finer ones protection."""
 
 
 class Lattice:

@@ -178,13 +178,4 @@ def optimal_by_rules(
     found = frontier.best()
     if found is None:
         raise no_safe_transformation(problem, complete=bound is None)
-    return SearchResult(
-        levels=problem.by_name(found.levels),
-        loss=found.loss,
-        suppressed=found.suppressed,
-        bound=found.loss if bound is None else bound,
-        optimal=bound is None,
-        lattice=problem.lattice,
-        checked=frontier.checked + checker.measured + 1,
-        seconds=time.perf_counter() - started,
-    )
+    return problem.result(found, bound=bound, checked=frontier.checked + checker.measured + 1, started=started)

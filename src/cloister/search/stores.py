@@ -21,14 +21,11 @@ from cloister.kernels.antichain import (
     LIST,
     QUERIES,
     RANKED_TREE,
-    SIZE,
     TREE,
     Antichain,
-    branches,
     covers,
     insert,
     make_antichain,
-    transformations_in,
 )
 from cloister.results import PropertyStatistics
 
@@ -41,7 +38,6 @@ class CompiledStore:
 
     Parameters
     ----------
-    kind : see `STORES`
     top : highest level of each attribute
     is_upward : whether coarser transformations inherit the property; else finer ones do
     """
@@ -64,11 +60,6 @@ class CompiledStore:
         return found
 
     @property
-    def size(self) -> int:
-        """Transformations held."""
-        return int(self.antichain.counts[SIZE])
-
-    @property
     def n_bytes(self) -> int:
         """Memory of the transformations held."""
         kept = self.antichain
@@ -79,14 +70,6 @@ class CompiledStore:
         """What was done so far."""
         counts = self.antichain.counts
         return PropertyStatistics(int(counts[INSERTS]), int(counts[QUERIES]), int(counts[HITS]), int(counts[LARGEST]))
-
-    def transformations(self) -> list[tuple[int, ...]]:
-        """Transformations held."""
-        return [tuple(levels) for levels in transformations_in(self.antichain).tolist()]
-
-    def branches(self) -> list[tuple[tuple[int, ...], int]]:
-        """Nodes of a tree: levels from the root to the node, and the least rank below it; empty for lists."""
-        return branches(self.antichain)
 
 
 def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledStore:
