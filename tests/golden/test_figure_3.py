@@ -8,7 +8,7 @@ import pytest
 
 from cloister.kernels.antichain import branches, transformations_in
 from cloister.results import PropertyStatistics
-from cloister.search.stores import STORES, make_store
+from cloister.search.stores import STORES, CompiledStore
 
 FOUND = [(1, 1, 1), (1, 3, 0), (3, 2, 0)]
 LEAST_RANKS = {
@@ -25,7 +25,7 @@ LEAST_RANKS = {
 
 def filled(name):
     """A store with the policies of the figure."""
-    store = make_store(name, (3, 3, 3), is_upward=True)
+    store = CompiledStore(name, (3, 3, 3), is_upward=True)
     for levels in FOUND:
         store.insert(levels)
     return store

@@ -15,7 +15,7 @@ from cloister.results import SearchResult, SearchStatistics
 from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
 from .search_run import SearchRun
-from .stores import CompiledStore, make_store
+from .stores import CompiledStore
 
 
 class _Queue:
@@ -98,12 +98,13 @@ def bfs(
     transformation.
     """
     run = SearchRun(problem, time_limit, report)
-    dear = make_store(store, problem.top, is_upward=True) if prediction else None
+    dear = CompiledStore(store, problem.top, is_upward=True) if prediction else None
     queue = _Queue(problem)
     queue.push(run.measure(tuple(problem.lowest.tolist())))
     open_bound = math.inf
     while len(queue) and math.isinf(open_bound):
         levels, bound = queue.pop()
+        # The least loss may have fallen since this was put into the queue.
         if run.is_too_dear(bound):
             if dear is not None:
                 dear.insert(levels)

@@ -98,6 +98,7 @@ class _Flash:
                 return False
             if not found & EXCLUDED:
                 above = [one for one in self._lattice.above(levels) if one not in seen]
+                # Seen once it waits: a transformation is above many, and needs to be decided only once.
                 seen.update(above)
                 waiting += sorted(above, key=self._lattice.key, reverse=True)
         return True

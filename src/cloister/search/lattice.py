@@ -12,7 +12,7 @@ from cloister.kernels.ranks import Known, Order, climb, collect, first_of_rank, 
 from cloister.results import PropertyStatistics, SearchStatistics
 
 from .problem import SearchProblem
-from .stores import make_store
+from .stores import CompiledStore
 
 QUALITY, PROTECTION, SAFE = 1, 2, 4
 """Properties: insufficient quality, insufficient protection, safe. Their sums are sets of them."""
@@ -36,10 +36,12 @@ class ImplicitProperties:
     def __init__(self, problem: SearchProblem, store: str) -> None:
         top = problem.top
         self._lowest, self._highest = problem.lowest, problem.highest
+        # The bound on the loss never falls on the way up, so poor quality is inherited upwards. Protection is noted as
+        # insufficient only where finer transformations have no more: by monotone rules, or by class sizes alone.
         self._stores = {
-            QUALITY: make_store(store, top, is_upward=True),
-            PROTECTION: make_store(store, top, is_upward=False),
-            SAFE: make_store(store, top, is_upward=True),
+            QUALITY: CompiledStore(store, top, is_upward=True),
+            PROTECTION: CompiledStore(store, top, is_upward=False),
+            SAFE: CompiledStore(store, top, is_upward=True),
         }
         self._measured: set[Transformation] = set()
         # The kernels ask flags and stores alike: what one representation does not have is empty, and says nothing.
@@ -224,6 +226,7 @@ def order_of(problem: SearchProblem) -> Order:
     first, second = np.zeros(shape), np.zeros(shape)
     for j, (low, high) in enumerate(zip(lowest, highest, strict=True)):
         for level in range(low, high + 1):
+            # An attribute of one level tells no two transformations apart: 0 of it, whatever it is divided by.
             first[j, level] = (level - low) / max(1, high - low)
             second[j, level] = 1.0 - problem.distinct(j, level) / problem.distinct(j, low)
     return Order(first, second)

@@ -32,6 +32,7 @@ class _Ola:
     def decide(self, bottom: Transformation, top: Transformation) -> bool:
         """Find out which transformations of a part are safe; False if the time is up."""
         part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
+        # Tags reach beyond the part in which they were found, so that a part may be decided before it is entered.
         if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)

@@ -149,7 +149,9 @@ class SearchProblem:
             kept=found.n_classes,
             losses=losses,
             loss=self.aggregate(losses),
+            # Generalization alone never loses less at a coarser transformation; suppression may, so it stays out.
             bound=self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist()),
+            # At finer transformations classes only split, so that those too small here are too small there.
             least_suppressed=found.suppressed,
             smallest=found.smallest,
         )

@@ -33,12 +33,14 @@ class _Samarati:
                 return None
             # Above a safe transformation all are safe, so that every higher rank has a safe transformation, too.
             low, high = (low, middle) if found else (middle + 1, high)
+        # The highest rank was never asked for: where not even that is safe, nothing is found here.
         return self._safe_at(low, first=False)
 
     def _safe_at(self, rank: int, *, first: bool) -> list[Candidate] | None:
         """Return the safe transformations of a rank, or the first one found; None if the time is up."""
         known = self._first.get(rank)
         safe = [] if known is None else [known]
+        # A transformation below an unsafe one is unsafe: the walk passes over it without measuring.
         for levels in self._lattice.open_transformations(rank, PROTECTION):
             # The transformation that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:

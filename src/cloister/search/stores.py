@@ -38,17 +38,22 @@ class CompiledStore:
 
     Parameters
     ----------
+    name : one of `STORES`
     top : highest level of each attribute
     is_upward : whether coarser transformations inherit the property; else finer ones do
     """
 
-    def __init__(self, kind: int, top: Sequence[int], *, is_upward: bool) -> None:
-        self.antichain: Antichain = make_antichain(kind, np.array(top, dtype=np.int64), is_upward)
+    def __init__(self, name: str, top: Sequence[int], *, is_upward: bool) -> None:
+        if name not in STORES:
+            hint = did_you_mean(name, STORES)
+            raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+        self.antichain: Antichain = make_antichain(STORES[name], np.array(top, dtype=np.int64), is_upward)
         self.seconds = 0.0
 
     def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
         """Note that a transformation has the property."""
         started = time.perf_counter()
+        # Arrays that are full are replaced by larger ones: what comes back is the store from here on.
         self.antichain = insert(self.antichain, np.asarray(levels, dtype=np.int64))
         self.seconds += time.perf_counter() - started
 
@@ -70,17 +75,3 @@ class CompiledStore:
         """What was done so far."""
         counts = self.antichain.counts
         return PropertyStatistics(int(counts[INSERTS]), int(counts[QUERIES]), int(counts[HITS]), int(counts[LARGEST]))
-
-
-def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledStore:
-    """Return an empty store of this name.
-
-    Parameters
-    ----------
-    top : highest level of each attribute
-    is_upward : whether coarser transformations inherit the property; else finer ones do
-    """
-    if name not in STORES:
-        hint = did_you_mean(name, STORES)
-        raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
-    return CompiledStore(STORES[name], top, is_upward=is_upward)
