@@ -161,24 +161,17 @@ class CountedSets:
         np.cumsum(np.bincount(items, minlength=n_items), out=starts[1:])
         return cls(offsets, items, n_items, starts, record[np.argsort(items, kind="stable")])
 
-    def holding(self, item: int) -> Counts:
-        """Return the records that hold an item, ascending."""
-        return self.records[self.starts[item] : self.starts[item + 1]]
-
-    def records_with(self, query: Query) -> Counts:
-        """Return the records that hold all items of a query, ascending."""
-        lists = sorted((self.holding(item) for item in query), key=len)
+    def count(self, query: Query) -> int:
+        """Return how many records hold all items of a query."""
+        # Shortest first: what is in common is never longer, and each further list is only looked up in.
+        lists = sorted((self.records[self.starts[item] : self.starts[item + 1]] for item in query), key=len)
         common = lists[0]
         for other in lists[1:]:
             if not len(common):
                 break
             place = np.minimum(np.searchsorted(other, common), max(0, len(other) - 1))
             common = common[other[place] == common]
-        return common
-
-    def count(self, query: Query) -> int:
-        """Return how many records hold all items of a query."""
-        return len(self.records_with(query))
+        return len(common)
 
     def counts(self, queries: Sequence[Query]) -> Counts:
         """Return how many records hold all items of each query: (n_queries,).
