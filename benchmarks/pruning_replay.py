@@ -100,7 +100,7 @@ def record(problem: SearchProblem) -> dict[str, Recording]:
     for name in WALKS:
         setattr(lattice, name, plain[name])
     try:
-        assert _Flash(problem, properties, SearchRun(problem)).run()
+        assert _Flash(properties, SearchRun(problem)).run()
     finally:
         for name in WALKS:
             setattr(lattice, name, compiled[name])

@@ -15,9 +15,8 @@ from tests.tables import cases
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, search_run
 from cloister.search.bfs import bfs
-from cloister.search.datafly import datafly
 from cloister.search.flash import flash
-from cloister.search.igreedy import igreedy
+from cloister.search.greedy import datafly, igreedy
 from cloister.search.incognito import incognito
 from cloister.search.ola import ola
 from cloister.search.samarati import samarati

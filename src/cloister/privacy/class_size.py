@@ -15,7 +15,7 @@ from .rule import (
     at_least,
     at_most,
     checked_name,
-    real_number,
+    keep_real,
     whole_number,
     written,
 )
@@ -104,8 +104,7 @@ class AverageRisk(NumberedRule):
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        risk = real_number("risk", self.risk, "above 0 and below 1", lambda number: 0 < number < 1)
-        object.__setattr__(self, "risk", risk)
+        keep_real(self, "risk", "above 0 and below 1", lambda number: 0 < number < 1)
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed; all of them if no other number will do."""
@@ -177,10 +176,7 @@ class KMap:
 
     def __post_init__(self) -> None:
         whole_number("k", self.k, 2)
-        significance = real_number(
-            "significance", self.significance, "above 0 and at most 0.5", lambda number: 0 < number <= 0.5
-        )
-        object.__setattr__(self, "significance", significance)
+        keep_real(self, "significance", "above 0 and at most 0.5", lambda number: 0 < number <= 0.5)
         if self.size is None:
             object.__setattr__(self, "name", checked_name(self.population, self.name, self.model))
             return
@@ -304,8 +300,7 @@ class DeltaPresence:
 
     def __post_init__(self) -> None:
         for bound in ("lower", "upper"):
-            number = real_number(bound, getattr(self, bound), "from 0 to 1", lambda number: 0 <= number <= 1)
-            object.__setattr__(self, bound, number)
+            keep_real(self, bound, "from 0 to 1", lambda number: 0 <= number <= 1)
         if self.lower > self.upper or self.upper == 0 or (self.lower, self.upper) == (0, 1):
             raise InputError(
                 f"delta-presence from {written(self.lower)} to {written(self.upper)} cannot be met or promises nothing:"

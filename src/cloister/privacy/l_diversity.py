@@ -25,8 +25,8 @@ from .rule import (
     class_maxima,
     class_of_cell,
     class_sums,
+    keep_real,
     name_of,
-    real_number,
     recorded,
     whole_number,
     written,
@@ -107,7 +107,7 @@ class EntropyLDiversity(SensitiveRule):
     model: ClassVar[str] = "entropy-l-diversity"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "l", real_number("l", self.l, "above 1", lambda number: number > 1))
+        keep_real(self, "l", "above 1", lambda number: number > 1)
         name_of("The sensitive column", self.column)
 
     @property
@@ -163,7 +163,7 @@ class RecursiveLDiversity(SensitiveRule):
     model: ClassVar[str] = "recursive-l-diversity"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "c", real_number("c", self.c, "above 0", lambda number: number > 0))
+        keep_real(self, "c", "above 0", lambda number: number > 0)
         whole_number("l", self.l, 2)
         name_of("The sensitive column", self.column)
 
@@ -226,8 +226,7 @@ class AlphaKAnonymity(SensitiveRule):
     model: ClassVar[str] = "alpha-k-anonymity"
 
     def __post_init__(self) -> None:
-        alpha = real_number("alpha", self.alpha, "above 0 and below 1", lambda number: 0 < number < 1)
-        object.__setattr__(self, "alpha", alpha)
+        keep_real(self, "alpha", "above 0 and below 1", lambda number: 0 < number < 1)
         whole_number("k", self.k, 2)
         name_of("The sensitive column", self.column)
 

@@ -25,8 +25,8 @@ from .rule import (
     below,
     class_maxima,
     class_sums,
+    keep_real,
     name_of,
-    real_number,
     recorded,
     recorded_whole,
     shares,
@@ -41,16 +41,20 @@ class _Likeness(SensitiveRule, ABC):
     beta: float
     column: str
 
-    model: ClassVar[str]
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", real_number("beta", self.beta, "above 0", lambda number: number > 0))
+        keep_real(self, "beta", "above 0", lambda number: number > 0)
         name_of("The sensitive column", self.column)
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
-        return _gains_within(classes.histogram(self), self._limit)
+        histogram = classes.histogram(self)
+        known, known_whole = class_sums(histogram, recorded(histogram)), int(recorded_whole(histogram).sum())
+        sizes, whole = class_sums(histogram, histogram.records), int(histogram.whole.sum())
+        among_all = _excess(histogram, sizes, whole, self._limit)
+        among_known = _excess(histogram, known, known_whole, self._limit)
+        return at_most(np.maximum(among_all, among_known), 0.0) & (known > 0)
 
     @abstractmethod
     def sentence(self) -> str:
@@ -130,15 +134,6 @@ class EnhancedBetaLikeness(_Likeness):
         )
 
 
-def _gains_within(histogram: Histogram, limit: Callable[[Figures], Figures]) -> Mask:
-    """Whether each class has recorded values, none of which gains more than the limit for its share in the input."""
-    known, known_whole = class_sums(histogram, recorded(histogram)), int(recorded_whole(histogram).sum())
-    sizes, whole = class_sums(histogram, histogram.records), int(histogram.whole.sum())
-    among_all = _excess(histogram, sizes, whole, limit)
-    among_known = _excess(histogram, known, known_whole, limit)
-    return at_most(np.maximum(among_all, among_known), 0.0) & (known > 0)
-
-
 def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
     """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
 
@@ -184,8 +179,7 @@ class DeltaDisclosure(SensitiveRule):
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        delta = real_number("delta", self.delta, "above 0", lambda number: number > 0)
-        object.__setattr__(self, "delta", delta)
+        keep_real(self, "delta", "above 0", lambda number: number > 0)
         name_of("The sensitive column", self.column)
 
     def holds(self, classes: EquivalenceClasses) -> Mask:

@@ -97,6 +97,18 @@ def _several(values: list[str], n_values: int) -> list[str]:
     return values
 
 
+def _numbers(
+    kind: Callable[..., PrivacyRule], *read: Callable[[str], float]
+) -> Callable[[str, list[str]], PrivacyRule]:
+    """Return what makes a rule of so many numbers, each read in its way, and of the column if it has one."""
+
+    def make(name: str, values: list[str]) -> PrivacyRule:
+        numbers = [one(text) for one, text in zip(read, _several(values, len(read)), strict=True)]
+        return kind(*numbers, *([name] if name else []))
+
+    return make
+
+
 def _k_map(name: str, values: list[str]) -> PrivacyRule:
     if not WHOLE.fullmatch(name):
         return KMap(_whole(_one(values)), name=PurePath(name).name, source=name)
@@ -104,19 +116,9 @@ def _k_map(name: str, values: list[str]) -> PrivacyRule:
     return KMap(_whole(_one(values)), size=int(name), significance=significance)
 
 
-def _recursive(name: str, values: list[str]) -> PrivacyRule:
-    c, least = _several(values, 2)
-    return RecursiveLDiversity(_real(c), _whole(least), name)
-
-
 def _presence(name: str, values: list[str]) -> PrivacyRule:
     lower, upper = _several(values, 2)
     return DeltaPresence(_real(lower), _real(upper), name=PurePath(name).name, source=name)
-
-
-def _alpha_k(name: str, values: list[str]) -> PrivacyRule:
-    alpha, k = _several(values, 2)
-    return AlphaKAnonymity(_real(alpha), _whole(k), name)
 
 
 def _population_uniqueness(name: str, values: list[str]) -> PrivacyRule:
@@ -139,30 +141,26 @@ def _closeness(text: str) -> PrivacyRule:
 
 
 FORMS: dict[str, Form] = {
-    KAnonymity.model: Form("k-anonymity=5", lambda _, values: KAnonymity(_whole(_one(values))), is_named=False),
+    KAnonymity.model: Form("k-anonymity=5", _numbers(KAnonymity, _whole), is_named=False),
     KMap.model: Form("k-map:census.csv=5 or, for a population of a million, k-map:1000000=5", _k_map),
-    LDiversity.model: Form("l-diversity:diagnosis=2", lambda name, values: LDiversity(_whole(_one(values)), name)),
-    EntropyLDiversity.model: Form(
-        "entropy-l-diversity:diagnosis=2.5", lambda name, values: EntropyLDiversity(_real(_one(values)), name)
+    LDiversity.model: Form("l-diversity:diagnosis=2", _numbers(LDiversity, _whole)),
+    EntropyLDiversity.model: Form("entropy-l-diversity:diagnosis=2.5", _numbers(EntropyLDiversity, _real)),
+    RecursiveLDiversity.model: Form(
+        "recursive-l-diversity:diagnosis=3,2 (c, l)", _numbers(RecursiveLDiversity, _real, _whole)
     ),
-    RecursiveLDiversity.model: Form("recursive-l-diversity:diagnosis=3,2 (c, l)", _recursive),
     TCloseness.model: Form(
         "t-closeness:diagnosis=0.2, t-closeness:age=0.2,ordered or t-closeness:diagnosis=0.2,icd9",
         lambda name, values: _closeness(f"{name}={','.join(values)}"),
     ),
     DeltaPresence.model: Form("delta-presence:census.csv=0,0.5 (lower, upper)", _presence),
-    AlphaKAnonymity.model: Form("alpha-k-anonymity:diagnosis=0.5,5 (alpha, k)", _alpha_k),
-    BetaLikeness.model: Form("beta-likeness:diagnosis=1", lambda name, values: BetaLikeness(_real(_one(values)), name)),
-    EnhancedBetaLikeness.model: Form(
-        "enhanced-beta-likeness:diagnosis=1", lambda name, values: EnhancedBetaLikeness(_real(_one(values)), name)
+    AlphaKAnonymity.model: Form(
+        "alpha-k-anonymity:diagnosis=0.5,5 (alpha, k)", _numbers(AlphaKAnonymity, _real, _whole)
     ),
-    DeltaDisclosure.model: Form(
-        "delta-disclosure:diagnosis=1", lambda name, values: DeltaDisclosure(_real(_one(values)), name)
-    ),
-    AverageRisk.model: Form("average-risk=0.1", lambda _, values: AverageRisk(_real(_one(values))), is_named=False),
-    SampleUniqueness.model: Form(
-        "sample-uniqueness=0.01", lambda _, values: SampleUniqueness(_real(_one(values))), is_named=False
-    ),
+    BetaLikeness.model: Form("beta-likeness:diagnosis=1", _numbers(BetaLikeness, _real)),
+    EnhancedBetaLikeness.model: Form("enhanced-beta-likeness:diagnosis=1", _numbers(EnhancedBetaLikeness, _real)),
+    DeltaDisclosure.model: Form("delta-disclosure:diagnosis=1", _numbers(DeltaDisclosure, _real)),
+    AverageRisk.model: Form("average-risk=0.1", _numbers(AverageRisk, _real), is_named=False),
+    SampleUniqueness.model: Form("sample-uniqueness=0.01", _numbers(SampleUniqueness, _real), is_named=False),
     PopulationUniqueness.model: Form(
         "population-uniqueness:1000000=0.01 or population-uniqueness:1000000=0.01,zayatz", _population_uniqueness
     ),
@@ -208,11 +206,6 @@ def _stated_k_map(stated: Stated) -> PrivacyRule:
     return KMap(stated["k"], size=size, significance=stated["significance"], least=stated.get("class_size"))
 
 
-def _stated_closeness(stated: Stated) -> PrivacyRule:
-    spec = _text(stated["hierarchy"]) if "hierarchy" in stated else None
-    return TCloseness(stated["t"], stated["column"], stated["distance"], spec=spec)
-
-
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a name is a text")
@@ -232,7 +225,12 @@ NUMBERED: tuple[type[PrivacyRule], ...] = (
 MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
     **{kind.model: _stated_numbers(kind) for kind in NUMBERED},
     KMap.model: _stated_k_map,
-    TCloseness.model: _stated_closeness,
+    TCloseness.model: lambda stated: TCloseness(
+        stated["t"],
+        stated["column"],
+        stated["distance"],
+        spec=_text(stated["hierarchy"]) if "hierarchy" in stated else None,
+    ),
     DeltaPresence.model: lambda stated: DeltaPresence(
         stated["lower"], stated["upper"], name=_text(stated["population"])
     ),

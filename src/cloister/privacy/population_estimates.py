@@ -154,12 +154,15 @@ def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
     For each a there is one t; along that curve a is found where the other derivative changes its sign.
     """
     from scipy.optimize import brentq
+    from scipy.special import digamma
 
     if not 1 < sample.n_classes < sample.n_records:
         return None
 
     def slope(a: float) -> float:
-        return _slope_in_a(sample, a, _likeliest_t(sample, a))
+        u, t = sample.n_classes, _likeliest_t(sample, a)
+        climb = (u - 1 - t / a * _digamma_rise(t / a + 1, u - 1)) / a
+        return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
 
     low, high = 1e-4, 1 - SMALLEST
     if not (slope(low) > 0 > slope(high)):
@@ -180,15 +183,6 @@ def _likeliest_t(sample: Sample, a: float) -> float:
 
     low, high = math.log(SMALLEST), math.log(10) + 2 * math.log(n)
     return math.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-13)) - a
-
-
-def _slope_in_a(sample: Sample, a: float, t: float) -> float:
-    """Derivative by a of the logarithm of the likelihood."""
-    from scipy.special import digamma
-
-    u = sample.n_classes
-    climb = (u - 1 - t / a * _digamma_rise(t / a + 1, u - 1)) / a
-    return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
 
 
 def _digamma_rise(x: float, more: int) -> float:

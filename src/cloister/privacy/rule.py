@@ -131,15 +131,15 @@ class NumberedRule:
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""
-        stated = {field.name: getattr(self, field.name) for field in fields(self)}
-        column = {"column": stated.pop("column")} if "column" in stated else {}
-        return {"model": self.model, **column, **stated}
+        described = {field.name: getattr(self, field.name) for field in fields(self)}
+        column = {"column": described.pop("column")} if "column" in described else {}
+        return {"model": self.model, **column, **described}
 
     def words(self) -> str:
         """Return the rule as on the command line."""
-        stated = self.describe()
-        numbers = [written(number) for number in stated.values() if isinstance(number, int | float)]
-        return f"{self.model}{':' if 'column' in stated else ''}{stated.get('column', '')}={','.join(numbers)}"
+        described = self.describe()
+        numbers = [written(number) for number in described.values() if isinstance(number, int | float)]
+        return f"{self.model}{':' if 'column' in described else ''}{described.get('column', '')}={','.join(numbers)}"
 
 
 @dataclass(frozen=True)
@@ -232,6 +232,11 @@ def real_number(name: str, value: object, wanted: str, is_fit: Callable[[float],
     ):
         raise InputError(f"{name} is {_shown(value)}, but it must be a number {wanted}.")
     return float(value)
+
+
+def keep_real(rule: object, name: str, wanted: str, is_fit: Callable[[float], bool]) -> None:
+    """Check a field of a frozen rule as `real_number` does, and keep it as a float."""
+    object.__setattr__(rule, name, real_number(name, getattr(rule, name), wanted, is_fit))
 
 
 def name_of(what: str, value: object) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
@@ -23,8 +22,8 @@ from .rule import (
     at_most,
     class_of_cell,
     class_sums,
+    keep_real,
     name_of,
-    real_number,
     recorded,
     recorded_whole,
     shares,
@@ -76,9 +75,12 @@ def hierarchical_distance(histogram: Histogram) -> Figures:
     work = np.zeros(len(sizes))
     for names in groups[:-1]:
         whole = np.bincount(names, histogram.whole) / histogram.whole.sum()
-        run = np.flatnonzero(_begins_run(owner, names[value]))
+        # A run is the cells of one class and group, which the order keeps together.
+        group = names[value]
+        begins = (np.diff(owner, prepend=-1) != 0) | (np.diff(group, prepend=-1) != 0)
+        run = np.flatnonzero(begins)
         share = np.add.reduceat(records, run) / sizes[owner[run]]
-        gained = np.maximum(share - whole[names[value[run]]], 0.0)
+        gained = np.maximum(share - whole[group[run]], 0.0)
         work += np.bincount(owner[run], gained, minlength=len(sizes))
     return np.asarray(work / (len(groups) - 1))
 
@@ -102,25 +104,13 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     # From each cell's value to that of the next cell of its class; the last reaches to the end, missing is empty.
     begin, end = histogram.value, np.append(histogram.value[1:], n_values)
     end[histogram.start[1:] - 1] = n_values
-    level = _cumulated(histogram, counts) / np.repeat(np.maximum(known, 1), np.diff(histogram.start))
+    # Records of the class up to and with each cell, as a share of those of the class.
+    first, n_cells, risen = histogram.start[:-1], np.diff(histogram.start), np.cumsum(counts)
+    level = (risen - np.repeat(risen[first] - counts[first], n_cells)) / np.repeat(np.maximum(known, 1), n_cells)
     passing = np.clip(np.searchsorted(climbed / total, level), begin, end)
     off = level * (2 * passing - begin - end) + (below[begin] + below[end] - 2 * below[passing]) / total
-    before = below[begin[histogram.start[:-1]]] / total
+    before = below[begin[first]] / total
     return np.where(known > 0, (before + class_sums(histogram, off)) / (n_values - 1), 0.0)
-
-
-def _cumulated(histogram: Histogram, counts: Counts) -> Counts:
-    """Records of the class up to and with each cell."""
-    climbed = np.cumsum(counts)
-    first = histogram.start[:-1]
-    return np.asarray(climbed - np.repeat(climbed[first] - counts[first], np.diff(histogram.start)))
-
-
-def _begins_run(owner: Counts, group: Counts) -> NDArray[np.bool_]:
-    """Where a cell is the first of its class and group."""
-    begins = np.ones(len(owner), dtype=np.bool_)
-    begins[1:] = (owner[1:] != owner[:-1]) | (group[1:] != group[:-1])
-    return begins
 
 
 DISTANCES: dict[str, tuple[str, Callable[[Histogram], Figures]]] = {
@@ -175,7 +165,7 @@ class TCloseness:
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t", real_number("t", self.t, "from 0 to below 1", lambda number: 0 <= number < 1))
+        keep_real(self, "t", "from 0 to below 1", lambda number: 0 <= number < 1)
         name_of("The sensitive column", self.column)
         if not isinstance(self.distance, str) or self.distance not in DISTANCES:
             raise InputError(f"The distance of t-closeness must be one of {', '.join(DISTANCES)}.", column=self.column)

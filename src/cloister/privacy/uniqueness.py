@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .rule import TOLERANCE, NumberedRule, at_most, real_number, whole_number, written
+from .rule import TOLERANCE, NumberedRule, at_most, keep_real, whole_number, written
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class SampleUniqueness(NumberedRule):
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", _checked_share(self.share))
+        keep_real(self, "share", "from 0 to below 1", lambda number: 0 <= number < 1)
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed; all uniques if no other number will do."""
-        return _excess_uniques(_n_uniques(sizes), int(sizes.sum()), self.share)
+        return _excess_uniques(sizes, self.share)
 
     def sentence(self) -> str:
         """Return the rule in words."""
@@ -100,7 +100,7 @@ class PopulationUniqueness:
     class_size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", _checked_share(self.share))
+        keep_real(self, "share", "from 0 to below 1", lambda number: 0 <= number < 1)
         if whole_number("The population of population-uniqueness", self.size, 1) > MOST_PEOPLE:
             raise InputError(
                 f"The population of population-uniqueness is {self.size}, but it must be at most {MOST_PEOPLE}, more"
@@ -118,7 +118,7 @@ class PopulationUniqueness:
                 " the number of all people that the patients may be among."
             )
         values, counts = np.unique(sizes, return_counts=True)
-        low, high = 0, _excess_uniques(_n_uniques(sizes), n_records, self.share)
+        low, high = 0, _excess_uniques(sizes, self.share)
         if high and self._is_within(values, counts, 0):
             return 0
         while low < high:
@@ -153,16 +153,9 @@ class PopulationUniqueness:
         )
 
 
-def _checked_share(share: object) -> float:
-    return real_number("share", share, "from 0 to below 1", lambda number: 0 <= number < 1)
-
-
-def _n_uniques(sizes: NDArray[np.int64]) -> int:
-    return int(np.searchsorted(sizes, 1, side="right"))
-
-
-def _excess_uniques(n_uniques: int, n_records: int, share: float) -> int:
+def _excess_uniques(sizes: NDArray[np.int64], share: float) -> int:
     """Least number of uniques to suppress so that the rest are at most a share of the records that are left."""
+    n_uniques, n_records = int(np.searchsorted(sizes, 1, side="right")), int(sizes.sum())
     suppressed = np.arange(n_uniques + 1)
     left = np.maximum(n_records - suppressed, 1)
     return int(np.argmax(at_most((n_uniques - suppressed) / left, share)))

@@ -7,10 +7,9 @@ from cloister.errors import InputError, did_you_mean
 from cloister.results import SearchResult
 
 from .bfs import bfs
-from .datafly import datafly
 from .exhaustive import exhaustive
 from .flash import flash
-from .igreedy import igreedy
+from .greedy import datafly, igreedy
 from .incognito import incognito
 from .ola import ola
 from .optimal import optimal
@@ -75,6 +74,12 @@ def search(
     report: Report | None = None,
 ) -> SearchResult:
     """Run the search of this name; see the searches for what each promises.
+
+    Parameters
+    ----------
+    threads : workers of the search optimal, at least 1; the others use one
+    time_limit : seconds; asked after each measurement, or, by optimal, after some tenths of a second of work
+    report : called now and then with the progress made, from the calling thread
 
     Raises
     ------

@@ -15,7 +15,7 @@ from cloister.results import SearchResult, SearchStatistics
 from .lattice import Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
 from .search_run import SearchRun
-from .stores import CompiledStore, make_store
+from .stores import CompiledStore
 
 
 class _Queue:
@@ -34,11 +34,9 @@ class _Queue:
         return len(self._waiting)
 
     def has_seen(self, levels: Transformation) -> bool:
-        """Whether a transformation was ever put into the queue."""
         return self._number(levels) in self._seen
 
     def push(self, candidate: Candidate) -> None:
-        """Add a transformation that was measured."""
         number = self._number(candidate.levels)
         self._seen.add(number)
         heapq.heappush(self._waiting, (candidate.loss, number, candidate.bound))
@@ -53,7 +51,6 @@ class _Queue:
         return self._levels(number), bound
 
     def least_bound(self) -> float:
-        """Least bound of what is left."""
         return min((bound for _, _, bound in self._waiting), default=math.inf)
 
     def _number(self, levels: Transformation) -> int:
@@ -91,12 +88,6 @@ def bfs(
     prediction : whether a transformation above one of insufficient quality is passed over; without, it is measured, and
         discarded by its own bound when its turn comes
     store : how transformations of insufficient quality are kept, see `search.stores`
-    time_limit : seconds; asked after each measurement
-
-    Raises
-    ------
-    NoSafeRelease
-        No transformation measured is safe.
 
     Notes
     -----
@@ -107,12 +98,13 @@ def bfs(
     transformation.
     """
     run = SearchRun(problem, time_limit, report)
-    dear = make_store(store, problem.top, is_upward=True) if prediction else None
+    dear = CompiledStore(store, problem.top, is_upward=True) if prediction else None
     queue = _Queue(problem)
     queue.push(run.measure(tuple(problem.lowest.tolist())))
     open_bound = math.inf
     while len(queue) and math.isinf(open_bound):
         levels, bound = queue.pop()
+        # The least loss may have fallen since this was put into the queue.
         if run.is_too_dear(bound):
             if dear is not None:
                 dear.insert(levels)

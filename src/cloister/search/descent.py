@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from .lattice import Transformation
 from .problem import Candidate, SearchProblem
-
-Transformation = tuple[int, ...]
 
 
 def descents(problem: SearchProblem) -> Iterator[Candidate]:

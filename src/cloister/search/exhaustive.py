@@ -19,16 +19,8 @@ def exhaustive(
     """Best transformation of the whole lattice, by measuring each.
 
     *Guarantee*: the transformation of least loss among all transformations that suppress no more than the limit, ties
-    decided as described at `best_of`. Cost: transformations x distinct rows x attributes.
-
-    Parameters
-    ----------
-    time_limit : seconds after which the best transformation so far is returned, not proven optimal
-
-    Raises
-    ------
-    NoSafeRelease
-        No transformation measured is safe.
+    decided as described at `best_of`. With a time limit, the best one measured, not proven. Cost: transformations x
+    distinct rows x attributes.
     """
     started = time.perf_counter()
     safe: list[Candidate] = []
@@ -49,17 +41,7 @@ def exhaustive(
             report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
     if not safe:
         raise no_safe_transformation(problem, complete)
-    best = best_of(safe)
-    return SearchResult(
-        levels=problem.by_name(best.levels),
-        loss=best.loss,
-        suppressed=best.suppressed,
-        bound=best.loss if complete else 0.0,
-        optimal=complete,
-        lattice=problem.lattice,
-        checked=checked,
-        seconds=time.perf_counter() - started,
-    )
+    return problem.result(best_of(safe), bound=None if complete else 0.0, checked=checked, started=started)
 
 
 def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:

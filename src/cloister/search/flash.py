@@ -37,8 +37,8 @@ EXCLUDED = QUALITY | PROTECTION
 class _Flash:
     """One run; its steps return False where the time is up."""
 
-    def __init__(self, problem: SearchProblem, properties: Properties, run: SearchRun) -> None:
-        self._problem = problem
+    def __init__(self, properties: Properties, run: SearchRun) -> None:
+        self._problem = problem = run.problem
         self._properties = properties
         self._lattice = Lattice(problem, properties)
         self._run = run
@@ -98,6 +98,7 @@ class _Flash:
                 return False
             if not found & EXCLUDED:
                 above = [one for one in self._lattice.above(levels) if one not in seen]
+                # Seen once it waits: a transformation is above many, and needs to be decided only once.
                 seen.update(above)
                 waiting += sorted(above, key=self._lattice.key, reverse=True)
         return True
@@ -146,23 +147,16 @@ def flash(
     representation : ``implicit`` keeps properties of transformations by those at which they were found, ``explicit`` by
         a flag for each transformation of the lattice
     store : how implicit properties are kept, see `search.stores`
-    time_limit : seconds; asked after each measurement
 
     Raises
     ------
-    NoSafeRelease
-        No transformation measured is safe.
     InputError
         The lattice is too large to be kept explicitly, or there is no such representation or store.
     """
     run = SearchRun(problem, time_limit, report)
-    properties = _properties(problem, representation, store)
-    complete = _Flash(problem, properties, run).run()
-    return run.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())
-
-
-def _properties(problem: SearchProblem, representation: str, store: str) -> Properties:
     if representation not in REPRESENTATIONS:
         hint = did_you_mean(representation, REPRESENTATIONS)
         raise InputError(f"The representation {representation!r} is not known.{hint} There are: implicit, explicit.")
-    return ImplicitProperties(problem, store) if representation == "implicit" else ExplicitProperties(problem)
+    properties = ImplicitProperties(problem, store) if representation == "implicit" else ExplicitProperties(problem)
+    complete = _Flash(properties, run).run()
+    return run.result(complete=complete, bound=None if complete else 0.0, statistics=properties.statistics())

@@ -150,7 +150,6 @@ class Explored:
     ----------
     best : what was known of good transformations, and what was found
     statistics : (STATISTICS,) int64, what was done; see `cloister.kernels.boxes`
-    left : boxes left undone
     workspace : the memory used, for the next box
     """
 

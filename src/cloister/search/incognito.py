@@ -27,8 +27,8 @@ Attributes = tuple[int, ...]
 class _Incognito:
     """One run."""
 
-    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
-        self._problem = problem
+    def __init__(self, run: SearchRun) -> None:
+        problem = run.problem
         self._run = run
         self._lowest = problem.lowest.tolist()
         self._heights = (problem.highest - problem.lowest + 1).tolist()
@@ -42,20 +42,16 @@ class _Incognito:
         for size in range(1, n + 1):
             found: dict[Attributes, NDArray[np.bool_]] = {}
             for attributes in combinations(range(n), size):
-                decided = self._safe_transformations(attributes, self._joined(attributes, safe))
+                joined = np.ones([self._heights[j] for j in attributes], dtype=np.bool_)
+                # Leaving out an attribute is to put it at its root, coarser: unsafe there is unsafe here.
+                for place in range(size):
+                    joined &= np.expand_dims(safe[attributes[:place] + attributes[place + 1 :]], place)
+                decided = self._safe_transformations(attributes, joined)
                 if decided is None:
                     return False
                 found[attributes] = decided
             safe = found
         return True
-
-    def _joined(self, attributes: Attributes, safe: dict[Attributes, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-        """Transformations that are safe on all sets of one attribute less."""
-        joined = np.ones([self._heights[j] for j in attributes], dtype=np.bool_)
-        for place, left_out in enumerate(attributes):
-            rest = tuple(j for j in attributes if j != left_out)
-            joined &= np.expand_dims(safe[rest], place)
-        return joined
 
     def _safe_transformations(self, attributes: Attributes, candidates: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
         """Which transformations on these attributes are safe, lowest ranks first; None if the time is up."""
@@ -69,21 +65,18 @@ class _Incognito:
                 continue
             if self._run.is_over:
                 return None
-            candidate = self._measure(attributes, index)
-            if self._problem.is_safe(candidate):
+            levels = list(self._roots)
+            for j, level in zip(attributes, index, strict=True):
+                levels[j] = self._lowest[j] + level
+            # A root may be above the highest level allowed. Such a transformation may rule others out, but not be the
+            # answer.
+            is_allowed = all(level <= high for level, high in zip(levels, self._run.problem.top, strict=True))
+            candidate = self._run.measure(tuple(levels), is_allowed=is_allowed)
+            if self._run.problem.is_safe(candidate):
                 # Rules are monotone here: everything coarser is safe as well, and needs no measurement.
                 safe[tuple(slice(level, None) for level in index)] = True
                 self.minimal.append(candidate)
         return safe
-
-    def _measure(self, attributes: Attributes, index: tuple[int, ...]) -> Candidate:
-        levels = list(self._roots)
-        for j, level in zip(attributes, index, strict=True):
-            levels[j] = self._lowest[j] + level
-        # A root may be above the highest level allowed. Such a transformation may rule others out, but not be the
-        # answer.
-        is_allowed = all(level <= high for level, high in zip(levels, self._problem.top, strict=True))
-        return self._run.measure(tuple(levels), is_allowed=is_allowed)
 
 
 def incognito(problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None) -> SearchResult:
@@ -92,14 +85,8 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
     *Guarantee*: as `ola`. Cost: the lattices of all sets of attributes, twice the work for each further attribute even
     where its hierarchy has one level; measurements of what smaller sets do not rule out.
 
-    Parameters
-    ----------
-    time_limit : seconds; asked after each measurement
-
     Raises
     ------
-    NoSafeRelease
-        No transformation measured is safe.
     InputError
         "Not safe" is not inherited by finer transformations, or the lattices are too large to be kept transformation by
         transformation.
@@ -112,7 +99,7 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
             f"The lattices of all sets of attributes have {n_nodes} policies, too many for incognito (at most "
             f"{MOST_FLAGS}). Use optimal, bfs or flash."
         )
-    run = _Incognito(problem, search_run)
+    run = _Incognito(search_run)
     if not run.run():
         return search_run.result(complete=False, bound=0.0)
     return search_run.best_minimal(run.minimal)

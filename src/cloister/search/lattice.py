@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from cloister.kernels.ranks import Known, Order, climb, collect, first_of_rank, 
 from cloister.results import PropertyStatistics, SearchStatistics
 
 from .problem import SearchProblem
-from .stores import make_store
+from .stores import CompiledStore
 
 QUALITY, PROTECTION, SAFE = 1, 2, 4
 """Properties: insufficient quality, insufficient protection, safe. Their sums are sets of them."""
@@ -31,39 +30,21 @@ MOST_FLAGS = 1 << 28
 Transformation = tuple[int, ...]
 
 
-class Properties(Protocol):
-    """What is known about transformations."""
-
-    seconds: float
-
-    def known(self) -> Known:
-        """Return the arrays for the kernels."""
-
-    def note(self, levels: Transformation, properties: int) -> None:
-        """Note properties of a transformation: coarser ones inherit quality and safe, finer ones protection."""
-
-    def note_measured(self, levels: Transformation) -> None:
-        """Note that this very transformation was measured."""
-
-    def is_measured(self, levels: Transformation) -> bool:
-        """Whether it was."""
-
-    def statistics(self) -> SearchStatistics:
-        """What was stored and asked."""
-
-
 class ImplicitProperties:
     """Inherited properties in stores: memory grows with what was found, not with the lattice."""
 
     def __init__(self, problem: SearchProblem, store: str) -> None:
         top = problem.top
         self._lowest, self._highest = problem.lowest, problem.highest
+        # The bound on the loss never falls on the way up, so poor quality is inherited upwards. Protection is noted as
+        # insufficient only where finer transformations have no more: by monotone rules, or by class sizes alone.
         self._stores = {
-            QUALITY: make_store(store, top, is_upward=True),
-            PROTECTION: make_store(store, top, is_upward=False),
-            SAFE: make_store(store, top, is_upward=True),
+            QUALITY: CompiledStore(store, top, is_upward=True),
+            PROTECTION: CompiledStore(store, top, is_upward=False),
+            SAFE: CompiledStore(store, top, is_upward=True),
         }
         self._measured: set[Transformation] = set()
+        # The kernels ask flags and stores alike: what one representation does not have is empty, and says nothing.
         self._spare = np.zeros(0, dtype=np.uint8), np.zeros(len(top), dtype=np.int64)
         self.seconds = 0.0
 
@@ -142,7 +123,11 @@ class ExplicitProperties:
 
     def is_measured(self, levels: Transformation) -> bool:
         """Whether it was noted as measured."""
-        return bool(self.flags[self._at(levels)] & MEASURED)
+        return bool(self.flags_of(levels) & MEASURED)
+
+    def flags_of(self, levels: Transformation) -> int:
+        """Return what is known of a transformation."""
+        return int(self.flags[self._at(levels)])
 
     def statistics(self) -> SearchStatistics:
         """Return how often transformations were tagged; flags are looked up, so nothing is counted as a query."""
@@ -151,6 +136,10 @@ class ExplicitProperties:
 
     def _at(self, levels: Transformation) -> Transformation:
         return tuple(level - low for level, low in zip(levels, self._lowest.tolist(), strict=True))
+
+
+Properties = ImplicitProperties | ExplicitProperties
+"""What is known about transformations: coarser ones inherit quality and safe, finer ones protection."""
 
 
 class Lattice:
@@ -237,6 +226,7 @@ def order_of(problem: SearchProblem) -> Order:
     first, second = np.zeros(shape), np.zeros(shape)
     for j, (low, high) in enumerate(zip(lowest, highest, strict=True)):
         for level in range(low, high + 1):
+            # An attribute of one level tells no two transformations apart: 0 of it, whatever it is divided by.
             first[j, level] = (level - low) / max(1, high - low)
             second[j, level] = 1.0 - problem.distinct(j, level) / problem.distinct(j, low)
     return Order(first, second)

@@ -7,7 +7,7 @@ globally optimal k-anonymity method for the de-identification of health data", J
 of the lattice of which everything is decided is not entered.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,16 +23,16 @@ DECIDED = PROTECTION | SAFE
 class _Ola:
     """One run. Parts of the lattice are named by their lowest and highest node, levels as the user counts them."""
 
-    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
-        self._problem = problem
+    def __init__(self, run: SearchRun) -> None:
         self._run = run
-        self._lowest = problem.lowest.tolist()
-        self.properties = ExplicitProperties(problem)
+        self._lowest = run.problem.lowest.tolist()
+        self.properties = ExplicitProperties(run.problem)
         self._safe: list[Candidate] = []
 
     def decide(self, bottom: Transformation, top: Transformation) -> bool:
         """Find out which transformations of a part are safe; False if the time is up."""
         part = tuple(slice(a - low, b - low + 1) for a, b, low in zip(bottom, top, self._lowest, strict=True))
+        # Tags reach beyond the part in which they were found, so that a part may be decided before it is entered.
         if np.all(self.properties.flags[part] & DECIDED):
             return True
         height = sum(top) - sum(bottom)
@@ -43,39 +43,34 @@ class _Ola:
         for middle in transformations_between(bottom, top, height // 2):
             if not self._tag(middle):
                 return False
-            is_safe = self._flags(middle) & SAFE
+            is_safe = self.properties.flags_of(middle) & SAFE
             if not (self.decide(bottom, middle) if is_safe else self.decide(middle, top)):
                 return False
         return True
 
     def minimal(self) -> list[Candidate]:
         """Return the safe transformations below which nothing is safe; all of them once everything is decided."""
-        return [
-            candidate
-            for candidate in self._safe
-            if not any(self._flags(below) & SAFE for below in self._below(candidate.levels))
-        ]
+        # Safe is inherited upwards: where no direct specialization is safe, no finer transformation is.
+        minimal = []
+        for candidate in self._safe:
+            levels, lowest = candidate.levels, self._lowest
+            below = [(*levels[:j], levels[j] - 1, *levels[j + 1 :]) for j, low in enumerate(lowest) if levels[j] > low]
+            if not any(self.properties.flags_of(one) & SAFE for one in below):
+                minimal.append(candidate)
+        return minimal
 
     def _tag(self, levels: Transformation) -> bool:
         """Measure a transformation unless it is decided, and tag all that it decides; False if the time is up."""
-        if self._flags(levels) & DECIDED:
+        if self.properties.flags_of(levels) & DECIDED:
             return True
         if self._run.is_over:
             return False
         candidate = self._run.measure(levels)
-        is_safe = self._problem.is_safe(candidate)
+        is_safe = self._run.problem.is_safe(candidate)
         if is_safe:
             self._safe.append(candidate)
         self.properties.note(levels, SAFE if is_safe else PROTECTION)
         return True
-
-    def _flags(self, levels: Sequence[int]) -> int:
-        return int(self.properties.flags[tuple(level - low for level, low in zip(levels, self._lowest, strict=True))])
-
-    def _below(self, levels: Transformation) -> Iterator[Transformation]:
-        for j, (level, low) in enumerate(zip(levels, self._lowest, strict=True)):
-            if level > low:
-                yield (*levels[:j], level - 1, *levels[j + 1 :])
 
 
 def transformations_between(bottom: Transformation, top: Transformation, height: int) -> Iterator[Transformation]:
@@ -100,14 +95,8 @@ def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Repo
     suppress fewer records. With a time limit, the best transformation measured. Cost: a byte for each transformation,
     measurements of a part of the lattice.
 
-    Parameters
-    ----------
-    time_limit : seconds; asked after each measurement
-
     Raises
     ------
-    NoSafeRelease
-        No transformation measured is safe.
     InputError
         "Not safe" is not inherited by finer transformations, or the lattice is too large to be kept transformation by
         transformation.
@@ -119,8 +108,7 @@ def ola(problem: SearchProblem, *, time_limit: float | None = None, report: Repo
     """
     search_run = SearchRun(problem, time_limit, report)
     search_run.need_monotone("ola")
-    run = _Ola(problem, search_run)
-    complete = run.decide(tuple(problem.lowest.tolist()), problem.top)
-    if not complete:
+    run = _Ola(search_run)
+    if not run.decide(tuple(problem.lowest.tolist()), problem.top):
         return search_run.result(complete=False, bound=0.0, statistics=run.properties.statistics())
     return search_run.best_minimal(run.minimal(), run.properties.statistics())

@@ -62,17 +62,22 @@ class _Workers:
         return len(self._exploring) + (self._descending is not None)
 
     @property
+    def exploring(self) -> bool:
+        return bool(self._exploring)
+
+    @property
     def bounds(self) -> list[float]:
-        """Bounds of the boxes being explored."""
         return list(self._exploring.values())
 
     def start(self, work: int) -> None:
         """Give every idle thread something to do."""
+        # Descents earn their time by the work of the proof, so that a short proof is not held up by them.
         earned = int(self._frontier.statistics[VISITED]) // WORK_PER_DESCENTS
         free = self._descending is None and len(self) < self._threads
         if self._descents is not None and free and self._descended < earned:
             self._descending = self._executor.submit(list, islice(self._descents, DESCENTS))
             self._descended += 1
+        # An exploration knows the best as it was when it began: a higher least loss only prunes less, never wrongly.
         while len(self) < self._threads and (box := self._frontier.pop()) is not None:
             task = self._frontier.task
             workspace = self._idle.pop() if self._idle else Workspace(task)
@@ -98,11 +103,6 @@ class _Workers:
                 self._descents = None
             for candidate in candidates:
                 self._frontier.suggest(candidate)
-
-    @property
-    def exploring(self) -> bool:
-        """Whether a box is being explored."""
-        return bool(self._exploring)
 
 
 def _search(
@@ -142,17 +142,6 @@ def optimal(
     the number of distinct rows, not with the lattice. With further rules boxes are refuted by class size and what is
     left is measured one by one (`optimal_by_rules`); with another loss transformations are taken best first
     (`bfs`).
-
-    Parameters
-    ----------
-    threads : workers, at least 1
-    time_limit : seconds; overrun by some tenths of a second
-    report : called now and then with the progress made, from the calling thread
-
-    Raises
-    ------
-    NoSafeRelease
-        No allowed transformation is safe.
     """
     if not problem.is_mean_loss:
         return bfs(problem, time_limit=time_limit, report=report)
@@ -168,13 +157,5 @@ def optimal(
     deadline = None if time_limit is None else started + time_limit
     bound = _search(problem, frontier, threads, deadline, report)
     found = frontier.best() or top
-    return SearchResult(
-        levels=problem.by_name(found.levels),
-        loss=found.loss,
-        suppressed=found.suppressed,
-        bound=found.loss if bound is None else min(bound, found.loss),
-        optimal=bound is None,
-        lattice=problem.lattice,
-        checked=frontier.checked + 2,
-        seconds=time.perf_counter() - started,
-    )
+    # The coarsest transformation and the winner are measured apart from the boxes.
+    return problem.result(found, bound=bound, checked=frontier.checked + 2, started=started)

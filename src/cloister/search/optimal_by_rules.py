@@ -75,6 +75,7 @@ class _Checker:
         found = explored(task, self._workspace or Workspace(task), box, self._frontier.reference(), WORK)
         self._workspace = found.workspace
         self._frontier.statistics += found.statistics
+        # Further rules only suppress more, so what class sizes refute needs no other look.
         yield from found.left
         for rest in settled(task, found.best):
             yield Settled(rest.lower, rest.upper, rest.bound, rest.suppressed, rest.suppressed)
@@ -122,6 +123,7 @@ class _Checker:
         attribute = np.arange(box.lower.size)
         spread = np.where(box.upper > box.lower, mean[attribute, box.upper] - mean[attribute, box.lower] + 1e-9, -1.0)
         j = int(np.argmax(spread))
+        # The halves are disjoint and make up the box, so that no transformation is lost between them.
         middle = (box.lower[j] + box.upper[j]) // 2
         upper, lower = box.upper.copy(), box.lower.copy()
         upper[j], lower[j] = middle, middle + 1
@@ -178,13 +180,4 @@ def optimal_by_rules(
     found = frontier.best()
     if found is None:
         raise no_safe_transformation(problem, complete=bound is None)
-    return SearchResult(
-        levels=problem.by_name(found.levels),
-        loss=found.loss,
-        suppressed=found.suppressed,
-        bound=found.loss if bound is None else bound,
-        optimal=bound is None,
-        lattice=problem.lattice,
-        checked=frontier.checked + checker.measured + 1,
-        seconds=time.perf_counter() - started,
-    )
+    return problem.result(found, bound=bound, checked=frontier.checked + checker.measured + 1, started=started)

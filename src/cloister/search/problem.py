@@ -4,6 +4,7 @@ And what it tells whoever watches it: how far it has come.
 """
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
 from cloister.kernels.layout import Ladders, Rows, Task, key_strides, make_task
+from cloister.results import Levels, SearchResult, SearchStatistics
 
 Aggregate = Callable[[Sequence[float]], float]
 """Loss of a release from the losses of its attributes, in the order of the problem."""
@@ -147,7 +149,9 @@ class SearchProblem:
             kept=found.n_classes,
             losses=losses,
             loss=self.aggregate(losses),
+            # Generalization alone never loses less at a coarser transformation; suppression may, so it stays out.
             bound=self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist()),
+            # At finer transformations classes only split, so that those too small here are too small there.
             least_suppressed=found.suppressed,
             smallest=found.smallest,
         )
@@ -167,6 +171,36 @@ class SearchProblem:
     def by_name(self, levels: Sequence[int]) -> dict[str, int]:
         """Level vector as a mapping from column name to level."""
         return dict(zip(self.names, levels, strict=True))
+
+    def result(
+        self,
+        best: Candidate,
+        *,
+        bound: float | None,
+        checked: int,
+        started: float,
+        statistics: SearchStatistics | None = None,
+        minimal: tuple[Levels, ...] = (),
+    ) -> SearchResult:
+        """Return what a search found.
+
+        Parameters
+        ----------
+        bound : proven lower bound on the loss of any safe transformation; None where ``best`` is proven to be the best
+        started : when the search began, as `time.perf_counter` tells it
+        """
+        return SearchResult(
+            levels=self.by_name(best.levels),
+            loss=best.loss,
+            suppressed=best.suppressed,
+            bound=best.loss if bound is None else min(bound, best.loss),
+            optimal=bound is None,
+            lattice=self.lattice,
+            checked=checked,
+            seconds=time.perf_counter() - started,
+            statistics=statistics,
+            minimal=minimal,
+        )
 
 
 def attribute_losses(task: Task, leaves: Sequence[int], suppressed: int) -> tuple[float, ...]:

@@ -17,11 +17,10 @@ from .search_run import SearchRun
 class _Samarati:
     """One run."""
 
-    def __init__(self, problem: SearchProblem, run: SearchRun) -> None:
-        self._problem = problem
+    def __init__(self, run: SearchRun) -> None:
         self._run = run
-        self.properties = ImplicitProperties(problem, "ranked-tree")
-        self._lattice = Lattice(problem, self.properties)
+        self.properties = ImplicitProperties(run.problem, "ranked-tree")
+        self._lattice = Lattice(run.problem, self.properties)
         self._first: dict[int, Candidate] = {}
 
     def run(self) -> list[Candidate] | None:
@@ -34,12 +33,14 @@ class _Samarati:
                 return None
             # Above a safe transformation all are safe, so that every higher rank has a safe transformation, too.
             low, high = (low, middle) if found else (middle + 1, high)
+        # The highest rank was never asked for: where not even that is safe, nothing is found here.
         return self._safe_at(low, first=False)
 
     def _safe_at(self, rank: int, *, first: bool) -> list[Candidate] | None:
         """Return the safe transformations of a rank, or the first one found; None if the time is up."""
         known = self._first.get(rank)
         safe = [] if known is None else [known]
+        # A transformation below an unsafe one is unsafe: the walk passes over it without measuring.
         for levels in self._lattice.open_transformations(rank, PROTECTION):
             # The transformation that the binary search stopped at was measured then.
             if known is not None and levels == known.levels:
@@ -47,7 +48,7 @@ class _Samarati:
             if self._run.is_over:
                 return None
             candidate = self._run.measure(levels)
-            if not self._problem.is_safe(candidate):
+            if not self._run.problem.is_safe(candidate):
                 self.properties.note(levels, PROTECTION)
                 continue
             safe.append(candidate)
@@ -65,19 +66,13 @@ def samarati(problem: SearchProblem, *, time_limit: float | None = None, report:
     time limit, the best transformation measured. Cost: about as many measurements as the ranks that are looked at have
     transformations.
 
-    Parameters
-    ----------
-    time_limit : seconds; asked after each measurement
-
     Raises
     ------
-    NoSafeRelease
-        No transformation measured is safe.
     InputError
         "Not safe" is not inherited by finer transformations.
     """
     search_run = SearchRun(problem, time_limit, report)
     search_run.need_monotone("samarati")
-    run = _Samarati(problem, search_run)
+    run = _Samarati(search_run)
     found = run.run()
     return search_run.result(complete=found is not None, bound=0.0, among=found, statistics=run.properties.statistics())

@@ -62,6 +62,7 @@ class RollUp:
         """Grouping of fewest rows at or below a transformation."""
         self._clock += 1
         n = len(self._kept)
+        # Rows that are alike at a transformation are alike at every coarser one: any grouping below serves.
         below = np.flatnonzero((self._levels[:n] <= at).all(axis=1))
         if not below.size:
             return self._whole
@@ -73,19 +74,16 @@ class RollUp:
         """Keep a grouping, in place of those that were not used for longest."""
         size = _n_bytes(grouped)
         while self._kept and (len(self._kept) == MOST_GROUPINGS or self._bytes + size > MOST_BYTES):
-            self._drop(int(np.argmin(self._used[: len(self._kept)])))
+            place = int(np.argmin(self._used[: len(self._kept)]))
+            self._bytes -= _n_bytes(self._kept[place])
+            # The last grouping fills the gap, so that the arrays stay dense.
+            last = self._kept.pop()
+            if place < len(self._kept):
+                self._kept[place] = last
+                self._note(place, int(self._used[len(self._kept)]))
         self._kept.append(grouped)
         self._note(len(self._kept) - 1, self._clock)
         self._bytes += size
-
-    def _drop(self, place: int) -> None:
-        self._bytes -= _n_bytes(self._kept[place])
-        # The last grouping fills the gap, so that the arrays stay dense.
-        last = self._kept.pop()
-        used = self._used[len(self._kept)]
-        if place < len(self._kept):
-            self._kept[place] = last
-            self._note(place, int(used))
 
     def _note(self, place: int, used: int) -> None:
         grouped = self._kept[place]
@@ -188,37 +186,18 @@ class SearchRun:
         bound : proven lower bound on the loss of any safe transformation; None where the best transformation is proven
             to be the best
         among : candidates to choose from; all that were measured and are safe if not given
-
-        Raises
-        ------
-        NoSafeRelease
-            There is none.
         """
         candidates = self._winners if among is None else among
         if not candidates:
             raise no_safe_transformation(self.problem, complete)
         best = best_of(candidates)
-        return SearchResult(
-            levels=self.problem.by_name(best.levels),
-            loss=best.loss,
-            suppressed=best.suppressed,
-            bound=best.loss if bound is None else min(bound, best.loss),
-            optimal=bound is None,
-            lattice=self.problem.lattice,
-            checked=self.checked,
-            seconds=self.seconds,
-            statistics=replace(statistics or SearchStatistics(), seconds_to_best=self._seconds_to_best),
-            minimal=minimal,
+        done = replace(statistics or SearchStatistics(), seconds_to_best=self._seconds_to_best)
+        return self.problem.result(
+            best, bound=bound, checked=self.checked, started=self._started, statistics=done, minimal=minimal
         )
 
     def best_minimal(self, found: Sequence[Candidate], statistics: SearchStatistics | None = None) -> SearchResult:
-        """Return the best of all minimal safe transformations; optimal where coarser safe ones never lose less.
-
-        Raises
-        ------
-        NoSafeRelease
-            There is none.
-        """
+        """Return the best of all minimal safe transformations; optimal where coarser safe ones never lose less."""
         by_levels = sorted(found, key=lambda candidate: candidate.levels)
         # Every safe transformation is at or above a minimal one, and the bound of that holds for all above it.
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)

@@ -21,14 +21,11 @@ from cloister.kernels.antichain import (
     LIST,
     QUERIES,
     RANKED_TREE,
-    SIZE,
     TREE,
     Antichain,
-    branches,
     covers,
     insert,
     make_antichain,
-    transformations_in,
 )
 from cloister.results import PropertyStatistics
 
@@ -41,18 +38,22 @@ class CompiledStore:
 
     Parameters
     ----------
-    kind : see `STORES`
+    name : one of `STORES`
     top : highest level of each attribute
     is_upward : whether coarser transformations inherit the property; else finer ones do
     """
 
-    def __init__(self, kind: int, top: Sequence[int], *, is_upward: bool) -> None:
-        self.antichain: Antichain = make_antichain(kind, np.array(top, dtype=np.int64), is_upward)
+    def __init__(self, name: str, top: Sequence[int], *, is_upward: bool) -> None:
+        if name not in STORES:
+            hint = did_you_mean(name, STORES)
+            raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+        self.antichain: Antichain = make_antichain(STORES[name], np.array(top, dtype=np.int64), is_upward)
         self.seconds = 0.0
 
     def insert(self, levels: Sequence[int] | NDArray[np.int64]) -> None:
         """Note that a transformation has the property."""
         started = time.perf_counter()
+        # Arrays that are full are replaced by larger ones: what comes back is the store from here on.
         self.antichain = insert(self.antichain, np.asarray(levels, dtype=np.int64))
         self.seconds += time.perf_counter() - started
 
@@ -62,11 +63,6 @@ class CompiledStore:
         found = covers(self.antichain, np.asarray(levels, dtype=np.int64))
         self.seconds += time.perf_counter() - started
         return found
-
-    @property
-    def size(self) -> int:
-        """Transformations held."""
-        return int(self.antichain.counts[SIZE])
 
     @property
     def n_bytes(self) -> int:
@@ -79,25 +75,3 @@ class CompiledStore:
         """What was done so far."""
         counts = self.antichain.counts
         return PropertyStatistics(int(counts[INSERTS]), int(counts[QUERIES]), int(counts[HITS]), int(counts[LARGEST]))
-
-    def transformations(self) -> list[tuple[int, ...]]:
-        """Transformations held."""
-        return [tuple(levels) for levels in transformations_in(self.antichain).tolist()]
-
-    def branches(self) -> list[tuple[tuple[int, ...], int]]:
-        """Nodes of a tree: levels from the root to the node, and the least rank below it; empty for lists."""
-        return branches(self.antichain)
-
-
-def make_store(name: str, top: Sequence[int], *, is_upward: bool) -> CompiledStore:
-    """Return an empty store of this name.
-
-    Parameters
-    ----------
-    top : highest level of each attribute
-    is_upward : whether coarser transformations inherit the property; else finer ones do
-    """
-    if name not in STORES:
-        hint = did_you_mean(name, STORES)
-        raise InputError(f"The property store {name!r} is not known.{hint} Stores: {', '.join(STORES)}.")
-    return CompiledStore(STORES[name], top, is_upward=is_upward)

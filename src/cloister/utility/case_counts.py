@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -160,24 +161,17 @@ class CountedSets:
         np.cumsum(np.bincount(items, minlength=n_items), out=starts[1:])
         return cls(offsets, items, n_items, starts, record[np.argsort(items, kind="stable")])
 
-    def holding(self, item: int) -> Counts:
-        """Return the records that hold an item, ascending."""
-        return self.records[self.starts[item] : self.starts[item + 1]]
-
-    def records_with(self, query: Query) -> Counts:
-        """Return the records that hold all items of a query, ascending."""
-        lists = sorted((self.holding(item) for item in query), key=len)
+    def count(self, query: Query) -> int:
+        """Return how many records hold all items of a query."""
+        # Shortest first: what is in common is never longer, and each further list is only looked up in.
+        lists = sorted((self.records[self.starts[item] : self.starts[item + 1]] for item in query), key=len)
         common = lists[0]
         for other in lists[1:]:
             if not len(common):
                 break
             place = np.minimum(np.searchsorted(other, common), max(0, len(other) - 1))
             common = common[other[place] == common]
-        return common
-
-    def count(self, query: Query) -> int:
-        """Return how many records hold all items of a query."""
-        return len(self.records_with(query))
+        return len(common)
 
     def counts(self, queries: Sequence[Query]) -> Counts:
         """Return how many records hold all items of each query: (n_queries,).
@@ -189,7 +183,8 @@ class CountedSets:
             return np.array([self.count(query) for query in queries], dtype=np.int64)
         bits = item_bits(self.offsets, self.items, used)
         rows = dict(zip(used.tolist(), bits, strict=True))
-        return np.array([_common(rows, query) for query in queries], dtype=np.int64)
+        common = (reduce(np.bitwise_and, [rows[item] for item in query]) for query in queries)
+        return np.array([np.bitwise_count(held).sum(dtype=np.int64) for held in common], dtype=np.int64)
 
     def matches(self, constraints: Sequence[Query]) -> Counts:
         """Return how many records hold at least one item of each of these disjoint sets: (n_constraints,)."""
@@ -200,14 +195,6 @@ class CountedSets:
         record = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[of_item >= 0]
         keys = np.unique(record * max(1, len(constraints)) + of_item[of_item >= 0])
         return np.bincount(keys % max(1, len(constraints)), minlength=len(constraints)).astype(np.int64)
-
-
-def _common(rows: dict[int, Bits], query: Query) -> int:
-    """How many bits are set in all rows of a query."""
-    common = rows[query[0]]
-    for item in query[1:]:
-        common = common & rows[item]
-    return int(np.bitwise_count(common).sum(dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -355,12 +342,9 @@ class TermSets:
         held = self.counted.counts([tuple(sorted(asked[number])) for number in known])
         found = np.zeros(len(queries))
         for number, records in zip(known, held.tolist(), strict=True):
-            found[number] = records * self._chance(asked[number], reading)
+            chance = 1.0
+            for term, queried in sorted(asked[number].items()):
+                size = int(self.sizes[term])
+                chance *= 1.0 if size == 1 else reading.chance(size, queried)
+            found[number] = records * chance
         return found
-
-    def _chance(self, terms: Counter[int], reading: Reading) -> float:
-        chance = 1.0
-        for term, queried in sorted(terms.items()):
-            size = int(self.sizes[term])
-            chance *= 1.0 if size == 1 else reading.chance(size, queried)
-        return chance

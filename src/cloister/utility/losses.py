@@ -18,7 +18,7 @@ Goldberger, Tassa (2010), "Efficient anonymizations with enhanced utility" (ambi
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,6 @@ class AttributeLoss:
     meaning: str
     by_level: bool = False
 
-    is_mean: ClassVar[bool] = True
     ignores_suppression: ClassVar[bool] = False
     takes_weights: ClassVar[bool] = True
 
@@ -127,10 +126,12 @@ PRECISION = AttributeLoss(
 class ClassLoss:
     """A loss made of class sizes, scaled to (0, 1]: 1 where all records are in one class.
 
-    Notes
-    -----
     With nothing suppressed the loss is no higher, and it never falls when classes are merged: that lower bound is
     monotone.
+
+    Attributes
+    ----------
+    formula : of the sizes of the classes kept, of those suppressed, and the records of the table
     """
 
     name: str
@@ -138,7 +139,6 @@ class ClassLoss:
     formula: Callable[[Numbers, Numbers, int], float]
     ignores_suppression: bool = False
 
-    is_mean: ClassVar[bool] = False
     takes_weights: ClassVar[bool] = False
 
     def measure(self, table: Generalized) -> LossAndBound:
@@ -147,123 +147,101 @@ class ClassLoss:
         return LossAndBound(self.formula(sizes[is_kept], sizes[~is_kept], n), self.formula(sizes, sizes[:0], n))
 
 
+@dataclass(frozen=True)
+class RecordLoss:
+    """A loss that looks at each record, in [0, 1]; with nothing suppressed it is a monotone bound.
+
+    Attributes
+    ----------
+    measure : returns the loss of a release, and the loss if nothing were suppressed
+    """
+
+    name: str
+    meaning: str
+    measure: Callable[[Generalized], LossAndBound]
+
+    ignores_suppression: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = True
+
+
+TableLoss = ClassLoss | RecordLoss
+"""A loss that is measured on the table as a whole."""
+
+
 def _squares(sizes: Numbers) -> int:
     # Whole numbers of Python: the square of 2**32 records does not fit into 64 bits.
     values, counts = np.unique(sizes, return_counts=True)
     return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
 
 
-DISCERNIBILITY = ClassLoss(
-    "discernibility",
-    "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
-    lambda kept, suppressed, n_records: (_squares(kept) + int(suppressed.sum()) * n_records) / n_records**2,
-)
-DM_STAR = ClassLoss(
-    "dm_star",
-    "sum over records of the size of their class, suppressed or not, as a share of the records squared",
-    lambda kept, suppressed, n_records: (_squares(kept) + _squares(suppressed)) / n_records**2,
-    ignores_suppression=True,
-)
-AVERAGE_CLASS_SIZE = ClassLoss(
-    "average_class_size",
-    "average class size as a share of the records, suppressed records counted as one class",
-    lambda kept, suppressed, _: 1 / (kept.size + (suppressed.size > 0)),
-)
-
-
-@dataclass(frozen=True)
-class Ambiguity:
+def _ambiguity(table: Generalized) -> LossAndBound:
     """How many combinations of recorded values a released record could stand for, on a logarithmic scale.
 
     The mean over records of the product of the leaves that their labels cover (of the whole domains where suppressed);
     its logarithm as a share of the logarithm of all combinations. A weight is an exponent, scaled to 1 on average.
     """
-
-    name: ClassVar[str] = "ambiguity"
-    meaning: ClassVar[str] = (
-        "logarithm of the mean number of combinations of recorded values that a record may stand for, as a share of "
-        "that of all combinations"
-    )
-    is_mean: ClassVar[bool] = False
-    ignores_suppression: ClassVar[bool] = False
-    takes_weights: ClassVar[bool] = True
-
-    def measure(self, table: Generalized) -> LossAndBound:
-        """Return the loss of a release, in [0, 1], and the loss if nothing were suppressed."""
-        exponents = table.weights * (table.weights.size / table.weights.sum())
-        most = float(exponents @ np.log(table.domains))
-        n, suppressed = table.n_records, ~table.is_kept_row
-        if most == 0.0:
-            # Domains of one leaf: nothing can become ambiguous, but records can be lost.
-            return LossAndBound(float(table.records[suppressed].sum()) / n, 0.0)
-        # Shares of all combinations, so that nothing overflows.
-        shares = np.exp(exponents @ table.log_leaves() - most)
-        bound = float(table.records @ shares) / n
-        lost = float(table.records[suppressed] @ (1.0 - shares[suppressed])) / n
-        both = LossAndBound(1.0 + float(np.log(bound + lost)) / most, 1.0 + float(np.log(bound)) / most)
-        return both.within_bounds()
+    exponents = table.weights * (table.weights.size / table.weights.sum())
+    most = float(exponents @ np.log(table.domains))
+    n, suppressed = table.n_records, ~table.is_kept_row
+    if most == 0.0:
+        # Domains of one leaf: nothing can become ambiguous, but records can be lost.
+        return LossAndBound(float(table.records[suppressed].sum()) / n, 0.0)
+    # Shares of all combinations, so that nothing overflows.
+    shares = np.exp(exponents @ table.log_leaves() - most)
+    bound = float(table.records @ shares) / n
+    lost = float(table.records[suppressed] @ (1.0 - shares[suppressed])) / n
+    both = LossAndBound(1.0 + float(np.log(bound + lost)) / most, 1.0 + float(np.log(bound)) / most)
+    return both.within_bounds()
 
 
-@dataclass(frozen=True)
-class NonUniformEntropy:
+def _entropy(table: Generalized) -> LossAndBound:
     """How much information about the recorded values the labels lost, the distribution of the input known.
 
     For each attribute the sum over records of log(records with the label / records with the value), of log(all
     records / records with the value) where suppressed, as a share of the latter over all records; then the weighted
     mean over the attributes.
     """
-
-    name: ClassVar[str] = "entropy"
-    meaning: ClassVar[str] = (
-        "mean over the quasi-identifiers of the information about the recorded value that a label lost, as a share of "
-        "all there was"
-    )
-    is_mean: ClassVar[bool] = False
-    ignores_suppression: ClassVar[bool] = False
-    takes_weights: ClassVar[bool] = True
-
-    def measure(self, table: Generalized) -> LossAndBound:
-        """Return the loss of a release, in [0, 1], and the loss if nothing were suppressed."""
-        n, suppressed = table.n_records, ~table.is_kept_row
-        labels, values = table.log_label_records(), table.log_value_records()
-        whole = np.log(n) * n - values @ table.records
-        lost = (labels - values) @ table.records
-        more = (np.log(n) - labels[:, suppressed]) @ table.records[suppressed]
-        # A column of one value has no information to lose; its records can be lost all the same.
-        share = float(table.records[suppressed].sum()) / n
-        losses = np.divide(lost + more, whole, out=np.full(whole.size, share), where=whole > LEAST_INFORMATION * n)
-        bounds = np.divide(lost, whole, out=np.zeros(whole.size), where=whole > LEAST_INFORMATION * n)
-        weights = table.weights / table.weights.sum()
-        return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
+    n, suppressed = table.n_records, ~table.is_kept_row
+    labels, values = table.log_label_records(), table.log_value_records()
+    whole = np.log(n) * n - values @ table.records
+    lost = (labels - values) @ table.records
+    more = (np.log(n) - labels[:, suppressed]) @ table.records[suppressed]
+    # A column of one value has no information to lose; its records can be lost all the same.
+    share = float(table.records[suppressed].sum()) / n
+    losses = np.divide(lost + more, whole, out=np.full(whole.size, share), where=whole > LEAST_INFORMATION * n)
+    bounds = np.divide(lost, whole, out=np.zeros(whole.size), where=whole > LEAST_INFORMATION * n)
+    weights = table.weights / table.weights.sum()
+    return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
 
 
-AMBIGUITY = Ambiguity()
-ENTROPY = NonUniformEntropy()
-
-
-@runtime_checkable
-class TableLoss(Protocol):
-    """A loss that is measured on the table as a whole, in [0, 1]; with nothing suppressed it is a monotone bound."""
-
-    @property
-    def name(self) -> str:
-        """As the user writes it."""
-
-    @property
-    def meaning(self) -> str:
-        """The formula in words."""
-
-    @property
-    def ignores_suppression(self) -> bool:
-        """Whether suppressing a class changes nothing."""
-
-    @property
-    def takes_weights(self) -> bool:
-        """Whether attributes can be weighted."""
-
-    def measure(self, table: Generalized) -> LossAndBound:
-        """Return the loss of a release, and the loss if nothing were suppressed."""
-
+DISCERNIBILITY = ClassLoss(
+    "discernibility",
+    "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
+    lambda kept, gone, n_records: (_squares(kept) + int(gone.sum()) * n_records) / n_records**2,
+)
+DM_STAR = ClassLoss(
+    "dm_star",
+    "sum over records of the size of their class, suppressed or not, as a share of the records squared",
+    lambda kept, gone, n_records: (_squares(kept) + _squares(gone)) / n_records**2,
+    ignores_suppression=True,
+)
+AVERAGE_CLASS_SIZE = ClassLoss(
+    "average_class_size",
+    "average class size as a share of the records, suppressed records counted as one class",
+    lambda kept, gone, _: 1 / (kept.size + (gone.size > 0)),
+)
+AMBIGUITY = RecordLoss(
+    "ambiguity",
+    "logarithm of the mean number of combinations of recorded values that a record may stand for, as a share of that "
+    "of all combinations",
+    _ambiguity,
+)
+ENTROPY = RecordLoss(
+    "entropy",
+    "mean over the quasi-identifiers of the information about the recorded value that a label lost, as a share of all "
+    "there was",
+    _entropy,
+)
 
 Loss = AttributeLoss | TableLoss
 

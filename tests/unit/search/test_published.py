@@ -9,9 +9,8 @@ from tests.unit.search.tables import problem_of
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.search.bfs import bfs
-from cloister.search.datafly import datafly
 from cloister.search.flash import flash
-from cloister.search.igreedy import igreedy
+from cloister.search.greedy import datafly, igreedy
 from cloister.search.incognito import incognito
 from cloister.search.ola import ola
 from cloister.search.samarati import samarati
