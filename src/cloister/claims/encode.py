@@ -163,7 +163,10 @@ def encode(data: Claims) -> Encoding:
     patients = _encoded(data.patients, plan.patients.qi, plan.grouping.tables)
     claims = _encoded(data.claims, plan.claims.qi, plan.grouping.tables)
     kept_patients, kept_claims = kept_columns(data)
-    owners = _owners(data)
+    rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
+    known = data.patients.select(PATIENT).with_columns(rows)
+    # the row of the patient of each claim
+    owners = data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
     content = _content(claims, data.claims, _without_pseudonyms(kept_claims, plan.claims.roles))
     by_owner = np.lexsort((content, owners))
     counts = np.bincount(owners, minlength=data.n_patients)
@@ -194,9 +197,7 @@ def kept_columns(data: Claims) -> tuple[tuple[str, ...], tuple[str, ...]]:
     kept = []
     for frame, section in ((data.patients, plan.patients), (data.claims, plan.claims)):
         hidden = {column for column, role in section.roles.items() if role in NEVER_RELEASED or role in ("id", "drop")}
-        kept.append(
-            tuple(column for column in frame.columns if column not in {*hidden, *section.qi, PATIENT}),
-        )
+        kept.append(tuple(column for column in frame.columns if column not in {*hidden, *section.qi, PATIENT}))
     return kept[0], kept[1]
 
 
@@ -246,13 +247,6 @@ def _losses(ladder: BoundHierarchy) -> NDArray[np.float64]:
     losses[-1] = 1.0
     clipped: NDArray[np.float64] = np.clip(losses, 0.0, 1.0)
     return clipped
-
-
-def _owners(data: Claims) -> RowNumbers:
-    """The row of the patient of each claim."""
-    rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
-    known = data.patients.select(PATIENT).with_columns(rows)
-    return data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
 
 
 def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> RowNumbers:

@@ -28,7 +28,7 @@ from .adversaries import (
 )
 from .choice import NodeChoice, NodeTest
 from .data import Claims, dates_of
-from .data_file import CLAIMS, PATIENTS, QUASI, WrittenClaims
+from .data_file import CLAIMS, PATIENTS, QUASI
 from .encode import EncodedClaims, EncodedColumn, Encoding
 from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
 from .manifest import Adversary
@@ -55,20 +55,17 @@ CHOSEN = "as chosen"
 
 def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
-    encoded = _released_numbers(laid.files, laid)
-    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
-    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
-    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
-    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
-
-
-def _released_numbers(files: WrittenClaims, laid: Laid) -> EncodedClaims:
+    files = laid.files
     counts = np.bincount(files.owners, minlength=files.patients.height)
-    return EncodedClaims(
+    encoded = EncodedClaims(
         tuple(_released_columns(files.patients, laid.form.names(PATIENTS, QUASI))),
         tuple(_released_columns(files.claims, laid.form.names(CLAIMS, QUASI))),
         np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
     )
+    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
+    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
+    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
 
 
 def _released_columns(frame: pl.DataFrame, names: Sequence[str]) -> list[EncodedColumn]:

@@ -155,10 +155,7 @@ def _months(count: int) -> Level:
 AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_numbers, "whole numbers of years")
 DAYS_IN_HOSPITAL = NamedHierarchy(
     "days-in-hospital",
-    (
-        _hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")),
-        _hospital((0, "0"), (1, "1+")),
-    ),
+    (_hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")), _hospital((0, "0"), (1, "1+"))),
     lambda text: DAYS.fullmatch(text) is not None or text == "15+",
     "whole numbers of days",
 )

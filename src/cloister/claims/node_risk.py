@@ -14,7 +14,7 @@ random is right.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -194,7 +194,10 @@ class NodeRisk:
         """Flag rate and mean risk; stops once both intervals are narrower than 0.0005."""
         found: list[RiskFigures] = []
         for number in range(repeats):
-            found.append(self._repeat(levels, number))
+            draws = self.knowledge.repeat(number)
+            held = self._contained(levels, number, 0, draws.patients.size)
+            sizes = self.matching.sizes(levels, draws, held)
+            found.append(RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held))
             whole = pooled(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
                 break
@@ -204,12 +207,6 @@ class NodeRisk:
         """Class of each of any draws, 0 where it is missed."""
         held = self.matching.contained(self._where_missed(levels), draws)
         return self.matching.sizes(levels, draws, held)
-
-    def _repeat(self, levels: Levels, number: int) -> RiskFigures:
-        draws = self.knowledge.repeat(number)
-        held = self._contained(levels, number, 0, draws.patients.size)
-        sizes = self.matching.sizes(levels, draws, held)
-        return RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held)
 
     def _flags(self, levels: Levels, number: int, begin: int, end: int) -> int:
         """Flagged draws among some of a repeat."""
@@ -242,22 +239,6 @@ def pooled(figures: list[RiskFigures]) -> RiskFigures:
         mean,
         math.sqrt(max(0.0, square - mean * mean)),
     )
-
-
-def class_limit(threshold: float) -> int:
-    """k = ceil(1 / threshold): the smallest class whose risk is at most the threshold."""
-    k = math.ceil(1 / threshold)
-    return k - 1 if k > 1 and 1 / (k - 1) <= threshold else k
-
-
-def node_levels(n_levels: list[int]) -> Iterator[tuple[int, ...]]:
-    """All nodes of a lattice, in the order of their levels."""
-    if not n_levels:
-        yield ()
-        return
-    for level in range(n_levels[0]):
-        for rest in node_levels(n_levels[1:]):
-            yield (level, *rest)
 
 
 class Treatment(StrEnum):
@@ -331,8 +312,9 @@ class RiskSettings:
 
     @property
     def k(self) -> int:
-        """Classes below it are flagged."""
-        return class_limit(self.threshold)
+        """Classes below it are flagged: 1 / threshold, rounded up where that is no rounding error of the quotient."""
+        k = math.ceil(1 / self.threshold)
+        return k - 1 if k > 1 and 1 / (k - 1) <= self.threshold else k
 
     def seed_of(self, purpose: int) -> int:
         """A seed for another purpose than choosing: 1, 2, ... for evaluation after evaluation."""

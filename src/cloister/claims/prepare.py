@@ -55,8 +55,10 @@ def pseudonyms(data: Claims) -> Stepped:
     if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
         raise InputError(UNJOINED)
     plan = data.plan
-    patients = data.patients.drop(*_dropped(data, "patients"))
-    claims = data.claims.drop(*_dropped(data, "claims"))
+    patients, claims = (
+        frame.drop(column for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) == "drop")
+        for table, frame in (("patients", data.patients), ("claims", data.claims))
+    )
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
     claims = claims.drop(claim_id)
     if plan.ids.patients.startswith(HMAC):
@@ -81,26 +83,22 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tupl
         for column, role in _released_pseudonyms(data.plan, table):
             if column in frame.columns:
                 key = f"{role} of {table}" if getattr(data.plan.ids, role) == "per-table" else role
-                frame = frame.with_columns(_by_appearance(frame[column], numbers.setdefault(key, {})))
+                known, ids = numbers.setdefault(key, {}), frame[column]
+                for text in ids.drop_nulls().unique(maintain_order=True):
+                    known.setdefault(text, len(known) + 1)
+                own = ids.replace_strict(known, return_dtype=pl.Int64) if known else ids.cast(pl.Int64)
+                frame = frame.with_columns(own)
         frames.append(frame)
     return frames[0], frames[1]
 
 
-def _by_appearance(ids: pl.Series, numbers: dict[str, int]) -> pl.Series:
-    for text in ids.drop_nulls().unique(maintain_order=True):
-        numbers.setdefault(text, len(numbers) + 1)
-    return ids.replace_strict(numbers, return_dtype=pl.Int64) if numbers else ids.cast(pl.Int64)
-
-
 def _released_pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
+    return [(column, role) for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) != "drop"]
+
+
+def _pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
     roles = plan.patients.roles if table == "patients" else plan.claims.roles
-    named = [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
-    return [(column, role) for column, role in named if getattr(plan.ids, role) != "drop"]
-
-
-def _dropped(data: Claims, table: str) -> list[str]:
-    roles = data.plan.patients.roles if table == "patients" else data.plan.claims.roles
-    return [column for column, role in roles.items() if role in PSEUDONYMS and getattr(data.plan.ids, role) == "drop"]
+    return [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
 
 
 def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
