@@ -110,7 +110,7 @@ STAGES = [
     ("codes", "cloister.api.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
     ("codes", "cloister.codesets.request.encode"),
-    ("trajectories", "cloister.sources.read_code_events"),
+    ("trajectories", "cloister.cli.assess.read_code_events"),
     ("trajectories", "cloister.risk.assessment.partial_knowledge"),
     ("claims", "cloister.api.assess.prepare"),
     ("claims", "cloister.api.assess.cells_of"),

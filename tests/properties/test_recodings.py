@@ -270,14 +270,15 @@ def test_some_rows_are_judged_as_the_whole_would_be(ruled, data):
     own = task._replace(rows=Rows(task.rows.codes[:, rows], task.rows.records[rows]))
     alone = recoded.checker.restricted(own, rows).holds(np.arange(rows.size), labels, n_classes)
     places = recoded.problem.row_of_record
+    values = [None if value is None else int(value) for value in ruled.values]
     records = [
         (int(labels[rows.tolist().index(row)]), value)
-        for row, value in zip(places.tolist(), ruled.values)
+        for row, value in zip(places.tolist(), values)
         if row in rows.tolist()
     ]
     expected = [True] * n_classes
     for _, definition in ruled.class_rules:
-        safe = definition(records, list(ruled.values), [])
+        safe = definition(records, values, [])
         expected = [before and safe[one] for one, before in enumerate(expected)]
 
     assert expected == recoded.checker.holds(rows, labels, n_classes).tolist()

@@ -82,6 +82,11 @@ def assess(
     TableAssessment, CodesAssessment or HistoriesAssessment
         A missing value is a value of its own. ``summary()`` returns all numbers as plain values.
 
+    Raises
+    ------
+    InputError
+        The data or the settings cannot be used.
+
     Examples
     --------
     >>> import polars as pl, cloister as cl

@@ -52,6 +52,11 @@ def attack(
         ``holds`` says whether everybody whom the guarantee covers matches no record, or k or more; for the custodian,
         as counts are exact.
 
+    Raises
+    ------
+    InputError
+        The release cannot be read, or what is given does not fit it.
+
     Examples
     --------
     >>> import polars as pl, cloister as cl

@@ -50,7 +50,7 @@ class RecordSet(Protocol):
         """Return what somebody sees who knows these items of a target."""
 
 
-class GroupedRecords(ABC):
+class RecordGroups(ABC):
     """Records in groups that nothing known can tell apart."""
 
     sizes: Integers  # (n_groups,) records of each

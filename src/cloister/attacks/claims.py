@@ -27,7 +27,7 @@ from cloister.io import as_text
 from cloister.release_folder import delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
 from .labelled import numbered
 from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
@@ -88,7 +88,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Histories(GroupedRecords):
+class Histories(RecordGroups):
     """Patients with claims, among whom one is looked for."""
 
     # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody

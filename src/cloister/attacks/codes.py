@@ -21,7 +21,7 @@ from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
 
-from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep, order_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
 from .figures import Inference
 from .labelled import postings
 from .simulation import OpenedRelease, Traces, patient_ids, released_of
@@ -30,7 +30,7 @@ NO_TERM = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TermRecords(GroupedRecords):
+class TermRecords(RecordGroups):
     """Records that hold sets of terms."""
 
     postings: Sequence[Integers]  # for each term, the records that hold it, ascending

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 
-from .adversary import GroupedRecords, Integers
+from .adversary import Integers, RecordGroups
 
 Floats = NDArray[np.float64]
 NEAR = 1e-9  # By how much two distances may differ and still be the same
@@ -34,7 +34,7 @@ class Nearest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labelled(GroupedRecords):
+class Labelled(RecordGroups):
     """Records in groups that are alike in all columns."""
 
     labels: tuple[Integers, ...]  # by column, (n_groups,) number of the label

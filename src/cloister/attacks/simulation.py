@@ -15,7 +15,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text
 
-from .adversary import GONE, NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep, Matches, sample_targets
+from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matches, RecordGroups, sample_targets
 from .figures import Attack, Inference, Level, level_of
 
 EVERYTHING = KnowledgeStep("", None)
@@ -37,7 +37,7 @@ class Sensitive:
     truth: pl.Series  # (n_patients,) text
     groups: Integers  # (n_records,) group of each released record
     told: pl.Series  # (n_records,) text
-    released: GroupedRecords  # which groups fit whom
+    released: RecordGroups  # which groups fit whom
     adversary: Adversary
 
     def infer(self, targets: Integers, seed: int) -> Inference:
@@ -89,7 +89,7 @@ class Traces:
     """What could lead from the records of one part of a release to those of another."""
 
     # which groups fit whom; None where the guarantee is about the mean over patients, so that few may fit one
-    released: GroupedRecords | None
+    released: RecordGroups | None
     adversary: Adversary  # what is known; as much of it as the guarantee covers is used
     groups: Integers  # (n_records,) group of each released record
     recorded: dict[str, pl.Series]  # by column, what is released as it was recorded: lists of texts, (n_records,)

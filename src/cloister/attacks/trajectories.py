@@ -17,7 +17,7 @@ from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
 
-from .adversary import NOT_KNOWN, Adversary, GroupedRecords, Integers, KnowledgeStep, Match, match_of
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
 from .labelled import labels_of, numbered
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
@@ -28,7 +28,7 @@ MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelSequences(GroupedRecords):
+class LabelSequences(RecordGroups):
     """Sequences of labels, alike ones together, in which known pairs are looked for."""
 
     sizes: Integers  # (n_groups,) patients with each sequence

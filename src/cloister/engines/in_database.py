@@ -61,14 +61,7 @@ def table_name(text: str) -> exp.Table:
 
 def make(database: Database, making: Making) -> None:
     """Make the protected table: recode by joining level maps, suppress by an anti-join."""
-    labels = {one.column: sorted(set(one.labels.values()), key=lambda x: (x or "").encode()) for one in making.recoded}
-    # Sums of the codes of a run order as the bytes of its labels do.
-    codes: dict[str, dict[str | None, int]] = {}
-    for run in _runs(making):
-        unit = 1
-        for column in reversed(run if run[0] in labels else []):
-            codes[column] = {label: unit * number for number, label in enumerate(labels[column])}
-            unit *= len(labels[column])
+    codes = _codes(making)
     for number, one in enumerate(making.recoded):
         rows = [(key, codes[one.column][label], label) for key, label in _keys(database, one)]
         database.load(_map(number), {"k": "text", "code": "whole", "label": "text"}, rows)
@@ -92,6 +85,18 @@ def _runs(making: Making) -> list[list[str]]:
             runs.append([column])
             product = sizes.get(column, 0)
     return runs
+
+
+def _codes(making: Making) -> dict[str, dict[str | None, int]]:
+    """The code of each label of each recoded column; sums of the codes of a run order as the bytes of its labels do."""
+    labels = {one.column: sorted(set(one.labels.values()), key=lambda x: (x or "").encode()) for one in making.recoded}
+    codes: dict[str, dict[str | None, int]] = {}
+    for run in _runs(making):
+        unit = 1
+        for column in reversed(run if run[0] in labels else []):
+            codes[column] = {label: unit * number for number, label in enumerate(labels[column])}
+            unit *= len(labels[column])
+    return codes
 
 
 def protected(engine: Engine, making: Making) -> exp.Select:

@@ -39,7 +39,7 @@ from .tables import COMPILED, TableCourse, must_compile, take_encoded
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedTable:
     """An engine over a table."""
 
     engine: Engine
@@ -50,7 +50,7 @@ class Opened:
 
 
 @contextmanager
-def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
+def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[OpenedTable]:
     """Yield the engine chosen, over the table that the options name."""
     missing, data = options.missing, options.data
     threads = available_cores() if options.threads is None else options.threads
@@ -63,36 +63,36 @@ def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[Opened]:
         from cloister.engines.spark.tables import spark_table
 
         with spark_table(SparkFiles(data, options.encoding, options.delimiter), options.engine, missing) as table:
-            yield Opened(table, table.format, table.delimiter)
+            yield OpenedTable(table, table.format, table.delimiter)
         return
     from cloister.engines.duckdb import duckdb_file
 
     with duckdb_file(
         data, delimiter=options.delimiter, encoding=options.encoding, missing=missing, threads=threads
     ) as file:
-        yield Opened(file, file.format, file.delimiter)
+        yield OpenedTable(file, file.format, file.delimiter)
 
 
 @contextmanager
-def _database(query: Query, options: TableOptions) -> Iterator[Opened]:
+def _database(query: Query, options: TableOptions) -> Iterator[OpenedTable]:
     missing = options.missing
     if query.scheme == "duckdb":
         from cloister.engines.duckdb import duckdb_database
 
         with duckdb_database(query, missing) as inside:
-            yield Opened(inside, database=inside)
+            yield OpenedTable(inside, database=inside)
         return
     from cloister.engines.postgresql import postgresql
 
     with postgresql(query, missing) as server:
-        yield Opened(server, database=server, notes=server.call.notes)
+        yield OpenedTable(server, database=server, notes=server.call.notes)
 
 
 class PreparedOnEngine(Prepared):
     """A table that stays where it is, and is counted there."""
 
     def __init__(
-        self, options: TableOptions, run: Run, table: Opened, request: TableRequest, told: Sequence[str]
+        self, options: TableOptions, run: Run, table: OpenedTable, request: TableRequest, told: Sequence[str]
     ) -> None:
         refuse_what_needs_rows(request, table.engine.name)
         self.options, self.run, self.table, self.request, self.told = options, run, table, request, told

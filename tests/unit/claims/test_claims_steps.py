@@ -32,7 +32,14 @@ def said(data):
     """What the report says of steps 1 to 6."""
     steps = [line.masked(10).published() for line in prepare(data).lines]
     plan = json.loads(json.dumps(asdict(plan_published(data.plan))))
-    manifest = {"settings": {"plan": plan}, "steps": steps, "representativeness": {"variables": {}}}
+    manifest = {
+        "settings": {"plan": plan},
+        "steps": steps,
+        "representativeness": {"variables": {}},
+        "choice": {"truncation": "none", "max_flag_rate": 0.05, "lattice": 1, "optimal": True},
+        "risk": {"known": 1.0, "draws": 1, "k": 10},
+        "sensitivity": {"attacks": [], "voter_list": {"list": "released patients"}},
+    }
     return [line["done"] for line in worded_steps(manifest)]
 
 

@@ -6,7 +6,9 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 
+import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
 
@@ -329,9 +331,17 @@ def test_a_defect_of_ours_is_exit_3(protect, refused, monkeypatch):
 
 def test_a_verifier_that_refuses_our_output_is_exit_3(protect, refused, monkeypatch):
     """If protection went wrong, verification stops the release: that is our bug and not the user's."""
-    from cloister.search import SearchProblem
+    from cloister.pipeline import tables
 
-    monkeypatch.setattr(SearchProblem, "kept_rows", lambda problem, _levels: problem.task.rows.records > 0)
+    protect_rightly = tables.protect
+
+    def put_back(*words):
+        """Protect, and put a value of the original back."""
+        found = protect_rightly(*words)
+        ages = pl.Series("age", ["33", *found.frame["age"][1:]])
+        return replace(found, frame=found.frame.with_columns(ages))
+
+    monkeypatch.setattr(tables, "protect", put_back)
     message = refused(protect(), 3)
 
     assert "did not pass verification" in message

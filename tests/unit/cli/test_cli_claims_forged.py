@@ -172,29 +172,40 @@ def test_a_cell_that_was_blanked_is_counted(release, cloister):
     assert "steps in release.json does not follow from the files" in found.err
 
 
-def test_the_original_tells_more(release, cloister, tmp_path):
-    """Attacks, missed draws, the percentile, steps and patients that are contradicted; the truth holds."""
+def lied_of_risk(manifest):
+    """Attacks and missed draws that are not so."""
+    for row in manifest["sensitivity"]["attacks"]:
+        half = (row["interval"][1] - row["mean"]) / 2
+        row["mean"] /= 2
+        row["interval"] = [max(0.0, row["mean"] - half), row["mean"] + half]
+    manifest["risk"]["missed"] = 0.9
+    manifest["risk"]["likeliest"]["missed"] = 0.5
 
-    def lied(manifest):
-        for row in manifest["sensitivity"]["attacks"]:
-            half = (row["interval"][1] - row["mean"]) / 2
-            row["mean"] /= 2
-            row["interval"] = [max(0.0, row["mean"] - half), row["mean"] + half]
-        manifest["risk"]["missed"] = 0.9
-        manifest["records"].update({"in": 262 + 1, "suppressed": 263 - manifest["records"]["released"]})
-        manifest["steps"][1]["counts"] = {"hiv": 100}
 
+def lied_of_patients(manifest):
+    """Patients and steps that were not."""
+    manifest["records"].update({"in": 262 + 1, "suppressed": 263 - manifest["records"]["released"]})
+    manifest["steps"][1]["counts"] = {"hiv": 100}
+
+
+@pytest.mark.parametrize(
+    ("lied", "sentences"),
+    [
+        (
+            lied_of_risk,
+            ("other adversaries find", "drawn from the original claims is", "picks the likeliest is as stated"),
+        ),
+        (lied_of_patients, ("steps in release.json is not what the original says", "records.in")),
+    ],
+)
+def test_the_original_tells_more(release, cloister, lied, sentences):
+    """Attacks, missed draws, steps and patients that are contradicted; the truth holds."""
     assert cloister("verify", release, *MAPPED).code == 0
     restated(release, lied)
     found = cloister("verify", release, *MAPPED)
 
     assert found.code == 1
-    for said in (
-        "other adversaries find",
-        "drawn from the original claims is",
-        "steps in release.json is not what the original says",
-        "records.in",
-    ):
+    for said in sentences:
         assert said in found.err, said
 
 
@@ -235,16 +246,15 @@ def test_figures_of_the_search_are_those_there_are(release, cloister):
 
 
 def test_who_was_left_out_is_counted_beside_the_original(release, cloister):
-    """Patients and claims that steps tell of and that are not missing, and values known that are not."""
+    """Patients and claims that steps tell of and that are not missing."""
 
     def others(manifest):
         line = next(line for line in manifest["steps"] if line["step"] == "11 suppression")
         line["counts"].update({"patients left out": 777, "claims left out": 8888})
-        manifest["risk"]["likeliest"]["missed"] = 0.5
 
     restated(release, others)
     found = cloister("verify", release, *MAPPED)
 
     assert found.code == 1
-    for said in ("patients left out in", "claims left out in", "picks the likeliest is as stated"):
+    for said in ("patients left out in", "claims left out in"):
         assert said in found.err, said

@@ -162,7 +162,7 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
         (
             'sensitive = ["diagnosis"]',
             "",
-            "with qi, sensitive, keep or drop, or settle them all with default_role drop",
+            'with qi, sensitive, keep or drop, or settle them all with default_role = "drop"',
         ),
         ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
         ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),

@@ -104,13 +104,13 @@ def test_a_connection_lost_while_the_table_is_made(hospital, monkeypatch):
     """When it is lost in the middle of making the table, nothing of it stays."""
     from cloister.engines import in_database
 
-    load = in_database._load_map
+    keys = in_database._keys
 
-    def cut(*load_what):
+    def cut(*of_what):
         cut_off(hospital)
-        return load(*load_what)
+        return keys(*of_what)
 
-    monkeypatch.setattr(in_database, "_load_map", cut)
+    monkeypatch.setattr(in_database, "_keys", cut)
     with pytest.raises(InputError, match="was lost") as caught, postgresql(query(hospital)) as database:
         protect_table_in_database(database, TABLE, request_of())
 
