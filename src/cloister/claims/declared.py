@@ -13,7 +13,7 @@ from cloister.typed_toml import typed
 
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ReleasedColumn
-from .ladders import hierarchy_named, split_bounds
+from .hierarchies import hierarchy_named, split_bounds
 from .plan import ClaimsPlan
 from .plan import Section as TablePlan
 from .plan_sections import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS

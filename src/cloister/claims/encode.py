@@ -13,7 +13,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .ladders import BoundedHierarchy, hierarchy_named
+from .hierarchies import BoundedHierarchy, hierarchy_named
 from .plan_sections import NEVER_RELEASED, PSEUDONYMS
 from .prepare import years_of
 
@@ -218,19 +218,19 @@ def _encoded(frame: pl.DataFrame, qi: Mapping[str, str], tables: Mapping[str, st
 
 def _column(text: pl.Series, bounded: BoundedHierarchy) -> _Column:
     distinct = text.drop_nulls().unique().sort().to_list()
-    ladder = bounded.hierarchy.bind(text.name, distinct)
-    highest = ladder.n_levels - 1 if bounded.highest is None else bounded.highest
-    if highest >= ladder.n_levels:
+    bound = bounded.hierarchy.bind(text.name, distinct)
+    highest = bound.n_levels - 1 if bounded.highest is None else bounded.highest
+    if highest >= bound.n_levels:
         raise InputError(
             f"Column {text.name!r} is to have levels up to {highest}, but the highest of its hierarchy is "
-            f"{ladder.n_levels - 1}.",
+            f"{bound.n_levels - 1}.",
             column=text.name,
         )
     values = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-    numbers = [_numbered(labels) for labels in ladder.labels]
-    levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(ladder.n_levels, len(distinct))
+    numbers = [_numbered(labels) for labels in bound.labels]
+    levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
     names = tuple(texts for _, texts in numbers)
-    return _Column(EncodedColumn(text.name, values, levels, names, _losses(ladder)), bounded.lowest, highest)
+    return _Column(EncodedColumn(text.name, values, levels, names, _losses(bound)), bounded.lowest, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:
@@ -240,9 +240,9 @@ def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]
     return [numbers[label] for label in texts], tuple(numbers)
 
 
-def _losses(ladder: BoundHierarchy) -> NDArray[np.float64]:
+def _losses(bound: BoundHierarchy) -> NDArray[np.float64]:
     """(Leaves covered - 1) / (leaves of the domain - 1); the whole of a cell at the root, whatever the domain."""
-    losses = (ladder.leaves - 1) / max(ladder.n_leaves - 1, 1)
+    losses = (bound.leaves - 1) / max(bound.n_leaves - 1, 1)
     losses[0] = 0.0
     losses[-1] = 1.0
     clipped: NDArray[np.float64] = np.clip(losses, 0.0, 1.0)

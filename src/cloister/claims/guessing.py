@@ -13,7 +13,7 @@ from cloister.io import as_text
 from .codes import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
 from .data import days_in, is_name, is_sex, whole_numbers_in
 from .group_tables import NameGroups, shipped_groups, words
-from .ladders import MOST_DAYS, NO_CODE
+from .hierarchies import MOST_DAYS, NO_CODE
 from .representativeness import starts_of
 
 Sureness = Literal["sure", "likely", "not sure"]

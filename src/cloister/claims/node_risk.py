@@ -183,7 +183,10 @@ class NodeRisk:
         looks = (*(look for look in LOOKS if look < whole), whole)
         for number in range(repeats):
             for begin, end in zip((0, *looks), looks, strict=False):
-                flagged += self._flags(levels, number, begin, end)
+                taken = self.knowledge.repeat(number)
+                held = self._contained(levels, number, begin, end)
+                sizes = self.matching.sizes(levels, taken, held, (begin, end), self.k)
+                flagged += int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
                 draws += end - begin
                 interval = wilson(flagged, draws, z)
                 if flagged > most * whole * repeats or interval.excludes(most) or interval.width < NARROW:
@@ -207,13 +210,6 @@ class NodeRisk:
         """Class of each of any draws, 0 where it is missed."""
         held = self.matching.contained(self._where_missed(levels), draws)
         return self.matching.sizes(levels, draws, held)
-
-    def _flags(self, levels: Levels, number: int, begin: int, end: int) -> int:
-        """Flagged draws among some of a repeat."""
-        draws = self.knowledge.repeat(number)
-        held = self._contained(levels, number, begin, end)
-        sizes = self.matching.sizes(levels, draws, held, (begin, end), self.k)
-        return int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
 
     def _contained(self, levels: Levels, number: int, begin: int, end: int) -> NDArray[np.bool_]:
         draws = self.knowledge.repeat(number)

@@ -12,7 +12,7 @@ from cloister.io.text import load_text
 from cloister.typed_toml import SECTION, STRICT, key, read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules
-from .ladders import hierarchy_named, split_bounds
+from .hierarchies import hierarchy_named, split_bounds
 from .plan_sections import (
     HMAC,
     NEVER_RELEASED,

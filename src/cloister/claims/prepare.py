@@ -21,7 +21,7 @@ from cloister.release_folder import release_around
 
 from .codes import exclusions, grouping, top_coding
 from .data import PATIENT, Claims, check_contents, dates_of, numbers_of
-from .ladders import MOST_DELAY
+from .hierarchies import MOST_DELAY
 from .plan import UNJOINED, ClaimsPlan
 from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, HMAC, LENGTH_OF_STAY, PAY_DELAY, PSEUDONYMS, YEAR
 from .representativeness import Representativeness, representativeness
@@ -140,9 +140,12 @@ def removals(data: Claims) -> Stepped:
     """
     wanted = data.plan.removals
     masks: dict[str, pl.Series] = {}
-    newborns = _newborns(data) if wanted.newborns else None
-    if newborns is not None:
-        masks["newborns"] = newborns
+    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
+    if wanted.newborns and birth is not None and date is not None:
+        born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
+        days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
+        joined = days.join(born, on=PATIENT, how="left", maintain_order="left")
+        masks["newborns"] = ((joined["\0date"] - joined["\0born"]).dt.total_days() <= NEWBORN_DAYS).fill_null(False)
     procedure = data.plan.claim_column("procedure")
     if procedure is not None and wanted.letter_procedures:
         masks["procedure codes with a letter"] = data.claims[procedure].str.contains(LETTER).fill_null(False)
@@ -169,18 +172,6 @@ def leave_out_without_claims(data: Claims) -> Stepped:
         return Stepped(data, StepLine(WITHOUT, counts={"without claims": n_without}))
     left = data.of_patients(data.claims[PATIENT].unique())
     return Stepped(left, StepLine(WITHOUT, n_without))
-
-
-def _newborns(data: Claims) -> pl.Series | None:
-    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
-    if birth is None or date is None:
-        return None
-    born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
-    days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
-    age = days.join(born, on=PATIENT, how="left", maintain_order="left").select(
-        (pl.col("\0date") - pl.col("\0born")).dt.total_days().alias("age")
-    )["age"]
-    return (age <= NEWBORN_DAYS).fill_null(False)
 
 
 def derived(data: Claims) -> Stepped:
