@@ -229,9 +229,9 @@ def whole(diagnosis: str) -> str:
 
 def place_code(text: str) -> str:
     """Return the code of a place of service, by itself, by name, or before its name: `55 - Residential ...`."""
-    told = words(text)
-    first, _, rest = told.partition(" ")
-    return place_codes().get(told) or (words(first) if rest and first.isdigit() else told)
+    name = words(text)
+    first, _, rest = name.partition(" ")
+    return place_codes().get(name) or (words(first) if rest and first.isdigit() else name)
 
 
 def grouping(data: Claims) -> Stepped:

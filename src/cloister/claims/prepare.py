@@ -191,10 +191,10 @@ def derived(data: Claims) -> Stepped:
     claims = data.claims
     for name in data.plan.claims.derived:
         claims = claims.with_columns(OF_CLAIMS[name](data).alias(name))
-    told = data.with_frames(claims=claims)
+    with_claims = data.with_frames(claims=claims)
     patients = data.patients
     for own in data.plan.patients.derived:
-        patients = patients.with_columns(OF_PATIENTS[own](told).alias(own))
+        patients = patients.with_columns(OF_PATIENTS[own](with_claims).alias(own))
     whole = data.with_frames(patients, claims)
     counts = {
         f"{name} missing": int((claims if name in data.plan.claims.derived else patients)[name].null_count())
@@ -303,10 +303,10 @@ def prepare(data: Claims) -> PreparedClaims:
     assert chosen.removed is not None
     cut = removals(chosen.claims)
     having = leave_out_without_claims(cut.claims)
-    worked_out = derived(having.claims)
+    completed = derived(having.claims)
     excluded = derived(chosen.removed).claims
-    compared = representativeness(excluded, worked_out.claims)
-    grouped = grouping(worked_out.claims)
+    compared = representativeness(excluded, completed.claims)
+    grouped = grouping(completed.claims)
     topped = top_coding(grouped.claims)
     lines = (
         renamed.line,
@@ -314,7 +314,7 @@ def prepare(data: Claims) -> PreparedClaims:
         cut.line,
         having.line,
         compared.line,
-        worked_out.line,
+        completed.line,
         grouped.line,
         topped.line,
     )

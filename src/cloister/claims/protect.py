@@ -153,7 +153,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     chosen; the same for an adversary who believes the flags, unless the plan waives it, and for one who picks the
     likeliest of those who fit where the plan says ``likeliest = "bounded"``. Each released label is held by ``k``
     patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
-    is told); a limit for each single patient; anything against somebody who knows
+    is published); a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
     columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
     times.
@@ -180,7 +180,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
 
 
 class _PowerOfNodes:
-    """The power from the values of a node; few choices of claims' levels occur, each worked out once."""
+    """The power from the values of a node; few choices of claims' levels occur, each computed once."""
 
     def __init__(self, claims: EncodedClaims, plan: ClaimsPlan) -> None:
         self.claims, self.plan = claims, plan
