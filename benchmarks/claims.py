@@ -29,13 +29,13 @@ from rich.table import Table
 
 from claims_made_up import write
 from claims_tables import write_page
+from cloister.claims.choice import truncation
 from cloister.claims.data import Claims
 from cloister.claims.encode import EncodedClaims, encode
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge, adversary_power
 from cloister.claims.matching import Matching
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
-from cloister.claims.protect import truncation
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels
 from cloister.tabular.settings import available_cores

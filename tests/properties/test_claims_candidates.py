@@ -1,6 +1,7 @@
 """Who is picked among candidates, and which labels are too rare to be released, as plain counting has it."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tests.encoded_claims import claims_of, constant_power, few_claims, many_cla
 from tests.oracles import claims as oracle
 
 from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
-from cloister.claims.node_risk import RiskSettings, node_levels
+from cloister.claims.node_risk import RiskSettings
 from cloister.claims.protect import choose_and_suppress
 from cloister.claims.release_risk import likeliest_risk, release_risk
 from cloister.claims.released import ReleasedClaims
@@ -38,7 +39,7 @@ def test_candidates_are_those_of_the_oracle(released, p):
     power = constant_power(released.encoded, p)
     draws, plainly = every_draw(released, power)
     matching = matching_of(released, power)
-    for levels in node_levels([column.n_levels for column in released.encoded.columns]):
+    for levels in product(*(range(column.n_levels) for column in released.encoded.columns)):
         tables = plain(released, levels)
         wanted = [(i, tables.labels(i, sample)) for i, sample in plainly]
         nobody = np.array([tables.class_size(i, need) == 0 for i, need in wanted], dtype=np.bool_)

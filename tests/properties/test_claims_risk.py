@@ -1,5 +1,7 @@
 """The risk of a node is what trying every sample says."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from tests.encoded_claims import claims_of, constant_power, few_claims, many_cla
 from tests.oracles.claims import exact_risk, exact_tolerant_risk
 
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge
-from cloister.claims.node_risk import Basis, NodeRisk, node_levels, risk_of
+from cloister.claims.node_risk import Basis, NodeRisk, risk_of
 from cloister.claims.released import ReleasedClaims
 
 
@@ -35,7 +37,7 @@ def powers(draw, encoded):
 
 def nodes_of(encoded):
     """All nodes."""
-    return list(node_levels([column.n_levels for column in encoded.columns]))
+    return list(product(*(range(column.n_levels) for column in encoded.columns)))
 
 
 @given(st.data())

@@ -12,7 +12,7 @@ from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, man
 from cloister.claims.choice import choose_node
 from cloister.claims.knowledge import DrawnKnowledge
 from cloister.claims.lattice_search import Budget, corners, search_lattice
-from cloister.claims.node_risk import Basis, NodeRisk, RiskSettings, Treatment, node_levels, risk_of
+from cloister.claims.node_risk import Basis, NodeRisk, RiskSettings, Treatment, risk_of
 from cloister.claims.release_risk import release_risk
 from cloister.claims.released import ReleasedClaims, level_losses, weights_of
 from cloister.claims.suppression import suppress
@@ -110,7 +110,7 @@ def test_losses_add_up_to_the_mean_loss_of_cells(encoded, seed, asked):
     people = random.random(encoded.n_patients) < 0.8
     released = ReleasedClaims(encoded, people, rows, cells)
     owners = encoded.owners
-    for levels in node_levels([column.n_levels for column in encoded.columns]):
+    for levels in product(*(range(column.n_levels) for column in encoded.columns)):
         means = []
         for j, (column, level) in enumerate(zip(encoded.columns, levels)):
             of_claims = j - len(encoded.patients)
@@ -150,7 +150,7 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
         losses = level_losses(released, weights)
         matching = matching_of(released, power)
         tests = [NodeRisk(matching, knowledge, asked.k, basis) for basis in Basis]
-        for levels in node_levels([column.n_levels for column in hospital.columns]):
+        for levels in product(*(range(column.n_levels) for column in hospital.columns)):
             if all(test.flag_rate(levels, asked.max_sup).is_candidate for test in tests):
                 passed.append((round(losses.of(levels), 12), -percentile, sum(levels), levels))
 

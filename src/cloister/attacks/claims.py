@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
 from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
-from cloister.claims.ladders import relabelled
+from cloister.claims.hierarchies import relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
 from cloister.claims.recheck import ClaimsOriginal, original_of, prepared_again
 from cloister.claims.verify_original import PreparedOriginal

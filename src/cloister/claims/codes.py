@@ -27,7 +27,7 @@ from .group_tables import (
     shipped_exclusions,
     words,
 )
-from .ladders import NO_CODE, split_bounds
+from .hierarchies import NO_CODE, split_bounds
 from .plan import ClaimsPlan
 from .plan_sections import TopCoding
 from .steps import StepLine, Stepped
@@ -55,7 +55,6 @@ SEPARATORS = re.compile(r"[\s,;|]+")
 LISTS = {"diagnosis": "diagnoses", "procedure": "procedures"}
 KINDS = ("diagnosis", "procedure", "place")
 """Of codes on an exclusion list."""
-
 
 EXCLUDING = "2 high-risk patients"
 
@@ -197,7 +196,11 @@ def _hits(kind: str, cells: list[str], rules: list[ExclusionRule]) -> dict[str, 
     codes = {cell: [cell] if kind == "place" else codes_in(cell) for cell in cells}
     distinct = {code for several in codes.values() for code in several}
     if kind == "diagnosis":
-        by_code = _rules_of_diagnoses(distinct, rules)
+        by_coding = {coding: [rule for rule in rules if rule.coding in (None, coding)] for coding in BOTH}
+        by_code = {
+            text: {name for coding in codings for name in _named(whole(text), by_coding[coding])}
+            for text, codings in readings(distinct).items()
+        }
     else:
         read = place_code if kind == "place" else plain
         by_code = {text: _named(read(text), rules) for text in distinct}
@@ -206,14 +209,6 @@ def _hits(kind: str, cells: list[str], rules: list[ExclusionRule]) -> dict[str, 
         for name in {name for code in several for name in by_code[code]}:
             hits.setdefault(name, []).append(cell)
     return hits
-
-
-def _rules_of_diagnoses(codes: Iterable[str], rules: list[ExclusionRule]) -> dict[str, set[str]]:
-    by_coding = {coding: [rule for rule in rules if rule.coding in (None, coding)] for coding in BOTH}
-    return {
-        text: {name for coding in codings for name in _named(whole(text), by_coding[coding])}
-        for text, codings in readings(codes).items()
-    }
 
 
 def _named(code: str, rules: list[ExclusionRule]) -> set[str]:
@@ -234,9 +229,9 @@ def whole(diagnosis: str) -> str:
 
 def place_code(text: str) -> str:
     """Return the code of a place of service, by itself, by name, or before its name: `55 - Residential ...`."""
-    told = words(text)
-    first, _, rest = told.partition(" ")
-    return place_codes().get(told) or (words(first) if rest and first.isdigit() else told)
+    name = words(text)
+    first, _, rest = name.partition(" ")
+    return place_codes().get(name) or (words(first) if rest and first.isdigit() else name)
 
 
 def grouping(data: Claims) -> Stepped:

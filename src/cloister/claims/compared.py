@@ -13,7 +13,7 @@ from cloister.masking import WITHHELD
 from .codes import EXCLUDING
 from .data import PATIENT
 from .data_file import KEPT, PATIENTS, QUASI, ClaimsForm, ReleasedColumn, WrittenClaims
-from .ladders import hierarchy_named
+from .hierarchies import hierarchy_named
 from .manifest import ComparedPatients, ComparedVariable, VariableName
 from .prepare import PreparedClaims
 from .representativeness import SEX, Variable, median_claims, variables_of

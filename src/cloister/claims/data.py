@@ -151,11 +151,21 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     people = _columns(patients, plan.patients.roles, "patients")
     events = _columns(claims, plan.claims.roles, "claims")
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
-    _check_ids(people[patient_id], patients)
+    ids = people[patient_id]
+    if ids.null_count():
+        found = f"a patient without a value in {ids.name!r}. Give every patient an id"
+        raise _at(ids.is_null(), patients, found, ids)
+    again = ~ids.is_first_distinct()
+    if again.any():
+        found = f"a patient whose {ids.name!r} stands in an earlier record. One row a patient"
+        raise _at(again, patients, found, ids)
     numbered = people.with_columns(pl.Series(PATIENT, range(people.height), dtype=pl.Int64))
     key = numbered.select(pl.col(patient_id).alias(claim_id), PATIENT)
     joined = events.join(key, on=claim_id, how="left", maintain_order="left")
-    _check_patients(joined[PATIENT], joined[claim_id], claims, patients)
+    lost = joined[PATIENT].is_null()
+    if lost.any():
+        found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
+        raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", joined[claim_id])
     made = Claims(
         numbered,
         joined,
@@ -192,21 +202,6 @@ def _columns(source: Source, roles: Mapping[str, str], table: str) -> pl.DataFra
             column=left[0],
         )
     return pl.DataFrame([as_text(frame[column]) for column, role in roles.items() if role != "drop"])
-
-
-def _check_ids(ids: pl.Series, source: Source) -> None:
-    if ids.null_count():
-        raise _at(ids.is_null(), source, f"a patient without a value in {ids.name!r}. Give every patient an id", ids)
-    again = ~ids.is_first_distinct()
-    if again.any():
-        raise _at(again, source, f"a patient whose {ids.name!r} stands in an earlier record. One row a patient", ids)
-
-
-def _check_patients(numbers: pl.Series, ids: pl.Series, claims: Source, patients: Source) -> None:
-    if numbers.null_count():
-        lost = numbers.is_null()
-        found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
-        raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", ids)
 
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:

@@ -9,11 +9,12 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.masking import is_masked_count
+from cloister.typed_toml import typed
 
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data_file import CLAIMS, KEPT, PATIENTS, PSEUDONYM, QUASI, ClaimsForm, ReleasedColumn
-from .ladders import hierarchy_named, split_bounds
-from .plan import ClaimsPlan, parsed_plan
+from .hierarchies import hierarchy_named, split_bounds
+from .plan import ClaimsPlan
 from .plan import Section as TablePlan
 from .plan_sections import NEVER_RELEASED, PAY_DELAY, PSEUDONYMS
 from .steps import Step
@@ -57,7 +58,7 @@ def plan_published(plan: ClaimsPlan) -> ClaimsPlan:
         published["population"]["patients"] = Path(plan.population.patients).name
     published["grouping"]["tables"] = {role: Path(file).name for role, file in plan.grouping.tables.items()}
     published["ids"]["patients"] = plan.ids.patients.partition(":")[0]
-    return parsed_plan(published)
+    return typed(published, ClaimsPlan, "release.json", ("settings", "plan"))
 
 
 def _words(words: str, plan: ClaimsPlan) -> str:

@@ -13,7 +13,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .ladders import BoundedHierarchy, hierarchy_named
+from .hierarchies import BoundedHierarchy, hierarchy_named
 from .plan_sections import NEVER_RELEASED, PSEUDONYMS
 from .prepare import years_of
 
@@ -163,7 +163,10 @@ def encode(data: Claims) -> Encoding:
     patients = _encoded(data.patients, plan.patients.qi, plan.grouping.tables)
     claims = _encoded(data.claims, plan.claims.qi, plan.grouping.tables)
     kept_patients, kept_claims = kept_columns(data)
-    owners = _owners(data)
+    rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
+    known = data.patients.select(PATIENT).with_columns(rows)
+    # the row of the patient of each claim
+    owners = data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
     content = _content(claims, data.claims, _without_pseudonyms(kept_claims, plan.claims.roles))
     by_owner = np.lexsort((content, owners))
     counts = np.bincount(owners, minlength=data.n_patients)
@@ -194,9 +197,7 @@ def kept_columns(data: Claims) -> tuple[tuple[str, ...], tuple[str, ...]]:
     kept = []
     for frame, section in ((data.patients, plan.patients), (data.claims, plan.claims)):
         hidden = {column for column, role in section.roles.items() if role in NEVER_RELEASED or role in ("id", "drop")}
-        kept.append(
-            tuple(column for column in frame.columns if column not in {*hidden, *section.qi, PATIENT}),
-        )
+        kept.append(tuple(column for column in frame.columns if column not in {*hidden, *section.qi, PATIENT}))
     return kept[0], kept[1]
 
 
@@ -217,19 +218,19 @@ def _encoded(frame: pl.DataFrame, qi: Mapping[str, str], tables: Mapping[str, st
 
 def _column(text: pl.Series, bounded: BoundedHierarchy) -> _Column:
     distinct = text.drop_nulls().unique().sort().to_list()
-    ladder = bounded.hierarchy.bind(text.name, distinct)
-    highest = ladder.n_levels - 1 if bounded.highest is None else bounded.highest
-    if highest >= ladder.n_levels:
+    bound = bounded.hierarchy.bind(text.name, distinct)
+    highest = bound.n_levels - 1 if bounded.highest is None else bounded.highest
+    if highest >= bound.n_levels:
         raise InputError(
             f"Column {text.name!r} is to have levels up to {highest}, but the highest of its hierarchy is "
-            f"{ladder.n_levels - 1}.",
+            f"{bound.n_levels - 1}.",
             column=text.name,
         )
     values = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-    numbers = [_numbered(labels) for labels in ladder.labels]
-    levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(ladder.n_levels, len(distinct))
+    numbers = [_numbered(labels) for labels in bound.labels]
+    levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
     names = tuple(texts for _, texts in numbers)
-    return _Column(EncodedColumn(text.name, values, levels, names, _losses(ladder)), bounded.lowest, highest)
+    return _Column(EncodedColumn(text.name, values, levels, names, _losses(bound)), bounded.lowest, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:
@@ -239,20 +240,13 @@ def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]
     return [numbers[label] for label in texts], tuple(numbers)
 
 
-def _losses(ladder: BoundHierarchy) -> NDArray[np.float64]:
+def _losses(bound: BoundHierarchy) -> NDArray[np.float64]:
     """(Leaves covered - 1) / (leaves of the domain - 1); the whole of a cell at the root, whatever the domain."""
-    losses = (ladder.leaves - 1) / max(ladder.n_leaves - 1, 1)
+    losses = (bound.leaves - 1) / max(bound.n_leaves - 1, 1)
     losses[0] = 0.0
     losses[-1] = 1.0
     clipped: NDArray[np.float64] = np.clip(losses, 0.0, 1.0)
     return clipped
-
-
-def _owners(data: Claims) -> RowNumbers:
-    """The row of the patient of each claim."""
-    rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
-    known = data.patients.select(PATIENT).with_columns(rows)
-    return data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
 
 
 def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> RowNumbers:

@@ -27,9 +27,9 @@ from .adversaries import (
     whole_claims,
 )
 from .choice import NodeChoice, NodeTest
-from .data import Claims, dates_of
-from .data_file import CLAIMS, PATIENTS, QUASI, WrittenClaims
-from .encode import EncodedClaims, EncodedColumn, Encoding
+from .data import dates_of
+from .data_file import CLAIMS, PATIENTS, QUASI
+from .encode import EncodedClaims, EncodedColumn
 from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
 from .manifest import Adversary
 from .matching import Matching
@@ -55,20 +55,17 @@ CHOSEN = "as chosen"
 
 def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
     """Attack a release by values drawn from the released claims, as many as the power of released values is."""
-    encoded = _released_numbers(laid.files, laid)
-    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
-    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
-    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
-    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
-
-
-def _released_numbers(files: WrittenClaims, laid: Laid) -> EncodedClaims:
+    files = laid.files
     counts = np.bincount(files.owners, minlength=files.patients.height)
-    return EncodedClaims(
+    encoded = EncodedClaims(
         tuple(_released_columns(files.patients, laid.form.names(PATIENTS, QUASI))),
         tuple(_released_columns(files.claims, laid.form.names(CLAIMS, QUASI))),
         np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
     )
+    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
+    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
+    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
 
 
 def _released_columns(frame: pl.DataFrame, names: Sequence[str]) -> list[EncodedColumn]:
@@ -138,24 +135,14 @@ def evaluate(
     own = suppression.levels[len(claims.patients) :]
     attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
     powers = {name: power_at(claims, most, asked.rounding, asked.basis, own) for name, most in POWERS.items()}
+    date, when = data.plan.claim_column("date"), None
+    if date is not None:
+        days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
+        when = days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
     found = attacks_on(
-        attacked,
-        suppression.risk,
-        suppression.likeliest,
-        powers=powers,
-        when=_ranks_in_time(data, encoding),
-        stays=stays_of(claims, data.plan),
+        attacked, suppression.risk, suppression.likeliest, powers=powers, when=when, stays=stays_of(claims, data.plan)
     )
     return found if people is None else [*found, in_population(attacked, people, laid.patients)]
-
-
-def _ranks_in_time(data: Claims, encoding: Encoding) -> NDArray[np.int32] | None:
-    """Rank of each claim in time; None where claims have no date."""
-    column = data.plan.claim_column("date")
-    if column is None:
-        return None
-    days = dates_of(data.claims[column], "claims").gather(pl.Series(encoding.claim_rows))
-    return days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
 
 
 def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:

@@ -12,7 +12,7 @@ from cloister.io import Source
 from .data import claims_of
 from .encode import encode
 from .group_tables import exclusion_rules
-from .guessing import Guess, guess_claims, guess_ids, guess_patients, roles_of
+from .guessing import OF_CLAIMS, OF_PATIENTS, Guess, guess_ids, guess_roles, roles_of
 from .plan import ClaimsPlan, parse_plan
 from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY
 from .prepare import prepare
@@ -47,10 +47,10 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
             "each patient, and a patient for each claim. Rename columns, or write the plan by hand."
         )
-    people = guess_patients(patients.frame, joined[0])
-    events = guess_claims(claims.frame, joined[1])
+    people = guess_roles(patients.frame, joined[0], OF_PATIENTS)
+    events = guess_roles(claims.frame, joined[1], OF_CLAIMS)
     settings, people, events = _settings(people, events)
-    text = _rendered(settings, people, events)
+    text = filled_template("cloister.claims", "plan.toml.j2", settings | {"patients": people, "claims": events})
     plan = _read_back(text)
     encode(prepare(claims_of(patients, claims, plan)).claims)
     return FirstPlan(text, plan, tuple(people), tuple(events))
@@ -94,7 +94,8 @@ def _hierarchies(guesses: Sequence[Guess]) -> dict[str, str]:
     return {guess.column: guess.hierarchy for guess in guesses if guess.hierarchy is not None}
 
 
-def _rendered(settings: Mapping[str, Any], people: Sequence[Guess], events: Sequence[Guess]) -> str:
+def filled_template(package: str, name: str, filled: Mapping[str, object]) -> str:
+    """Return what a template of TOML becomes; its filter ``toml`` writes texts and lists of texts."""
     from importlib.resources import files  # slow to import, and used only here
 
     from jinja2 import Environment, StrictUndefined
@@ -102,9 +103,15 @@ def _rendered(settings: Mapping[str, Any], people: Sequence[Guess], events: Sequ
     environment = Environment(  # noqa: S701 - TOML, not HTML: texts are written by the filter
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters["toml"] = toml_text
-    template = files("cloister.claims").joinpath("plan.toml.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(settings, patients=people, claims=events)
+    environment.filters["toml"] = _toml
+    template = files(package).joinpath(name).read_text(encoding="utf-8")
+    return environment.from_string(template).render(filled)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml_text(text) for text in value)}]"
+    return toml_text(str(value))
 
 
 def toml_text(text: str) -> str:

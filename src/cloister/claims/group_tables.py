@@ -3,7 +3,7 @@
 References
 ----------
 El Emam et al. (2012), "De-identification methods for open health data: the case of the Heritage Health Prize claims
-dataset", JMIR 14(1):e33, appendix, sections 2 and 7 to 10. What is ours in the tables is told in `groups/README.md`.
+dataset", JMIR 14(1):e33, appendix, sections 2 and 7 to 10. What is ours in the tables is listed in `groups/README.md`.
 """
 
 import csv
@@ -39,8 +39,8 @@ class CodeRange(NamedTuple):
             return False
         if ANY not in self.first:
             return self.first <= code[: len(self.first)] <= self.last
-        told = [place for place, character in enumerate(self.first) if character != ANY]
-        first, here, last = (tuple(text[place] for place in told) for text in (self.first, code, self.last))
+        fixed = [place for place, character in enumerate(self.first) if character != ANY]
+        first, here, last = (tuple(text[place] for place in fixed) for text in (self.first, code, self.last))
         return first <= here <= last
 
     @property
@@ -57,7 +57,7 @@ class CodeGroups:
     Attributes
     ----------
     ranges : in the order of precedence
-    known : groups worked out so far, by code
+    known : groups found so far, by code
     """
 
     ranges: tuple[CodeRange, ...] = field(repr=False)
@@ -98,8 +98,8 @@ def plain(code: str) -> str:
 
 def words(name: str) -> str:
     """Return a name in lower case with single spaces for all else than letters and digits; `7` and `007` are `07`."""
-    told = " ".join(re.findall(r"[0-9a-z]+", name.lower()))
-    return (told.lstrip("0") or "0").zfill(2) if told.isdigit() else told
+    plain_words = " ".join(re.findall(r"[0-9a-z]+", name.lower()))
+    return (plain_words.lstrip("0") or "0").zfill(2) if plain_words.isdigit() else plain_words
 
 
 def groups_of(role: str, tables: Mapping[str, str] | None = None) -> Groups:

@@ -13,7 +13,7 @@ from cloister.io import as_text
 from .codes import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
 from .data import days_in, is_name, is_sex, whole_numbers_in
 from .group_tables import NameGroups, shipped_groups, words
-from .ladders import MOST_DAYS, NO_CODE
+from .hierarchies import MOST_DAYS, NO_CODE
 from .representativeness import starts_of
 
 Sureness = Literal["sure", "likely", "not sure"]
@@ -46,7 +46,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class _Sign:
+class Sign:
     """How a role is recognised: the words of its name, and what its values are like."""
 
     role: str
@@ -55,8 +55,8 @@ class _Sign:
     hierarchy: str | None = None
 
 
-def _sign(role: str, name: str, content: Callable[[Sequence[str]], bool], hierarchy: str | None = None) -> _Sign:
-    return _Sign(role, re.compile(name), content, hierarchy)
+def _sign(role: str, name: str, content: Callable[[Sequence[str]], bool], hierarchy: str | None = None) -> Sign:
+    return Sign(role, re.compile(name), content, hierarchy)
 
 
 def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
@@ -94,14 +94,9 @@ def are_few(values: Sequence[str]) -> bool:
     return 0 < len(values) <= FEW
 
 
-def are_icd9(values: Sequence[str]) -> bool:
-    """Whether nearly all are codes of ICD-9-CM."""
-    return bool(values) and len(icd9().outside(values)) <= (1 - NEARLY_ALL) * len(values)
-
-
-def are_icd10(values: Sequence[str]) -> bool:
-    """Whether all are codes of ICD-10-CM."""
-    return bool(values) and not icd10().outside(values)
+def are_codes(values: Sequence[str]) -> bool:
+    """Whether nearly all are codes of ICD-9-CM, or all of ICD-10-CM."""
+    return _few_of(values, {*icd9().outside(values)}) or (bool(values) and not icd10().outside(values))
 
 
 def _sexes(values: Sequence[str]) -> bool:
@@ -199,7 +194,12 @@ def guess_ids(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[Guess, Gues
         for column in patients.columns
         if not patients[column].null_count() and patients[column].n_unique() == patients.height
     ]
-    pairs = [(own, other) for own in unique for other in claims.columns if _joins(own, other)]
+    pairs = [
+        (own, other)
+        for own in unique
+        for other in claims.columns
+        if plain_name(own) == plain_name(other) or {plain_name(own), plain_name(other)} <= {*IDS}
+    ]
     pairs.sort(key=lambda pair: (plain_name(pair[0]) not in IDS, plain_name(pair[0]) != plain_name(pair[1])))
     for own, other in pairs:
         known = as_text(claims[other]).drop_nulls().unique().is_in(as_text(patients[own]).implode())
@@ -209,22 +209,8 @@ def guess_ids(patients: pl.DataFrame, claims: pl.DataFrame) -> tuple[Guess, Gues
     return None
 
 
-def _joins(own: str, other: str) -> bool:
-    return plain_name(own) == plain_name(other) or (plain_name(own) in IDS and plain_name(other) in IDS)
-
-
-def guess_patients(frame: pl.DataFrame, identifier: Guess) -> list[Guess]:
-    """Guess the role of each column of patients."""
-    return _guessed(frame, identifier, OF_PATIENTS)
-
-
-def guess_claims(frame: pl.DataFrame, identifier: Guess) -> list[Guess]:
-    """Guess the role of each column of claims."""
-    return _guessed(frame, identifier, OF_CLAIMS)
-
-
-def _guessed(frame: pl.DataFrame, identifier: Guess, signs: Sequence[_Sign]) -> list[Guess]:
-    """Guess column by column, those with more distinct values first: of two for one role they tell more."""
+def guess_roles(frame: pl.DataFrame, identifier: Guess, signs: Sequence[Sign]) -> list[Guess]:
+    """Guess the role of each column, those with more distinct values first: of two for one role they tell more."""
     guesses: dict[str, Guess] = {}
     taken: set[str] = set()
     for column in sorted(frame.columns, key=lambda name: -frame[name].n_unique()):
@@ -238,7 +224,7 @@ def _guessed(frame: pl.DataFrame, identifier: Guess, signs: Sequence[_Sign]) -> 
 SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedures", "vendor", "pcp", "provider"})
 
 
-def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[str]) -> Guess:
+def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[str]) -> Guess:
     named = [sign for sign in signs if sign.name.search(plain_name(column))]
     if not named:
         return Guess(column, "drop", "not sure", "nothing known of it")
@@ -264,7 +250,7 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[_Sign], taken: set[
 LOOKED_THROUGH = "looked through for exclusions"
 
 
-def _of_codes(sign: _Sign, values: Sequence[str]) -> str:
+def _of_codes(sign: Sign, values: Sequence[str]) -> str:
     """How many values are no codes of a column of codes; what becomes of one that is not released."""
     if sign.role in LISTS.values():
         return f"; {LOOKED_THROUGH}, never released"

@@ -128,8 +128,10 @@ class _Search:
             return False
         self.checked += 1
         if is_candidate(node):
+            # coarser nodes inherit it, so none of them has to be asked
             self.candidates[tuple(slice(level, None) for level in node)] = True
             return True
+        # were a finer node a candidate, this one would be
         self.is_open[below] = False
         return False
 
@@ -143,6 +145,7 @@ class _Search:
             self.best = node
             self.is_open &= self.place < self.place[node]
         else:
+            # acceptance is not inherited: neither finer nor coarser nodes are ruled out
             self.rejected[node] = True
 
     def _may_ask(self) -> bool:
@@ -212,6 +215,7 @@ def search_lattice(
 def _descend(run: _Search, node: Node, is_candidate: Question, is_accepted: Question) -> None:
     """Bisect a path from a candidate down, and take the lowest of its candidates that is accepted."""
     path = run.way_down(node)
+    # candidates are the upper end of a path, as coarser nodes inherit; path[high] is one throughout
     low, high = 0, len(path) - 1
     while low < high:
         middle = (low + high) // 2

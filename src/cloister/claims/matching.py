@@ -140,12 +140,7 @@ class Matching:
         return self._with_leeway(count_nearest, levels, draws, wanted, most)
 
     def _with_leeway(
-        self,
-        count: Callable[..., None],
-        levels: Levels,
-        draws: Draws,
-        wanted: NDArray[np.bool_] | None,
-        most: int,
+        self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None, most: int
     ) -> NDArray[np.int64]:
         """Count patients who fit each draw where values may be missing of those who are flagged."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
@@ -153,9 +148,7 @@ class Matching:
         leeway = make_leeway(cells.of, self.released.room)
         where = self._where(cells, draws, wanted)
         self._run(
-            None,
-            found.size,
-            lambda part: count(self._postings, leeway, recoding, draws, where, part, found, most=most),
+            None, found.size, lambda part: count(self._postings, leeway, recoding, draws, where, part, found, most=most)
         )
         return found
 

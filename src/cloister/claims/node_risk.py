@@ -14,7 +14,7 @@ random is right.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -183,7 +183,10 @@ class NodeRisk:
         looks = (*(look for look in LOOKS if look < whole), whole)
         for number in range(repeats):
             for begin, end in zip((0, *looks), looks, strict=False):
-                flagged += self._flags(levels, number, begin, end)
+                taken = self.knowledge.repeat(number)
+                held = self._contained(levels, number, begin, end)
+                sizes = self.matching.sizes(levels, taken, held, (begin, end), self.k)
+                flagged += int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
                 draws += end - begin
                 interval = wilson(flagged, draws, z)
                 if flagged > most * whole * repeats or interval.excludes(most) or interval.width < NARROW:
@@ -194,7 +197,10 @@ class NodeRisk:
         """Flag rate and mean risk; stops once both intervals are narrower than 0.0005."""
         found: list[RiskFigures] = []
         for number in range(repeats):
-            found.append(self._repeat(levels, number))
+            draws = self.knowledge.repeat(number)
+            held = self._contained(levels, number, 0, draws.patients.size)
+            sizes = self.matching.sizes(levels, draws, held)
+            found.append(RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held))
             whole = pooled(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
                 break
@@ -204,19 +210,6 @@ class NodeRisk:
         """Class of each of any draws, 0 where it is missed."""
         held = self.matching.contained(self._where_missed(levels), draws)
         return self.matching.sizes(levels, draws, held)
-
-    def _repeat(self, levels: Levels, number: int) -> RiskFigures:
-        draws = self.knowledge.repeat(number)
-        held = self._contained(levels, number, 0, draws.patients.size)
-        sizes = self.matching.sizes(levels, draws, held)
-        return RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held)
-
-    def _flags(self, levels: Levels, number: int, begin: int, end: int) -> int:
-        """Flagged draws among some of a repeat."""
-        draws = self.knowledge.repeat(number)
-        held = self._contained(levels, number, begin, end)
-        sizes = self.matching.sizes(levels, draws, held, (begin, end), self.k)
-        return int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
 
     def _contained(self, levels: Levels, number: int, begin: int, end: int) -> NDArray[np.bool_]:
         draws = self.knowledge.repeat(number)
@@ -242,22 +235,6 @@ def pooled(figures: list[RiskFigures]) -> RiskFigures:
         mean,
         math.sqrt(max(0.0, square - mean * mean)),
     )
-
-
-def class_limit(threshold: float) -> int:
-    """k = ceil(1 / threshold): the smallest class whose risk is at most the threshold."""
-    k = math.ceil(1 / threshold)
-    return k - 1 if k > 1 and 1 / (k - 1) <= threshold else k
-
-
-def node_levels(n_levels: list[int]) -> Iterator[tuple[int, ...]]:
-    """All nodes of a lattice, in the order of their levels."""
-    if not n_levels:
-        yield ()
-        return
-    for level in range(n_levels[0]):
-        for rest in node_levels(n_levels[1:]):
-            yield (level, *rest)
 
 
 class Treatment(StrEnum):
@@ -331,8 +308,9 @@ class RiskSettings:
 
     @property
     def k(self) -> int:
-        """Classes below it are flagged."""
-        return class_limit(self.threshold)
+        """Classes below it are flagged: 1 / threshold, rounded up where that is no rounding error of the quotient."""
+        k = math.ceil(1 / self.threshold)
+        return k - 1 if k > 1 and 1 / (k - 1) <= self.threshold else k
 
     def seed_of(self, purpose: int) -> int:
         """A seed for another purpose than choosing: 1, 2, ... for evaluation after evaluation."""

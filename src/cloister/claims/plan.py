@@ -12,7 +12,7 @@ from cloister.io.text import load_text
 from cloister.typed_toml import SECTION, STRICT, key, read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules
-from .ladders import hierarchy_named, split_bounds
+from .hierarchies import hierarchy_named, split_bounds
 from .plan_sections import (
     HMAC,
     NEVER_RELEASED,
@@ -92,7 +92,8 @@ class ClaimsPlan:
         InputError
             The file is no plan; names the key, what it may be, and the nearest known key.
         """
-        return read_plan(Path(path))
+        file = Path(path)
+        return parse_plan(load_text(file).data.decode(), file.name, file.resolve().parent)
 
     def patient_columns(self, *roles: str) -> tuple[str, ...]:
         """Columns of the patients' file with one of these roles."""
@@ -113,40 +114,19 @@ class ClaimsPlan:
         return next(iter((*self.claim_columns(role), *asked)), None)
 
 
-def read_plan(path: Path) -> ClaimsPlan:
-    """Return the plan in the file ``path``."""
-    return parse_plan(load_text(path).data.decode(), path.name, path.resolve().parent)
-
-
 def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
-    """Return the plan that a text states.
-
-    Parameters
-    ----------
-    name : of the file, for messages
-    folder : that names of files in the plan are relative to
-    """
+    """Return the plan in a text; ``folder`` is what names of files in it are relative to."""
     return plan_of(read_toml(text, name, "cloister init claims"), name, folder)
 
 
 def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequence[str] = ()) -> ClaimsPlan:
-    """Return the plan that a section of a TOML file states.
-
-    Parameters
-    ----------
-    inside : keys that lead to the section
-    """
+    """Return the plan in a section of a TOML file; the keys ``inside`` lead to it."""
     plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
     for place, allowed in out_of_range(plan):
         raise InputError(f"{name}: {'.'.join([*inside, place])} must be {allowed}.", file=name)
     for problem in misfits(plan):
         raise InputError(f"{name}: {problem}", file=name)
     return plan
-
-
-def parsed_plan(told: Mapping[str, Any]) -> ClaimsPlan:
-    """Return the plan that a manifest tells, in which files are names."""
-    return typed(told, ClaimsPlan, "release.json", ("settings", "plan"))
 
 
 def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
@@ -156,7 +136,12 @@ def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
         return str(folder / Path(name).expanduser())
 
     def hierarchies(qi: Mapping[str, str]) -> dict[str, str]:
-        return {column: _file_in(words, folder) for column, words in qi.items()}
+        found = {}
+        for column, words in qi.items():
+            spec, bounds = split_bounds(words)
+            is_file = spec and (folder / spec).is_file()
+            found[column] = f"{folder / spec}{bounds}" if is_file else words
+        return found
 
     patients, claims, exclusions, ids = plan.patients, plan.claims, plan.exclusions, plan.ids
     population = plan.population
@@ -176,12 +161,6 @@ def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
         population=population,
         grouping=dataclasses.replace(plan.grouping, tables=tables),
     )
-
-
-def _file_in(words: str, folder: Path) -> str:
-    spec, bounds = split_bounds(words)
-    file = folder / spec
-    return f"{file}{bounds}" if spec and file.is_file() else words
 
 
 def out_of_range(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
@@ -231,9 +210,22 @@ def misfits(plan: ClaimsPlan) -> Iterator[str]:
     if not plan.claims.qi:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
-    yield from _hierarchies(plan)
-    yield from _top_coding(plan)
-    yield from _weights(plan)
+    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
+        for column, words in qi.items():
+            try:
+                hierarchy_named(words, plan.grouping.tables)
+            except InputError as error:
+                yield f"{table}.qi.{column}: {error.text}"
+    for coding in plan.top_coding:
+        for section in (plan.claims, plan.patients):
+            role = section.roles.get(coding.column)
+            if role in CODED:  # many codes look like numbers
+                yield f"top_coding: column {coding.column!r} has the role {role}, and codes are not numbers to be cut."
+    known = [*plan.patients.qi, *plan.claims.qi]
+    for column in plan.weights:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"
     if plan.ids.patients == "drop":
         yield UNJOINED
 
@@ -280,29 +272,3 @@ def _grouping(plan: ClaimsPlan) -> Iterator[str]:
                 f"claims.qi.{column}: the hierarchy {word} begins at groups. Put the role {GROUPS[word]} into "
                 "grouping.columns, or name another hierarchy."
             )
-
-
-def _hierarchies(plan: ClaimsPlan) -> Iterator[str]:
-    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
-        for column, words in qi.items():
-            try:
-                hierarchy_named(words, plan.grouping.tables)
-            except InputError as error:
-                yield f"{table}.qi.{column}: {error.text}"
-
-
-def _top_coding(plan: ClaimsPlan) -> Iterator[str]:
-    """Large numbers get one label; codes are no numbers, though many look like one."""
-    for coding in plan.top_coding:
-        for section in (plan.claims, plan.patients):
-            role = section.roles.get(coding.column)
-            if role in CODED:
-                yield f"top_coding: column {coding.column!r} has the role {role}, and codes are not numbers to be cut."
-
-
-def _weights(plan: ClaimsPlan) -> Iterator[str]:
-    known = [*plan.patients.qi, *plan.claims.qi]
-    for column in plan.weights:
-        if column not in known:
-            hint = did_you_mean(column, known)
-            yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"

@@ -53,7 +53,7 @@ class PatientsPlan:
     ----------
     roles : by column; every column of the file has one
     qi : the hierarchy of each quasi-identifier, by column or name of a derived column, as in ``age = "age@1-3"``
-    derived : columns that are worked out: age at first claim (years), days in hospital (15 and more are ``15+``)
+    derived : columns that are computed: age at first claim (years), days in hospital (15 and more are ``15+``)
     without_claims : whether patients without claims are released
     """
 
@@ -71,7 +71,7 @@ class ClaimsTablePlan:
     Attributes
     ----------
     roles, qi : as for patients
-    derived : columns that are worked out: days since the patient's first claim, length of stay (days, at least 1),
+    derived : columns that are computed: days since the patient's first claim, length of stay (days, at least 1),
         pay delay (days), year
     """
 

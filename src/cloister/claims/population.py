@@ -18,7 +18,7 @@ from cloister.io.columns import nearest_column
 
 from .data import Claims
 from .data_file import ClaimsForm
-from .ladders import hierarchy_named, relabelled
+from .hierarchies import hierarchy_named, relabelled
 from .manifest import DIGITS, VoterList
 
 PEOPLE, FELLOWS = "\0people", "\0fellows"

@@ -21,7 +21,7 @@ from cloister.release_folder import release_around
 
 from .codes import exclusions, grouping, top_coding
 from .data import PATIENT, Claims, check_contents, dates_of, numbers_of
-from .ladders import MOST_DELAY
+from .hierarchies import MOST_DELAY
 from .plan import UNJOINED, ClaimsPlan
 from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, HMAC, LENGTH_OF_STAY, PAY_DELAY, PSEUDONYMS, YEAR
 from .representativeness import Representativeness, representativeness
@@ -55,8 +55,10 @@ def pseudonyms(data: Claims) -> Stepped:
     if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
         raise InputError(UNJOINED)
     plan = data.plan
-    patients = data.patients.drop(*_dropped(data, "patients"))
-    claims = data.claims.drop(*_dropped(data, "claims"))
+    patients, claims = (
+        frame.drop(column for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) == "drop")
+        for table, frame in (("patients", data.patients), ("claims", data.claims))
+    )
     (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
     claims = claims.drop(claim_id)
     if plan.ids.patients.startswith(HMAC):
@@ -81,26 +83,22 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tupl
         for column, role in _released_pseudonyms(data.plan, table):
             if column in frame.columns:
                 key = f"{role} of {table}" if getattr(data.plan.ids, role) == "per-table" else role
-                frame = frame.with_columns(_by_appearance(frame[column], numbers.setdefault(key, {})))
+                known, ids = numbers.setdefault(key, {}), frame[column]
+                for text in ids.drop_nulls().unique(maintain_order=True):
+                    known.setdefault(text, len(known) + 1)
+                own = ids.replace_strict(known, return_dtype=pl.Int64) if known else ids.cast(pl.Int64)
+                frame = frame.with_columns(own)
         frames.append(frame)
     return frames[0], frames[1]
 
 
-def _by_appearance(ids: pl.Series, numbers: dict[str, int]) -> pl.Series:
-    for text in ids.drop_nulls().unique(maintain_order=True):
-        numbers.setdefault(text, len(numbers) + 1)
-    return ids.replace_strict(numbers, return_dtype=pl.Int64) if numbers else ids.cast(pl.Int64)
-
-
 def _released_pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
+    return [(column, role) for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) != "drop"]
+
+
+def _pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
     roles = plan.patients.roles if table == "patients" else plan.claims.roles
-    named = [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
-    return [(column, role) for column, role in named if getattr(plan.ids, role) != "drop"]
-
-
-def _dropped(data: Claims, table: str) -> list[str]:
-    roles = data.plan.patients.roles if table == "patients" else data.plan.claims.roles
-    return [column for column, role in roles.items() if role in PSEUDONYMS and getattr(data.plan.ids, role) == "drop"]
+    return [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
 
 
 def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
@@ -142,9 +140,12 @@ def removals(data: Claims) -> Stepped:
     """
     wanted = data.plan.removals
     masks: dict[str, pl.Series] = {}
-    newborns = _newborns(data) if wanted.newborns else None
-    if newborns is not None:
-        masks["newborns"] = newborns
+    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
+    if wanted.newborns and birth is not None and date is not None:
+        born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
+        days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
+        joined = days.join(born, on=PATIENT, how="left", maintain_order="left")
+        masks["newborns"] = ((joined["\0date"] - joined["\0born"]).dt.total_days() <= NEWBORN_DAYS).fill_null(False)
     procedure = data.plan.claim_column("procedure")
     if procedure is not None and wanted.letter_procedures:
         masks["procedure codes with a letter"] = data.claims[procedure].str.contains(LETTER).fill_null(False)
@@ -173,18 +174,6 @@ def leave_out_without_claims(data: Claims) -> Stepped:
     return Stepped(left, StepLine(WITHOUT, n_without))
 
 
-def _newborns(data: Claims) -> pl.Series | None:
-    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
-    if birth is None or date is None:
-        return None
-    born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
-    days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
-    age = days.join(born, on=PATIENT, how="left", maintain_order="left").select(
-        (pl.col("\0date") - pl.col("\0born")).dt.total_days().alias("age")
-    )["age"]
-    return (age <= NEWBORN_DAYS).fill_null(False)
-
-
 def derived(data: Claims) -> Stepped:
     """Add the derived columns that the plan asks for.
 
@@ -202,10 +191,10 @@ def derived(data: Claims) -> Stepped:
     claims = data.claims
     for name in data.plan.claims.derived:
         claims = claims.with_columns(OF_CLAIMS[name](data).alias(name))
-    told = data.with_frames(claims=claims)
+    with_claims = data.with_frames(claims=claims)
     patients = data.patients
     for own in data.plan.patients.derived:
-        patients = patients.with_columns(OF_PATIENTS[own](told).alias(own))
+        patients = patients.with_columns(OF_PATIENTS[own](with_claims).alias(own))
     whole = data.with_frames(patients, claims)
     counts = {
         f"{name} missing": int((claims if name in data.plan.claims.derived else patients)[name].null_count())
@@ -314,10 +303,10 @@ def prepare(data: Claims) -> PreparedClaims:
     assert chosen.removed is not None
     cut = removals(chosen.claims)
     having = leave_out_without_claims(cut.claims)
-    worked_out = derived(having.claims)
+    completed = derived(having.claims)
     excluded = derived(chosen.removed).claims
-    compared = representativeness(excluded, worked_out.claims)
-    grouped = grouping(worked_out.claims)
+    compared = representativeness(excluded, completed.claims)
+    grouped = grouping(completed.claims)
     topped = top_coding(grouped.claims)
     lines = (
         renamed.line,
@@ -325,7 +314,7 @@ def prepare(data: Claims) -> PreparedClaims:
         cut.line,
         having.line,
         compared.line,
-        worked_out.line,
+        completed.line,
         grouped.line,
         topped.line,
     )

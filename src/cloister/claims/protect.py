@@ -1,14 +1,12 @@
 """Steps 7 to 11 on numbers: truncation, adversary power, node risk, search, suppression.
 
-Which claims go first when a patient has too many (step 7) is worked out here, and a node and its suppression are chosen
-once more, with a lower MaxSup, where suppression does not bring the risk down.
+A node and its suppression are chosen once more, with a lower MaxSup, where suppression does not bring the risk down.
 
 References
 ----------
 El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,97 +15,14 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .choice import NO_TRUNCATION, Chooser, NodeChoice
-from .encode import MISSING, EncodedClaims, EncodedColumn, Encoding
+from .choice import Chooser, NodeChoice, truncation
+from .encode import EncodedClaims, Encoding
 from .knowledge import AdversaryPower, adversary_power, power_at
 from .node_risk import RiskSettings, Treatment
 from .plan import ClaimsPlan
 from .plan_sections import lowered
 from .released import weights_of
 from .suppression import Suppression, suppress
-
-Booleans = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Truncation:
-    """The order in which claims are dropped.
-
-    Attributes
-    ----------
-    scores : (n_claims,) float64, 1 - least support / number of patients, in [0, 1]; higher goes first
-    ranks : (n_claims,) int64, how many claims of the same patient (or patient and year) are kept longer
-    counts : claims per patient (or patient and year) that has any, in order
-    """
-
-    scores: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-    def limit(self, percentile: float) -> int | None:
-        """Claims that a patient may keep: the nearest rank of the percentile; None at 100, which is no truncation."""
-        if percentile >= NO_TRUNCATION or not self.counts.size:
-            return None
-        rank = math.ceil(round(percentile / 100 * self.counts.size, 9))
-        return int(self.counts[max(rank, 1) - 1])
-
-    def kept(self, percentile: float) -> Booleans:
-        """Whether each claim is kept, (n_claims,)."""
-        limit = self.limit(percentile)
-        kept: Booleans = np.ones(self.ranks.size, dtype=np.bool_) if limit is None else self.ranks < limit
-        return kept
-
-    def truncated(self, percentile: float, claims: EncodedClaims) -> Booleans:
-        """Whether each patient lost a claim: the released flag ``claims_truncated``, (n_patients,)."""
-        lost = np.bincount(claims.owners[~self.kept(percentile)], minlength=claims.n_patients)
-        truncated: Booleans = lost > 0
-        return truncated
-
-
-def truncation(claims: EncodedClaims) -> Truncation:
-    """Score the claims of each patient by their rarest value.
-
-    The support of a value is the number of *other* patients who have it; missing values are ignored, and a claim
-    without any value is the last to go. Base values are scored, so that the order is the same for every node. Ties are
-    broken by the content of the claim: rows are sorted by it.
-
-    Percentiles are over patients (or patients and years) that have claims.
-    """
-    scores = _scores(claims)
-    group = _groups(claims)
-    order = np.lexsort((np.arange(scores.size), scores, group))  # within a group, what is kept longest comes first
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    counts = np.diff(starts, append=scores.size)
-    ranks = np.empty(scores.size, dtype=np.int64)
-    ranks[order] = np.arange(scores.size) - np.repeat(starts, counts)
-    return Truncation(scores, ranks, np.sort(counts).astype(np.int64))
-
-
-def _groups(claims: EncodedClaims) -> NDArray[np.int64]:
-    """Number of the patient, or of patient and year, of each claim."""
-    if claims.years is None:
-        return claims.owners
-    years = claims.years.astype(np.int64)
-    first = int(years.min(initial=0))
-    return claims.owners * (int(years.max(initial=0)) - first + 1) + (years - first)
-
-
-def _scores(claims: EncodedClaims) -> NDArray[np.float64]:
-    least = np.full(claims.n_claims, claims.n_patients, dtype=np.int64)
-    for column in claims.claims:
-        known = column.values != MISSING
-        support = _patients_with(column, claims.owners) - 1
-        least[known] = np.minimum(least[known], support[column.values[known]])
-    scores: NDArray[np.float64] = 1.0 - least / max(claims.n_patients, 1)
-    return scores
-
-
-def _patients_with(column: EncodedColumn, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Patients who have each base value, (n_values,)."""
-    known = column.values != MISSING
-    pairs = np.sort(owners[known] * column.n_values + column.values[known])
-    first = np.diff(pairs, prepend=-1) != 0  # np.unique hashes, which takes a hundred times as long
-    return np.bincount(pairs[first] % max(column.n_values, 1), minlength=column.n_values).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,7 +153,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     chosen; the same for an adversary who believes the flags, unless the plan waives it, and for one who picks the
     likeliest of those who fit where the plan says ``likeliest = "bounded"``. Each released label is held by ``k``
     patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
-    is told); a limit for each single patient; anything against somebody who knows
+    is published); a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
     columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
     times.
@@ -265,7 +180,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
 
 
 class _PowerOfNodes:
-    """The power from the values of a node; few choices of claims' levels occur, each worked out once."""
+    """The power from the values of a node; few choices of claims' levels occur, each computed once."""
 
     def __init__(self, claims: EncodedClaims, plan: ClaimsPlan) -> None:
         self.claims, self.plan = claims, plan

@@ -18,7 +18,7 @@ from .data import PATIENT, Claims
 from .data_file import CLAIMS, NUMBER, PATIENTS, TRUNCATED, WrittenClaims
 from .declared import plan_published
 from .facts import SUPPRESSION, ClaimsFacts, codebook, facts_of, report_counts
-from .ladders import hierarchy_named
+from .hierarchies import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
 from .plan import ClaimsPlan
 from .plan_sections import HMAC

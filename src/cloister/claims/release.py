@@ -34,7 +34,7 @@ from .data_file import (
     WrittenClaims,
 )
 from .encode import EncodedColumn, Encoding
-from .ladders import hierarchy_named, split_bounds
+from .hierarchies import hierarchy_named, split_bounds
 from .plan_sections import PSEUDONYMS
 from .prepare import numbered
 from .released import ReleasedClaims

@@ -201,11 +201,18 @@ def suppress(
 def _without_rare(
     released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]
 ) -> ReleasedClaims:
-    """The same without rare labels, within the limits; ``treated`` is added to in place."""
-    there = released.patients
+    """The same without rare labels, refused beyond the limits of suppression; ``treated`` is added to in place."""
+    before = released.patients
     released = without_rare_labels(released, levels, settings.k)
-    treated |= there & ~released.patients
-    _check_limits(released, treated, settings)
+    treated |= before & ~released.patients
+    most_treated, most_removed = (share * treated.size for share in (settings.most_treated, settings.most_removed))
+    is_too_much = treated.sum() > most_treated or (~released.patients).sum() > most_removed
+    if is_too_much or not released.patients.any():
+        raise NoSafeRelease(
+            f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
+            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients "
+            "(suppression.most_treated, most_removed)."
+        )
     return released
 
 
@@ -217,18 +224,6 @@ def _check_pace(last: ReleaseRisk, now: ReleaseRisk, rounds: int, settings: Risk
         raise NoSafeRelease(
             f"Suppression hardly lowers the risk: after {rounds} rounds it is {highest:.3f}, above "
             f"{settings.threshold:g}, and was {before:.3f} before the last."
-        )
-
-
-def _check_limits(released: ReleasedClaims, treated: NDArray[np.bool_], settings: RiskSettings) -> None:
-    """Refuse to go on where more patients are treated or left out than may be, or nobody is left."""
-    n = treated.size
-    is_too_much = treated.sum() > settings.most_treated * n or (~released.patients).sum() > settings.most_removed * n
-    if is_too_much or not released.patients.any():
-        raise NoSafeRelease(
-            f"The risk cannot be brought under {settings.threshold:g} by treating at most a share of "
-            f"{settings.most_treated:g} and leaving out at most {settings.most_removed:g} of the patients "
-            "(suppression.most_treated, most_removed)."
         )
 
 
@@ -244,7 +239,10 @@ def _measured(
 def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
     released, settings = judge.matching.released, judge.settings
-    excess = _excess(released, settings, risk)
+    # how much of each figure, summed over the patients released, is above what a round aims at
+    n, aim, exact = int(released.patients.sum()), AIM * settings.threshold, risk.exact
+    believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
+    excess = Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
     screening.renew(judge)
     people = patient_risks(judge, screening.figures, excess)
     chosen = most_at_risk(people.flag_rates, excess.flag_rate) | most_at_risk(people.mean_risks, excess.mean_risk)
@@ -257,14 +255,6 @@ def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tupl
     # those not found by few draws may bear what is left
     screening.forget(np.ones_like(gone) if people.is_short else gone | chosen)
     return released.without_patients(gone), gone | chosen
-
-
-def _excess(released: ReleasedClaims, settings: RiskSettings, risk: ReleaseRisk) -> Excess:
-    """How much of each figure, summed over the patients released, is above what a round aims at."""
-    n, aim = int(released.patients.sum()), AIM * settings.threshold
-    believing = 0.0 if settings.is_tolerant_waived else (risk.believing_flags - aim) * n
-    exact = risk.exact
-    return Excess((exact.flag_interval.high - aim) * n, (exact.mean_interval.high - aim) * n, believing)
 
 
 def _treated(

@@ -29,7 +29,7 @@ from .data_file import (
     WrittenClaims,
 )
 from .group_tables import coarser_groups
-from .ladders import NamedHierarchy, hierarchies
+from .hierarchies import NamedHierarchy, hierarchies
 from .manifest import ClaimsPromise
 from .plan import ClaimsPlan
 from .verify_original import PreparedOriginal, compare

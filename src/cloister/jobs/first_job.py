@@ -1,14 +1,14 @@
 """One file -> a first job, as text that reads back and runs."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from cloister.claims.first_plan import toml_text
+from cloister.claims.first_plan import filled_template, toml_text
 from cloister.claims.guessing import Guess, roles_of
 from cloister.errors import InputError, InternalError
 from cloister.io import Source, as_text
@@ -52,10 +52,14 @@ def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told
     guesses = guess(source.frame, source.name)
     roles = roles_of(guesses)
     of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(told)
-    text = _rendered(
-        shape=shape, name=name_of(place.get("file", source.name)), place=place, k=k, source=of_source, guesses=guesses,
-        settings=_settings(shape, source.frame, roles),
-    )  # fmt: skip
+    filled: dict[str, object] = {
+        "shape": shape,
+        "name": name_of(place.get("file", source.name)),
+        "place": place,
+        "k": k,
+    }
+    filled |= {"source": of_source, "guesses": guesses, "settings": _settings(shape, source.frame, roles)}
+    text = filled_template("cloister.jobs", "job.toml.j2", filled)
     return FirstJob(text, _read_back(text), tuple(guesses))
 
 
@@ -83,35 +87,11 @@ def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict
         found |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
         if DATE in roles:
             found["anchor"] = toml_text(roles.get(ANCHOR, "first"))
-        return found | _of_unknown(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+        unknown = unknown_codes(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+        if unknown == 1:
+            return found | {"code_hierarchy": toml_text("suppress")}
+        return found | ({"on_unknown_code": toml_text("root")} if unknown else {})
     return {}
-
-
-def _of_unknown(codes: Sequence[str]) -> dict[str, str]:
-    """What becomes of codes that no classification has."""
-    share = unknown_codes(codes)
-    if share == 1:
-        return {"code_hierarchy": toml_text("suppress")}
-    return {"on_unknown_code": toml_text("root")} if share else {}
-
-
-def _rendered(**filled: Any) -> str:
-    from importlib.resources import files  # slow to import, and used only here
-
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(  # noqa: S701 - TOML, not HTML: texts are written by the filter
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters["toml"] = _toml
-    template = files("cloister.jobs").joinpath("job.toml.j2").read_text(encoding="utf-8")
-    return environment.from_string(template).render(filled)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(toml_text(text) for text in value)}]"
-    return toml_text(str(value))
 
 
 def _read_back(text: str) -> Job:

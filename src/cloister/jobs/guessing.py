@@ -7,17 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from cloister.claims.guessing import (
-    IDS,
-    Guess,
-    are_ages,
-    are_dates,
-    are_few,
-    are_icd9,
-    are_icd10,
-    are_years,
-    plain_name,
-)
+from cloister.claims.guessing import IDS, Guess, are_ages, are_codes, are_dates, are_few, are_years, plain_name
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
@@ -125,7 +115,8 @@ def _column(text: pl.Series, findings: Sequence[IdentifierSign]) -> Column:
 def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
     """The column of ids: one of the usual names, with another value in each record."""
     named = [one for one in columns if one.plain in IDS]
-    whole = next((one for one in (*named, *filter(_is_record_number, columns)) if one.is_key), None)
+    numbers = [one for one in columns if _says(one, RECORD_NUMBERS)]
+    whole = next((one for one in (*named, *numbers) if one.is_key), None)
     if whole is None and named and len(named[0].values) > 1:
         raise InputError(
             f"A table has one row a patient, but {file} has {n:,} rows and {len(named[0].values):,} distinct values of "
@@ -134,11 +125,6 @@ def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
             column=named[0].name,
         )
     return whole
-
-
-def _is_record_number(column: Column) -> bool:
-    said = what_a_name_says(column.name)
-    return said is not None and said.strong and said.letter == RECORD_NUMBERS
 
 
 def guess_column(column: Column) -> Guess:
@@ -168,7 +154,9 @@ def _of_a_person(column: Column) -> Guess | None:
         return Guess(name, QUASI, "sure" if _says(column, "C") else "likely", "dates, by content", words)
     if is_named_zip(name) and all(re.fullmatch(r"[0-9]{5}", value) for value in values):
         return Guess(name, QUASI, "sure", "ZIP codes, by name and content", "prefix:5")
-    if KINDS_OF_PEOPLE.search(column.plain) and _are_kinds(column):
+    # few values, or not too many and each that of several people
+    are_kinds = are_few(values) or (len(values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
+    if KINDS_OF_PEOPLE.search(column.plain) and are_kinds:
         return Guess(name, QUASI, "sure" if are_few(values) else "likely", "by its name, few values", "suppress")
     width = _width(values) if OF_THE_BODY.search(column.plain) else None
     if width is not None:
@@ -183,11 +171,6 @@ def _is_readable(name: str, values: Sequence[str], words: str) -> bool:
     except InputError:
         return False
     return True
-
-
-def _are_kinds(column: Column) -> bool:
-    """Whether values are few, or not too many and each that of several."""
-    return are_few(column.values) or (len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
 
 
 def _identifying(column: Column) -> Guess | None:
@@ -213,11 +196,6 @@ def _of_care(column: Column) -> Guess | None:
     if are_codes(column.values):
         return Guess(column.name, SENSITIVE, "sure", "codes of diagnoses, by name and content")
     return Guess(column.name, SENSITIVE, "likely", "by its name, values that many share")
-
-
-def are_codes(values: Sequence[str]) -> bool:
-    """Whether these are codes of ICD-9-CM or ICD-10-CM."""
-    return are_icd9(values) or are_icd10(values)
 
 
 def _says(column: Column, letter: str | None) -> bool:

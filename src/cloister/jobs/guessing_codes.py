@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.claims.guessing import IDS, LOOKED_AT, Guess, are_dates, plain_name
+from cloister.claims.guessing import IDS, LOOKED_AT, Guess, are_codes, are_dates, plain_name
 from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
-
-from .guessing import are_codes
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
 CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")

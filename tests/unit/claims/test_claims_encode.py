@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
+from cloister.claims.choice import truncation
 from cloister.claims.codes import grouping
 from cloister.claims.encode import encode
 from cloister.claims.knowledge import adversary_power
 from cloister.claims.prepare import derived, leave_out_without_claims, prepare
-from cloister.claims.protect import truncation
 from cloister.errors import InputError
 
 VALUES = st.sampled_from(["410.01", "786.5", "786.2", "V10", None])

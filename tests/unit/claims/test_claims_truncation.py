@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
-from cloister.claims.protect import truncation
+from cloister.claims.choice import truncation
 
 claim = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", None]))
 patients = st.lists(st.lists(claim, max_size=6), min_size=1, max_size=7).filter(any)

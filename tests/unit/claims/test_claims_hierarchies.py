@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.claims.ladders import hierarchies, hierarchy_named
+from cloister.claims.hierarchies import hierarchies, hierarchy_named
 from cloister.errors import InputError
 
 NUMBERS = st.integers(0, 400).map(str)

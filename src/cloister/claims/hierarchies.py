@@ -60,7 +60,7 @@ class NamedHierarchy:
         return [value for value in values if value is not None and not self.accepts(value)]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+        """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
         n_outside = len(self.outside(texts))
         require_cover(
@@ -91,16 +91,16 @@ class CodesOrNone:
         return self.hierarchy.outside([value for value in values if value != NO_CODE])
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
-        ladder = self.hierarchy.bind(column, [value for value in values if value != NO_CODE])
+        """Return the hierarchy bound to these distinct values."""
+        bound = self.hierarchy.bind(column, [value for value in values if value != NO_CODE])
         texts, missing = texts_in_order(values)
         if NO_CODE not in texts:
-            return ladder
-        place = {text: number for number, text in enumerate(ladder.values)}
-        inside = range(1, ladder.n_levels - 1)
-        labels = [[NO_CODE if t == NO_CODE else ladder.labels[n][place[t]] or "" for t in texts] for n in inside]
-        leaves = [np.array([1 if t == NO_CODE else ladder.leaves[n][place[t]] for t in texts]) for n in inside]
-        return make_ladder(column, texts, missing, labels, leaves, ladder.n_leaves - missing + 1)
+            return bound
+        place = {text: number for number, text in enumerate(bound.values)}
+        inside = range(1, bound.n_levels - 1)
+        labels = [[NO_CODE if t == NO_CODE else bound.labels[n][place[t]] or "" for t in texts] for n in inside]
+        leaves = [np.array([1 if t == NO_CODE else bound.leaves[n][place[t]] for t in texts]) for n in inside]
+        return make_ladder(column, texts, missing, labels, leaves, bound.n_leaves - missing + 1)
 
 
 def _is_numbers(text: str) -> bool:
@@ -155,10 +155,7 @@ def _months(count: int) -> Level:
 AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_numbers, "whole numbers of years")
 DAYS_IN_HOSPITAL = NamedHierarchy(
     "days-in-hospital",
-    (
-        _hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")),
-        _hospital((0, "0"), (1, "1+")),
-    ),
+    (_hospital((0, "0"), (1, "1"), (2, "[2-4]"), (5, "[5-14]"), (15, "15+")), _hospital((0, "0"), (1, "1+"))),
     lambda text: DAYS.fullmatch(text) is not None or text == "15+",
     "whole numbers of days",
 )
