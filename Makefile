@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/python
 LOCK := requirements-dev.lock
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
-BASELINE = export $$($(RUN) -c "from cloister.all_kernels import baseline_environment as one; print(one())")
+BASELINE = export $$($(RUN) -c "from cloister.compiling import baseline_environment as one; print(one())")
 ARGS :=
 EXTRAS :=
 
@@ -24,7 +24,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/compiled ## Make an example hospital in ./demo, protect it in four shapes, print what was released
+demo: $(VENV)/installed ## Make an example hospital in ./demo, protect it in four shapes, print what was released
 	@$(RUN) -m cloister demo demo
 
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
@@ -71,7 +71,7 @@ wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python
 	@echo "Compiling all kernels for the processors that the wheel is for (a minute or two) ..."
 	@rm -rf build/kernels build/demo && mkdir -p build
 	@$(BASELINE) NUMBA_CACHE_DIR=$(CURDIR)/build/kernels && \
-	    $(RUN) -c "from cloister.all_kernels import compile_all; compile_all()" && \
+	    $(RUN) -c "from cloister.compiling import compile_all; compile_all()" && \
 	    $(RUN) -m cloister demo build/demo --patients 100 --quiet
 	@CLOISTER_KERNELS=$$(echo $(CURDIR)/build/kernels/sources-*) $(PIP) wheel --no-deps --wheel-dir dist .
 	@rm -rf build/kernels build/demo
@@ -112,11 +112,6 @@ $(VENV)/usable:
 $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister into $(VENV) (some 300 MB; a minute or two with a fast network) ..."
 	@$(PIP) install $(CONSTRAINED) --editable .
-	@touch $@
-
-$(VENV)/compiled: $(VENV)/installed
-	@echo "Compiling the loops for this machine (about a minute, once) ..."
-	@$(RUN) -c "from cloister.all_kernels import compile_all; compile_all()"
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)

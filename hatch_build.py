@@ -1,6 +1,7 @@
 """A wheel that carries compiled kernels is one for a platform: ``make wheel`` names their folder in CLOISTER_KERNELS."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -12,5 +13,7 @@ class CarriedKernels(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add them if there are any."""
         if folder := os.environ.get("CLOISTER_KERNELS"):
+            if not list(Path(folder).glob("*.nbc")):
+                raise FileNotFoundError(f"{folder} holds no compiled kernels.")
             build_data |= {"pure_python": False, "infer_tag": True}
             build_data["force_include"][folder] = "cloister/kernels/compiled"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
-from cloister.all_kernels import compile_all
+from cloister.compiling import compile_all
 
 settings.register_profile("cloister", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")

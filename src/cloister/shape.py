@@ -4,12 +4,13 @@ A shape declares its settings and how it reads, checks and protects; `cloister.r
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.job import Job, Part
 from cloister.release import Release
@@ -31,8 +32,8 @@ class Voice(Protocol):
     def note(self, text: str, *, always: bool = False) -> None:
         """Say something that is not the result; ``always`` where even a quiet run says it."""
 
-    def working(self, what: str) -> AbstractContextManager[None]:
-        """Say what takes its time, while it does."""
+    def working(self, what: str) -> AbstractContextManager[Callable[[str], None]]:
+        """Say what takes its time, while it does; yield what says how far it is."""
 
     def searching(self) -> AbstractContextManager["Report | None"]:
         """Yield what a search reports to; None where nobody would see it."""
@@ -45,9 +46,9 @@ class Silence:
         """Say nothing."""
 
     @contextmanager
-    def working(self, _what: str) -> Iterator[None]:
+    def working(self, _what: str) -> Iterator[Callable[[str], None]]:
         """Say nothing."""
-        yield
+        yield lambda _how_far: None
 
     @contextmanager
     def searching(self) -> Iterator[None]:
@@ -71,10 +72,12 @@ class Run:
     voice: Voice = SILENCE
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
-    def compiling(self, is_needed: bool, what: str) -> None:
-        """Say that something is compiled first, where it is."""
-        if is_needed:
+    def compiling(self, method: str, what: str = "the method") -> None:
+        """Compile the kernels of a method or search, where they are not, and say so."""
+        if must_compile(method):
             self.voice.note(f"Compiling {what} for this machine, once.")
+            with self.watch.stage("start"), self.voice.working("compiling") as say:
+                compile_kernels(method, lambda done, left: say(f"compiling: {done:.0%}, {left:.0f} s left"))
 
 
 @dataclass(frozen=True)

@@ -136,8 +136,8 @@ ALLOWED = {
     "typed_toml": {"errors"},
     "settings": {"settings", "io", "errors"},
     "registry": {"jobs", "shape", "pipeline"},
-    "all_kernels": {"kernels", "search", "risk", *SHAPES},
-    "shape": {"hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
+    "compiling": {"kernels"},
+    "shape": {"compiling", "hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
         "settings",

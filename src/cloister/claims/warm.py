@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from cloister.kernels._jit import is_compiled
-
 from .adversaries import AttackedClaims, exact_order
 from .encode import EncodedClaims, EncodedColumn
 from .knowledge import DrawnKnowledge
@@ -11,11 +9,6 @@ from .matching import Matching
 from .node_risk import RiskSettings
 from .release_risk import Excess, PatientJudge, likeliest_risk, patient_risks, release_risk
 from .released import ReleasedClaims
-
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: some twenty seconds, once on each machine."""
-    return not is_compiled("claim_classes._class_sizes")
 
 
 def load_kernels() -> None:

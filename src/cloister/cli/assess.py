@@ -19,13 +19,15 @@ from cloister.cli.options import (
     AssessTrajectoriesOptions,
 )
 from cloister.cli.output import console, facts, grid, note, print_json
+from cloister.cli.progress import Screen
 from cloister.codesets.request import check_seed, read_given
 from cloister.errors import InputError
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.table_words import split_wanted
 from cloister.release_folder import MANIFEST
-from cloister.risk.assessment import Attackers, must_compile
+from cloister.risk.assessment import Attackers
+from cloister.shape import Run
 from cloister.sources import read_claim_tables, read_code_events, read_table
 from cloister.trajectories.options import UNITS
 
@@ -47,7 +49,6 @@ OF_HISTORIES = (
 )
 EVENTS = {"trajectories": "pairs of a code and an age", "claims": "claims"}
 WITH_PATIENT = "patient"
-COMPILING = "Compiling the counting for this machine, once."
 FOR_THE_CUSTODIAN = "For the custodian alone: small counts are shown as they are."
 
 
@@ -153,8 +154,7 @@ def _check_whether_released(path: Path | Query, *, released: bool) -> None:
 
 def _announce(options: AssessOptions) -> None:
     """Say beforehand where the first run on a machine takes longer."""
-    if must_compile():
-        note(COMPILING, quiet=options.as_json or options.quiet)
+    Run(voice=Screen(quiet=options.as_json or options.quiet)).compiling("risk", "the counting")
 
 
 def _tell(

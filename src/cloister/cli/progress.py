@@ -1,7 +1,7 @@
 """A line on the terminal that says how far a search has come, or what takes its time."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.text import Text
@@ -26,13 +26,13 @@ class Screen:
         note(text, quiet=self.quiet and not always)
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """Say what takes its time, while it does."""
+    def working(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Say what takes its time, while it does; yield what says how far it is."""
         if not self.is_seen:
-            yield
+            yield lambda _how_far: None
             return
-        with console(stderr=True).status(Text(printable(what))):
-            yield
+        with console(stderr=True).status(Text(printable(what))) as status:
+            yield lambda how_far: status.update(Text(printable(how_far)))
 
     @contextmanager
     def searching(self) -> Iterator[Report | None]:

@@ -13,7 +13,7 @@ from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.claims.plan_sections import HMAC
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
-from cloister.claims.warm import load_kernels, must_compile
+from cloister.claims.warm import load_kernels
 from cloister.errors import InputError
 from cloister.io import Query, Source
 from cloister.jobs.job import FileSource, Job, Part
@@ -159,7 +159,7 @@ class PreparedHistories(Prepared):
         options, run, claims = self.options, self.run, self.claims
         files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
         found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
-        run.compiling(must_compile(), "the method")
+        run.compiling("claims")
         with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
             return protect_claims(
                 claims,

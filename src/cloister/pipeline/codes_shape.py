@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.protect import must_compile
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.codesets.policy import known_codes
 from cloister.codesets.request import (
@@ -92,7 +91,7 @@ class PreparedChunks(PreparedCodes):
 
     def protect(self) -> Release:
         """Disassociate them."""
-        self.run.compiling(must_compile(), "the method")
+        self.run.compiling("disassociation")
         return protect_codes(
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=self.custody
         )
@@ -113,7 +112,7 @@ class PreparedOnSpark(Prepared):
         from .codes_on_spark import CodesOnSpark, protect_codes_on_spark
 
         options, run = self.options, self.run
-        run.compiling(must_compile(), "the method")
+        run.compiling("disassociation")
         source = CodesOnSpark(
             SparkFiles(self.file, options.encoding, options.delimiter),
             CodeColumns(options.id, options.codes, options.code),

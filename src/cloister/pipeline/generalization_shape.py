@@ -6,7 +6,6 @@ from typing import Any
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import VISITS, GeneralizationRequest, Status
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
-from cloister.codesets.generalization.protect import must_compile
 from cloister.codesets.options import CodesOptions
 from cloister.codesets.request import CodesRequest, GivenCodes, VisitsFile
 from cloister.errors import InputError, setting
@@ -35,7 +34,7 @@ class PreparedTerms(PreparedCodes):
 
     def protect(self) -> Release:
         """Generalize them."""
-        self.run.compiling(must_compile(), "the method")
+        self.run.compiling("generalization")
         return protect_by_generalization(
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=self.custody
         )

@@ -35,7 +35,7 @@ from .counted_tables import CountedTable, count_table, protect_counted_table, re
 from .places import IN_MEMORY, custody_of
 from .stages import completed, interruptible, passed
 from .table_words import list_values, rows_of
-from .tables import COMPILED, TableCourse, must_compile, take_encoded
+from .tables import TableCourse, take_encoded
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PreparedOnEngine(Prepared):
     def protect(self) -> Release:
         """Take its tally through the stages; in a database the protected table is made there."""
         run, options, table = self.run, self.options, self.table
-        run.compiling(must_compile(self.request.search_name), COMPILED)
+        run.compiling(self.request.search_name, "the search")
         custody = custody_of(options.data, options.custodian_dir)
         try:
             with run.voice.searching() as progress:

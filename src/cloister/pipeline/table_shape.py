@@ -28,7 +28,7 @@ from cloister.tabular.settings import parse_ids, requested
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
 from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
-from .tables import COMPILED, must_compile, protect_table
+from .tables import protect_table
 
 if TYPE_CHECKING:
     from cloister.table_with_codes.data import CodesAsked
@@ -108,7 +108,7 @@ class PreparedTable(Prepared):
     def protect(self) -> Release:
         """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
         run, options = self.run, self.options
-        run.compiling(must_compile(self.request.search_name), COMPILED)
+        run.compiling(self.request.search_name, "the search")
         protecting: Callable[..., Release] = protect_table
         if self.codes is not None:  # what a column of codes takes more is loaded only for that
             from .tables_with_codes import protect_table_with_codes

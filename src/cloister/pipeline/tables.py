@@ -13,7 +13,6 @@ from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
-from cloister.search.warm import must_compile as must_compile
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.describe import (
@@ -32,8 +31,6 @@ from cloister.tabular.release import TableRelease
 from cloister.tabular.verify import verify
 
 from .stages import completed, interruptible, passed
-
-COMPILED = "the search"
 
 
 @dataclass(frozen=True)

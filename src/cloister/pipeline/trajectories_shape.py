@@ -20,7 +20,7 @@ from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
-from cloister.trajectories.protect import ClusterBlocks, load_kernels, must_compile
+from cloister.trajectories.protect import ClusterBlocks, load_kernels
 from cloister.trajectories.request import (
     GivenTrajectories,
     ReleaseSettings,
@@ -107,7 +107,7 @@ class PreparedTrajectories(Prepared):
     def protect(self) -> Release:
         """Align them, in this process or on Spark."""
         options, run, given = self.options, self.run, self.given
-        run.compiling(must_compile(), "the method")
+        run.compiling("trajectories")
         what = f"aligning the trajectories of {given.trajectories.n_patients:,} patients"
         with run.voice.working(what), clustering_on(options.engine) as cluster:
             return protect_trajectories(

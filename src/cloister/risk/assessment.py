@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.kernels._jit import is_compiled
 from cloister.results import Risk
 
 from .identifiers import CLASSES
@@ -151,11 +150,6 @@ def assess_table(
         against,
         find_special_uniques(grouped, allowed_largest(grouped, largest_unique), threads),
     )
-
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: some ten seconds, once on each machine."""
-    return not (is_compiled("special_uniques._stand_out") and is_compiled("itemset_support._least_of"))
 
 
 def load_kernels() -> None:

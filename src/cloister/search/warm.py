@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from cloister.kernels._jit import is_compiled
 from cloister.kernels.classes import class_sizes, distinct_rows
 from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, make_task
 
@@ -10,11 +9,6 @@ from . import search as run
 from .problem import SearchProblem
 
 OPTIMAL = "optimal"
-
-
-def must_compile(search: str = OPTIMAL) -> bool:
-    """Whether loading the kernels of a search takes long this time: some ten seconds, once on each machine."""
-    return not is_compiled("boxes._search" if search == OPTIMAL else "classes._roll_up")
 
 
 def load_kernels(search: str = OPTIMAL) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from cloister.errors import InputError, InternalError, NoSafeRelease, setting
 from cloister.hierarchy import suppress
-from cloister.kernels._jit import is_compiled
 from cloister.kernels.alignment import Domain
 from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
@@ -140,11 +139,6 @@ def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
 
 
 RECORDS = [[("a", 1)], [("a", 1), ("b", 2)], [("b", 2)], [("a", 1), ("b", 3)], [("a", 2)], [("b", 1)], [("a", 3)]]
-
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: some seconds, once on each machine."""
-    return not is_compiled("grouping._group")
 
 
 def load_kernels() -> None:

@@ -1,24 +1,47 @@
 """Compiled once on a machine, and known to be."""
 
-import importlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from cloister.all_kernels import baseline_environment
+from cloister.compiling import (
+    _AHEAD,
+    KERNELS,
+    baseline_environment,
+    compile_kernels,
+    compiling_ahead,
+    load,
+    must_compile,
+)
 from cloister.kernels import _jit
 
 
-@pytest.mark.parametrize("room", ["cloister.search.warm", "cloister.codesets.disassociation.protect"])
-def test_what_was_compiled_is_known_to_be(room):
+@pytest.mark.parametrize("method", [*KERNELS, "datafly"])
+def test_what_was_compiled_is_known_to_be(method):
     """Once kernels were loaded, no command says that it has to compile them."""
-    warm = importlib.import_module(room)
-    warm.load_kernels()
+    load(method)
 
-    assert not warm.must_compile()
+    assert not must_compile(method)
+
+
+def test_a_process_of_its_own_compiles(tmp_path, monkeypatch):
+    """Who waits is told how far it is; whoever waits no longer leaves no process behind."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_jit, "CACHE", _jit._cache_folder())
+    told = []
+    with compiling_ahead("trajectories"):
+        ahead = _AHEAD["trajectories"]
+        compile_kernels("risk", lambda done, left: told.append((done, left)))
+
+    assert not must_compile("risk")
+    assert told == sorted(told, key=lambda one: one[0])
+    assert all(0 < done <= 1 and left >= 0 for done, left in told)
+    assert ahead.returncode == -signal.SIGTERM
+    assert not _AHEAD
 
 
 def compile_in(folder, sources, **variables):

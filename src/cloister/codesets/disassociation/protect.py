@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
-from cloister.kernels._jit import is_compiled
 from cloister.kernels.canonical_order import take_sequences
 from cloister.kernels.horpart import Split, Tree, make_tree
 from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
@@ -228,11 +227,6 @@ def disassociate(
 
 
 RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
-
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: half a minute, once on each machine."""
-    return not is_compiled("shared_chunks._group_all")
 
 
 def load_kernels() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 from cloister.codesets.data import CodeSets, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
-from cloister.kernels._jit import is_compiled
 from cloister.kernels.terms import supports
 
 from .apriori import recode
@@ -223,11 +222,6 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
 
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
-
-
-def must_compile() -> bool:
-    """Whether loading the kernels takes long this time: some seconds, once on each machine."""
-    return not is_compiled("terms._cheapest_pair")
 
 
 def load_kernels() -> None:

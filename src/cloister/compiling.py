@@ -1,0 +1,131 @@
+"""Kernels are compiled once on each machine, in processes of their own, unless a wheel carries them.
+
+A process of its own can be stopped at once, runs beside another where there are cores, and leaves what it compiled in
+the cache, where whoever asked for it loads it.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib import import_module
+from typing import NamedTuple
+
+from cloister.kernels import _jit
+
+Told = Callable[[float, float], None]
+"""Called with the share that is compiled, and the seconds that the rest will take at the pace so far."""
+
+
+class Kernels(NamedTuple):
+    """The kernels of a method.
+
+    Attributes
+    ----------
+    module : has ``load_kernels``, which runs each of them once on a few made-up records
+    seconds : what takes longest, in the order in which it is compiled; only proportions matter
+    variants : ``load_kernels`` is called with each of these
+    """
+
+    module: str
+    seconds: Mapping[str, float]
+    variants: tuple[str, ...] = ()
+
+
+KERNELS: dict[str, Kernels] = {
+    "disassociation": Kernels(
+        "cloister.codesets.disassociation.protect",
+        {
+            "horpart._split": 5.5,
+            "parts._partition_parts": 13.0,
+            "shared_chunks._group_all": 7.5,
+            "subrecords._fill_shared": 4.0,
+            "reconstruction._place_shared": 4.0,
+        },
+    ),
+    "optimal": Kernels("cloister.search.warm", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
+    "trajectories": Kernels("cloister.trajectories.protect", {"grouping._group": 11.5}),
+    "claims": Kernels("cloister.claims.warm", {"claim_classes._class_sizes": 2.0, "claim_candidates._likeliest": 3.0}),
+    "every other search": Kernels(
+        "cloister.search.warm",
+        {"classes._roll_up": 2.0, "ranks._collect": 3.0},
+        ("exhaustive", "bfs", "ola", "incognito", "samarati", "datafly", "igreedy", "flash"),
+    ),
+    "risk": Kernels("cloister.risk.assessment", {"special_uniques._label": 1.5, "itemset_support._least_of": 2.0}),
+    "generalization": Kernels("cloister.codesets.generalization.protect", {"terms._cheapest_pair": 1.5}),
+}
+"""By method or search; what takes longest comes first, so that processes side by side end together."""
+
+_PROGRAM = "import os, sys; os.nice(10); from cloister.compiling import load; load(sys.argv[1])"
+_AHEAD: dict[str, subprocess.Popen[bytes]] = {}
+
+
+def _kernels(method: str) -> Kernels:
+    """The kernels of a method; all searches but the optimal one have most of theirs in common."""
+    return KERNELS.get(method) or Kernels("cloister.search.warm", {"classes._roll_up": 1.0}, (method,))
+
+
+def load(method: str) -> None:
+    """Load the kernels of a method, and compile here what is not compiled yet."""
+    kernels = _kernels(method)
+    load_kernels = import_module(kernels.module).load_kernels
+    if not kernels.variants:
+        load_kernels()
+    for variant in kernels.variants:
+        load_kernels(variant)
+
+
+def must_compile(method: str) -> bool:
+    """Whether kernels of a method are not compiled yet: loading them would take from some seconds to half a minute."""
+    return not all(map(_jit.is_compiled, _kernels(method).seconds))
+
+
+def compile_kernels(method: str, told: Told | None = None) -> None:
+    """Wait until another process has compiled the kernels of a method.
+
+    If it fails, as where no folder is private, nothing is said: they are compiled as they are used.
+    """
+    began, seconds = time.perf_counter(), _kernels(method).seconds
+    with compiling_ahead(method):
+        while method in _AHEAD and _AHEAD[method].poll() is None:
+            done = sum(one for kernel, one in seconds.items() if _jit.is_compiled(kernel)) / sum(seconds.values())
+            if told is not None and done:
+                told(done, (time.perf_counter() - began) * (1 / done - 1))
+            time.sleep(0.1)
+
+
+@contextmanager
+def compiling_ahead(*methods: str) -> Iterator[None]:
+    """Compile what is not compiled yet in a process for each method, beside what is done here; none outlives it."""
+    begun = [method for method in methods if method not in _AHEAD and must_compile(method)]
+    try:
+        for method in begun:
+            # A terminal's Ctrl-C reaches a whole group: this process alone says that it was stopped. With -P a file of
+            # the folder that it was called in is not taken for a module.
+            command = [sys.executable, "-P", "-c", _PROGRAM, method]
+            null = subprocess.DEVNULL
+            _AHEAD[method] = subprocess.Popen(  # noqa: S603 - this Python, and a name of ours
+                command, stdin=null, stdout=null, stderr=null, start_new_session=True
+            )
+        yield
+    finally:
+        for method in begun:
+            process = _AHEAD.pop(method)
+            process.terminate()
+            process.wait()
+
+
+def compile_all() -> None:
+    """Compile every kernel that is not compiled yet, in as many processes as there are cores."""
+    waiting = [method for method in KERNELS if must_compile(method)]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(compile_kernels, waiting))
+
+
+def baseline_environment() -> str:
+    """Return what makes Numba compile for the baseline of a wheel, as ``NAME=VALUE`` for a shell."""
+    _, processor, features = _jit.baseline() or ("", "", "")
+    return f"NUMBA_CPU_NAME={processor} NUMBA_CPU_FEATURES={features}" if processor else ""
