@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import NamedTuple
 
-from cloister.kernels import _jit
-
 Told = Callable[[float, float], None]
 """Called with the share that is compiled, and the seconds that the rest will take at the pace so far."""
 
@@ -78,9 +76,16 @@ def load(method: str) -> None:
         load_kernels(variant)
 
 
+def _is_compiled(kernel: str) -> bool:
+    """Whether a kernel is compiled; whoever only verifies or attacks loads no compiler."""
+    from cloister.kernels._jit import is_compiled
+
+    return is_compiled(kernel)
+
+
 def must_compile(method: str) -> bool:
     """Whether kernels of a method are not compiled yet: loading them would take from some seconds to half a minute."""
-    return not all(map(_jit.is_compiled, _kernels(method).seconds))
+    return not all(map(_is_compiled, _kernels(method).seconds))
 
 
 def compile_kernels(method: str, told: Told | None = None) -> None:
@@ -91,7 +96,7 @@ def compile_kernels(method: str, told: Told | None = None) -> None:
     began, seconds = time.perf_counter(), _kernels(method).seconds
     with compiling_ahead(method):
         while method in _AHEAD and _AHEAD[method].poll() is None:
-            done = sum(one for kernel, one in seconds.items() if _jit.is_compiled(kernel)) / sum(seconds.values())
+            done = sum(one for kernel, one in seconds.items() if _is_compiled(kernel)) / sum(seconds.values())
             if told is not None and done:
                 told(done, (time.perf_counter() - began) * (1 / done - 1))
             time.sleep(0.1)
@@ -127,5 +132,7 @@ def compile_all() -> None:
 
 def baseline_environment() -> str:
     """Return what makes Numba compile for the baseline of a wheel, as ``NAME=VALUE`` for a shell."""
-    _, processor, features = _jit.baseline() or ("", "", "")
+    from cloister.kernels._jit import baseline
+
+    _, processor, features = baseline() or ("", "", "")
     return f"NUMBA_CPU_NAME={processor} NUMBA_CPU_FEATURES={features}" if processor else ""
