@@ -423,8 +423,8 @@ def test_the_front_door_loads_nothing():
 
 BY_NAME = {"compiling.py", "io/adbc.py", "cli/commands.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
-the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods that
-are listed by name, in a process of their own.
+the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods
+that are listed by name, in a process of their own.
 """
 
 
