@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.examples import examples
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
 from cloister.compiling import compile_all
 
-settings.register_profile("cloister", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.register_profile("cloister", examples(100), deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")
 
 

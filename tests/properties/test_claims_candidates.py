@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 from tests.claims_by_hand import every_draw, matching_of, plain
 from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
+from tests.examples import examples
 from tests.oracles import claims as oracle
 
 from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
@@ -32,7 +32,7 @@ def releases(draw):
     )
 
 
-@limits(max_examples=40)
+@examples(40)
 @given(releases(), st.integers(0, 3))
 def test_candidates_are_those_of_the_oracle(released, p):
     """For every sample and node: how many are the likeliest, and how many lack least, with the patient among them."""
@@ -49,7 +49,7 @@ def test_candidates_are_those_of_the_oracle(released, p):
         assert nearest == matching.nearest(levels, draws, nobody).tolist()
 
 
-@limits(max_examples=60)
+@examples(60)
 @given(releases(), st.integers(1, 3), st.integers(0, 1), st.integers(0, 2))
 def test_labels_of_too_few_patients_go_and_no_others(released, k, own, other):
     """Cells of claims, and patients, as plain counting leaves them; after it every label has k patients."""

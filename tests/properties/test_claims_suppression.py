@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as limits
 from hypothesis import strategies as st
 from tests.claims_by_hand import labels_drawn, matching_of, plain
 from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
+from tests.examples import examples
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
 from cloister.claims import suppression
@@ -42,7 +42,7 @@ def test_the_fewest_at_most_risk_make_up_for_an_excess(figures, excess):
     assert fewest_who_make_up(figures, excess) == set(np.flatnonzero(chosen).tolist())
 
 
-@limits(max_examples=20)
+@examples(20)
 @given(few_claims(), st.integers(0, 5), st.booleans())
 def test_figures_of_patients_are_those_of_their_draws(encoded, seed, is_waived):
     """Screening and the close look give the shares of plainly counted draws, by classes below k; few draws first."""

@@ -3,8 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters, same_release
@@ -29,7 +30,7 @@ def released(records, options, **more):
     return cl.disassociate(codes, **options, policy=policy) if len(records) >= options["k"] else None
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(RECORDS, SETTINGS, st.booleans(), st.booleans())
 def test_folders_hold_on_their_own(records, options, repeats, policy):
     """Every release is written, read back as it was, and passes its check from the files alone."""
@@ -42,7 +43,7 @@ def test_folders_hold_on_their_own(records, options, repeats, policy):
         assert cl.verify_folder(place).holds
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(RECORDS, SETTINGS, st.randoms(use_true_random=False))
 def test_the_order_of_patients_makes_no_difference(records, options, random):
     """Shuffled patients give the same clusters and the same reconstruction, to the byte."""
@@ -55,7 +56,7 @@ def test_the_order_of_patients_makes_no_difference(records, options, random):
     assert one.frame.equals(other.frame)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(RECORDS, SETTINGS)
 def test_reconstructions_of_reconstructions_keep_the_counts(records, options):
     """A code that the chunks count exactly has that count in every reconstruction."""
@@ -68,7 +69,7 @@ def test_reconstructions_of_reconstructions_keep_the_counts(records, options):
             assert true == found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETTINGS, st.booleans(), st.integers(1, 3), st.data())
 def test_folders_with_sensitive_codes_hold_on_their_own(records, options, repeats, diversity, data):
     """With sensitive codes, repeated or not, what is written passes its check, and lists every occurrence of them."""

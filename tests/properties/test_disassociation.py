@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
@@ -82,7 +83,7 @@ def sets_of(codes):
     return [frozenset(codes.vocabulary[item] for item in codes.items[begin:end]) for begin, end in bounds]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(), requests(most_k=2), st.booleans())
 def test_somebody_who_knows_m_codes_has_k_candidates(records, request, repeats):
     """For any m codes of any record there is a data set that the release may stand for with k records that have them.
@@ -97,7 +98,7 @@ def test_somebody_who_knows_m_codes_has_k_candidates(records, request, repeats):
     assert oracle.unprotected(sets_of(codes), release, request.k, request.m, repeats, **bound) == {}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=12), st.integers(2, 3), st.integers(2, 4), st.sampled_from(["a", "b", "ab", "ag"]))
 def test_sensitive_codes_take_no_candidates_away(records, k, diversity, sensitive):
     """However few records may hold the sensitive codes, whoever knows two other codes has k candidates."""
@@ -109,7 +110,7 @@ def test_sensitive_codes_take_no_candidates_away(records, k, diversity, sensitiv
     assert oracle.unprotected(sets_of(codes), release, k, 2, sensitive=frozenset(sensitive), diversity=diversity) == {}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(code_sets(most=40, repeats=True), requests(), st.booleans())
 def test_what_is_released_passes_the_verifier(records, request, repeats):
     """Whatever the data and settings: the verifier accepts, without and with the original."""
@@ -127,7 +128,7 @@ def arrays(value):
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=30), requests(), st.randoms(use_true_random=False))
 def test_the_order_of_records_does_not_matter(records, request, random):
     """Records in another order give the same release, and every patient's cluster moves along."""
@@ -138,7 +139,7 @@ def test_the_order_of_records_does_not_matter(records, request, random):
     assert arrays(protected.released) == arrays(again.released)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(code_sets(most=40), requests(sensitive=False))
 def test_clusters_are_those_of_the_definition(records, request):
     """Horizontal partitioning gives the clusters that the recursion gives, in its order."""
@@ -154,7 +155,7 @@ def test_clusters_are_those_of_the_definition(records, request):
     assert [sorted(sorted(record) for record in cluster) for cluster in expected] == found
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(code_sets(most=12), requests(sensitive=False))
 def test_chunks_are_those_of_the_definition(records, request):
     """Vertical partitioning with repair puts every code where its definition puts it."""
@@ -174,7 +175,7 @@ def test_chunks_are_those_of_the_definition(records, request):
     }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(code_sets(most=12), st.integers(2, 3), st.integers(1, 3))
 def test_the_omitted_condition_is_enough(records, k, m):
     """A cluster of k^m-anonymous chunks that meets the condition hides everyone, and one we release meets it."""
@@ -191,7 +192,7 @@ def test_the_omitted_condition_is_enough(records, k, m):
         assert unprotected != {} or len(domains) < 2
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(code_sets(most=40), st.integers(2, 4), st.integers(1, 3), policies())
 def test_shared_chunks_stand_where_the_definition_puts_them(records, k, m, policy):
     """Refining climbs the tree as its definition says: each code is shared by as many records, as often."""
@@ -228,7 +229,7 @@ def test_shared_chunks_stand_where_the_definition_puts_them(records, k, m, polic
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=30), requests())
 def test_every_frequent_code_is_counted(records, request):
     """A code of k patients is published with its count, short by fewer than k, unless it is kept back."""
@@ -247,7 +248,7 @@ def test_every_frequent_code_is_counted(records, request):
     assert all(any(chunk == {code} for chunk in held) for code in bare.tolist())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=30), requests(), st.sampled_from(list(ItemSupport)), st.integers(0, 3), st.booleans())
 def test_a_reconstruction_is_one_that_the_release_stands_for(records, request, support, seed, repeats):
     """Its records are not empty, as many as there were, and have every code as often as the chunks say, or more."""
@@ -267,7 +268,7 @@ def test_a_reconstruction_is_one_that_the_release_stands_for(records, request, s
     assert arrays(rebuilt) == arrays(reconstruct(released, seed, support))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=30), requests())
 def test_enforced_no_code_gives_another_away(records, request):
     """With the check enforced, no pair of a chunk reaches the threshold."""
@@ -277,7 +278,7 @@ def test_enforced_no_code_gives_another_away(records, request):
     assert count_ties(protected.released, request.inference_threshold).pairs == 0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(code_sets(most=30), requests(sensitive=False), st.data())
 def test_classes_are_disassociated_each_by_itself(records, request, data):
     """What is told of a class is what would be told if it were all there is."""

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles.full_domain import at_least, carry_out
 from tests.tables import cases
 
@@ -16,7 +17,7 @@ def policies(problem):
     return st.tuples(*(st.integers(0, high) for high in problem.highest.tolist()))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(case=cases(), data=st.data())
 def test_measured_policies_are_as_defined(case, data):
     """Suppressed records, kept classes and the loss of each attribute are those of the definition, exactly."""
@@ -31,7 +32,7 @@ def test_measured_policies_are_as_defined(case, data):
     assert abs(expected.loss(case.loss, case.weights) - measured.loss) < 1e-12
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases(), data=st.data())
 def test_coarser_never_makes_classes_smaller(case, data):
     """The class of every record at a coarser policy holds at least as many records."""
@@ -43,7 +44,7 @@ def test_coarser_never_makes_classes_smaller(case, data):
     assert (class_sizes(rows, ladders, np.array(fine)) <= class_sizes(rows, ladders, np.array(coarse))).all()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases(), data=st.data())
 def test_the_bound_is_never_above_the_loss(case, data):
     """Mean generalization loss of each attribute is a lower bound that rises with the policy."""

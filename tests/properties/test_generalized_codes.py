@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
@@ -51,7 +52,7 @@ def agree(records, sets, numbers, k, method, uncovered, loss):
     return with_a_term < k if found is None else expected == terms_of(found.released)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(RECORDS, SETS, GROUPS, K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
 def test_methods_by_sets_are_those_of_the_definition(records, sets, numbers, k, method, uncovered, loss):
     """CBA and UGACLIP end with the terms of the plain algorithms, whatever the sets, losses and constraints."""
@@ -67,7 +68,7 @@ def drawn(seed, n_records, longest):
     return [frozenset(codes.tolist()) for codes in chosen]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SEED, K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
 def test_methods_by_sets_are_those_of_the_definition_on_more_records(seed, k, method, uncovered, loss):
     """The same on 30 records and a dozen sets drawn evenly."""
@@ -76,7 +77,7 @@ def test_methods_by_sets_are_those_of_the_definition_on_more_records(seed, k, me
     assert agree(drawn(seed, 30, 4), drawn(seed + 1, 12, 4), numbers, k, method, uncovered, loss)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(SEED, K, st.integers(1, 3))
 def test_apriori_is_that_of_the_definition(seed, k, m):
     """AA ends with the terms of the plain algorithm."""
@@ -87,7 +88,7 @@ def test_apriori_is_that_of_the_definition(seed, k, m):
     assert oracle.apriori(records, ABOVE, k, m) == terms_of(found.released)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(RECORDS, SETS, GROUPS, K, BY_SETS, st.sampled_from(Uncovered))
 def test_no_set_and_no_part_of_one_is_below_k(records, sets, numbers, k, method, uncovered):
     """By brute force over all parts of all sets; terms keep to constraints, supports never fall; it is verified."""
@@ -111,7 +112,7 @@ def test_no_set_and_no_part_of_one_is_below_k(records, sets, numbers, k, method,
     assert verify(found.released, promise, GeneralizationSecret(found.original, found.origin)).failures == ()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, K, st.integers(1, 3), st.sampled_from(GeneralizationMethod))
 def test_no_itemset_of_terms_is_below_k(records, k, m, method):
     """With all sets of up to m codes as the policy, every set of up to m terms that occurs has k records."""
@@ -123,7 +124,7 @@ def test_no_itemset_of_terms_is_below_k(records, k, m, method):
     assert verify(found.released, GeneralizationGuarantee(), GeneralizationSecret(codes, found.origin)).failures == ()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(RECORDS, SETS, K, BY_SETS)
 def test_the_verifier_decides_by_the_definition(records, sets, k, method):
     """With one term put back to its codes, it rejects what brute force finds unsafe, and nothing else."""
@@ -160,7 +161,7 @@ def smallest(released):
     return np.where(term_of >= 0, first[term_of], -1).astype(np.int32)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETS, GROUPS, K, BY_SETS, st.randoms(use_true_random=False))
 def test_the_order_of_records_and_the_names_of_codes_do_not_matter(records, sets, numbers, k, method, random):
     """The same release from shuffled records, and the renamed one from codes with other names in the same order."""

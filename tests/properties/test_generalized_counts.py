@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import generalization as oracle
 
 import cloister as cl
@@ -25,14 +26,14 @@ def arrays(records):
     return found.offsets, found.items
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SMALL | ALIKE, st.integers(1, 5), st.integers(1, 9))
 def test_rare_itemsets_are_found(records, k, m):
     """By brute force over all sets of up to m, also where m is as long as records or longer."""
     assert bool(oracle.rare_itemsets(records, k, m)) == has_rare_itemset(*arrays(records), k, m)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SMALL, st.lists(st.frozensets(st.integers(0, 7), min_size=1), min_size=1, max_size=5), st.integers(1, 5))
 def test_rare_parts_are_found(records, sets, k):
     """By brute force over all parts of all sets."""
@@ -43,7 +44,7 @@ def test_rare_parts_are_found(records, sets, k):
     assert has_rare_part(*arrays(records), 8, wanted, k) == (not safe)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(SMALL, st.frozensets(st.integers(0, 7), min_size=1), st.integers(1, 5))
 def test_parts_are_those_of_the_definition(records, codes, k):
     """The largest parts that occur, and those of few records of what each record has."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 from cloister.codesets.generalization.data import Generalization, Sets
@@ -52,7 +53,7 @@ def released(records, options, policy=None, privacy="2"):
         return known, None
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETTINGS, POLICIES, PRIVACY)
 def test_folders_hold_on_their_own(records, options, policy, privacy):
     """Every release is written, read back as it was, and passes its check; one by sets needs its privacy policy."""
@@ -70,7 +71,7 @@ def test_folders_hold_on_their_own(records, options, policy, privacy):
                 cl.verify_folder(place)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETTINGS, st.randoms(use_true_random=False))
 def test_the_order_of_patients_makes_no_difference(records, options, random):
     """Shuffled patients give the same file, and the same manifest but for times."""
@@ -90,7 +91,7 @@ def test_the_order_of_patients_makes_no_difference(records, options, random):
     assert told[0] == told[1]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETTINGS, POLICIES)
 def test_what_is_told_follows_from_the_data_file(records, options, policy):
     """Two originals with the same records released and as many codes suppressed are told of alike."""
@@ -115,7 +116,7 @@ def test_what_is_told_follows_from_the_data_file(records, options, policy):
         }
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, SETTINGS, POLICIES)
 def test_the_data_file_reads_as_what_was_released(records, options, policy):
     """Terms and records come back from their text, without the suppressed codes."""
@@ -154,7 +155,7 @@ def meanings(term, reading):
                 yield frozenset(subset), Fraction(1, size) ** length * (1 - Fraction(1, size)) ** (size - length)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.lists(st.integers(-1, 3), min_size=6, max_size=6),
     st.lists(st.frozensets(st.integers(0, 3), max_size=3), min_size=1, max_size=6),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.generalized import ABOVE, CODES, request_for, terms_of
 from tests.oracles import generalization as oracle
 
@@ -43,7 +44,7 @@ def protect(codes, request):
         return None
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(RECORDS, K, st.integers(1, 3), st.sampled_from(GeneralizationMethod), GROUPS, st.sampled_from(Uncovered))
 def test_who_knows_how_often_finds_k_or_none(records, k, m, method, numbers, uncovered):
     """By brute force over all knowledge of up to m codes, each any number of times; the release is verified."""
@@ -62,7 +63,7 @@ def test_who_knows_how_often_finds_k_or_none(records, k, m, method, numbers, unc
     )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(RECORDS, st.data(), K, BY_SETS, st.sampled_from(Uncovered), st.sampled_from(TermLoss))
 def test_methods_are_those_of_the_definition(records, data, k, method, uncovered, loss):
     """CBA and UGACLIP end with the terms of the plain algorithms on sets with all earlier occurrences; all is safe."""
@@ -90,7 +91,7 @@ def test_methods_are_those_of_the_definition(records, data, k, method, uncovered
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, K, st.integers(1, 2))
 def test_apriori_is_that_of_the_definition(records, k, m):
     """AA with the code itself as one more node above its occurrences."""
@@ -101,7 +102,7 @@ def test_apriori_is_that_of_the_definition(records, k, m):
     assert oracle.apriori(sets, above, k, m) == terms_of(found.released)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(RECORDS, K, st.integers(1, 3), st.lists(st.integers(-1, 3), min_size=12, max_size=12))
 def test_what_passes_the_verifier_is_safe(records, k, m, numbers):
     """Terms drawn at will: those that are not refused leave whoever knows how often with k records or with none."""
@@ -169,7 +170,7 @@ def test_a_policy_by_sets_may_name_more_occurrences(tmp_path):
     assert cl.verify_folder(tmp_path / "release", privacy=PrivacyPolicy.of([["a#9"]])).holds
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(RECORDS, K, st.sampled_from(["cba", "ugaclip", "apriori"]), st.booleans())
 def test_folders_hold(records, k, method, by_level):
     """A release of repeated codes is written, read back and checked again from its files."""

@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import risk as oracle
 
 import cloister as cl
@@ -41,7 +42,7 @@ def items_of(people, columns, *, with_patient, repeats):
     return records
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     PEOPLE,
     st.sampled_from([("x",), ("y",), ("x", "y")]),
@@ -67,7 +68,7 @@ def test_what_is_found_is_what_the_definition_says(people, columns, m, k, with_p
     np.testing.assert_allclose([share.value for share in shares], expected, rtol=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(30, 32)), min_size=1, max_size=4), min_size=1))
 def test_trajectories_are_known_by_pairs_codes_or_ages(records):
     """A pair is known with its age, a code whenever it was, an age whatever it was for."""

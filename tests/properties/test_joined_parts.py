@@ -3,8 +3,9 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import disassociation as oracle
 
 from cloister.codesets.data import CodeSets
@@ -24,7 +25,7 @@ def chosen(codes, rows):
     return CodeSets(codes.vocabulary, offsets, np.concatenate(items))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(RECORDS, min_size=1, max_size=3), st.integers(1, 2), st.integers(1, 3), st.randoms())
 def test_joined_parts_keep_the_promise(lots, k, m, random):
     """Whoever knows m codes of a record has k candidates, found by an exact solver; parts may come in any order."""

@@ -6,8 +6,9 @@ from itertools import count
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import minimal_policies as oracle
 from tests.oracles.full_domain import at_least, best_policy
 from tests.tables import cases
@@ -61,7 +62,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_the_optimum_is_found_and_proven(name, case):
     """Levels and suppressed records are those of the best policy by definition, ties included."""
@@ -80,7 +81,7 @@ def test_the_optimum_is_found_and_proven(name, case):
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), weights=st.lists(st.sampled_from([1e6, 1.0, 2e-6, 1e-6]), min_size=4, max_size=4))
 def test_nearly_equal_losses_are_decided_at_the_end(name, case, weights):
     """Equality within a tolerance is not transitive; with weights far apart the searches still agree."""
@@ -91,7 +92,7 @@ def test_nearly_equal_losses_are_decided_at_the_end(name, case, weights):
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), extra=st.lists(st.sampled_from([0, 0, 1, 3, 30]), min_size=7, max_size=7))
 def test_rules_need_not_be_monotone(name, case, extra):
     """Where a coarser policy may protect less, nothing is concluded from that it should protect more."""
@@ -103,7 +104,7 @@ def test_rules_need_not_be_monotone(name, case, extra):
 
 
 @pytest.mark.parametrize("search", [ola, incognito])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_minimal_policies_are_found(search, case):
     """All minimal safe policies are named, and the best of them by loss is returned."""
@@ -122,7 +123,7 @@ def test_minimal_policies_are_found(search, case):
 
 
 @pytest.mark.parametrize("search", [ola, incognito])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_the_best_minimal_policy_is_optimal_without_suppression(search, case):
     """Where nothing may be suppressed the best minimal policy is the optimum, and is said to be."""
@@ -134,7 +135,7 @@ def test_the_best_minimal_policy_is_optimal_without_suppression(search, case):
         assert found.optimal
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_samarati_finds_the_least_rank(case):
     """The policy returned is the best of the least rank at which any is safe; it is not said to be optimal."""
@@ -149,7 +150,7 @@ def test_samarati_finds_the_least_rank(case):
 
 
 @pytest.mark.parametrize("variant", ["original", "arx"])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_datafly_takes_the_path_it_defines(variant, case):
     """The attribute with the most (arx: fewest) distinct values is generalized until the policy is safe."""
@@ -160,7 +161,7 @@ def test_datafly_takes_the_path_it_defines(variant, case):
 
 
 @pytest.mark.parametrize("variant", ["original", "arx"])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_igreedy_takes_the_path_it_defines(variant, case):
     """Of the direct generalizations the one whose smallest class is largest is taken until the policy is safe."""
@@ -170,7 +171,7 @@ def test_igreedy_takes_the_path_it_defines(variant, case):
 
 
 @pytest.mark.parametrize("search", [datafly, igreedy, samarati, ola, incognito])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_no_search_is_better_than_the_optimum(search, case):
     """Loss is never below that of exhaustive search, the bound never above it; all find a policy if there is one."""
@@ -184,7 +185,7 @@ def test_no_search_is_better_than_the_optimum(search, case):
 
 
 @pytest.mark.parametrize("search", [bfs, flash, ola, incognito, samarati])
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), ticks=st.integers(1, 60))
 def test_a_search_that_is_stopped_is_right_so_far(search, case, ticks):
     """Stopped anywhere, the policy is safe, the bound holds, and nothing is said to be proven that is not."""

@@ -6,9 +6,10 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.classes import Listed
+from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.privacy import (
@@ -98,7 +99,7 @@ def judged(rule, records, whole):
     return dict(zip(classes.keys, rule.holds(classes).tolist(), strict=True))
 
 
-@settings(max_examples=800)
+@examples(800)
 @given(records=RECORDS, others=st.lists(VALUES, max_size=10), case=rules())
 def test_rules_hold_where_their_definition_says(records, others, case):
     """Every rule judges every class as its definition does, also where a figure equals its threshold."""
@@ -108,7 +109,7 @@ def test_rules_hold_where_their_definition_says(records, others, case):
     assert definition(records, whole) == judged(rule, records, whole)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(records=RECORDS, case=rules())
 def test_a_class_that_satisfies_a_rule_has_the_size_it_declares(records, case):
     """No class smaller than ``class_size`` satisfies a rule."""
@@ -119,7 +120,7 @@ def test_a_class_that_satisfies_a_rule_has_the_size_it_declares(records, case):
     assert [key for key in safe if safe[key] and sizes[key] < rule.class_size] == []
 
 
-@settings(max_examples=800)
+@examples(800)
 @given(records=RECORDS, case=rules(), merge=st.lists(st.integers(0, 2), min_size=7, max_size=7))
 def test_monotone_and_closed_rules_are(records, case, merge):
     """Joined with others, a class that satisfies a monotone rule still does; so do joined ones of a closed rule."""
@@ -171,7 +172,7 @@ def test_rules_that_are_not_monotone_say_so(rule):
     assert not rule.holds(joined)[0]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(VALUES, min_size=1, max_size=6), st.lists(VALUES, min_size=1, max_size=6))
 def test_distances_are_the_least_work(own, others):
     """The hierarchical distance is the least work of moving; the ordered one is with nothing missing, else no less."""
@@ -225,7 +226,7 @@ def table_rules():
     )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(SIZES, table_rules())
 def test_the_fewest_classes_are_suppressed(sizes, case):
     """Rules about the table suppress as many of the smallest classes as needed, and not one more."""
@@ -234,7 +235,7 @@ def test_the_fewest_classes_are_suppressed(sizes, case):
     assert oracle.n_to_suppress(sizes, holds) == rule.n_violating(np.array(sorted(sizes)))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(SIZES, table_rules(), st.randoms(use_true_random=False))
 def test_coarser_tables_lose_no_more(sizes, case, random):
     """Where classes are joined, average risk and sample uniqueness suppress no more records."""
@@ -248,7 +249,7 @@ def test_coarser_tables_lose_no_more(sizes, case, random):
     assert coarse[: rule.n_violating(coarse)].sum() <= fine[: rule.n_violating(fine)].sum()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(SIZES, st.integers(1, 400), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]))
 def test_zayatz_suppresses_the_fewest(sizes, more, share):
     """With Zayatz's estimator the number of suppressed uniques is the least, tried one by one with exact fractions."""
@@ -262,7 +263,7 @@ def test_zayatz_suppresses_the_fewest(sizes, more, share):
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SIZES, st.integers(0, 4000), st.sampled_from(["dankar", "pitman", "zayatz", "snb"]), st.sampled_from(SHARES))
 def test_population_uniqueness_holds_after_suppression(sizes, more, estimator, share):
     """After suppression the estimate is within the share; with one record less it is not."""

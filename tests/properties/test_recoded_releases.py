@@ -8,8 +8,9 @@ from statistics import mean, median
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.recoded import recodable_cases
 from tests.ruled_tables import SENSITIVE, table_rules
 
@@ -38,7 +39,7 @@ def released(ruled, **options):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=25)
+@examples(25)
 @given(ruled=recodable_cases(losses=POSSIBLE), data=st.data())
 def test_changed_releases_are_refused(name, ruled, data):
     """The verifier accepts the release; it refuses it once a cell is back as recorded or a record is missing."""
@@ -59,7 +60,7 @@ def test_changed_releases_are_refused(name, ruled, data):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=12)
+@examples(12)
 @given(ruled=recodable_cases(), seed=st.integers(0, 1000), threads=st.integers(1, 3))
 def test_row_order_and_threads_do_not_matter(name, ruled, seed, threads):
     """Shuffled records and more threads give the same records in the same order, and the same figures."""
@@ -76,7 +77,7 @@ def test_row_order_and_threads_do_not_matter(name, ruled, seed, threads):
 
 
 @pytest.mark.parametrize("options", [{}, *METHODS.values()], ids=["full-domain", *METHODS])
-@settings(max_examples=12)
+@examples(12)
 @given(ruled=recodable_cases(), about_table=table_rules())
 def test_column_order_does_not_matter_under_rules_about_the_table(options, ruled, about_table):
     """A file with its columns turned round gives the same records, also where classes of one size must go."""
@@ -90,7 +91,7 @@ def test_column_order_does_not_matter_under_rules_about_the_table(options, ruled
         assert one.manifest["utility"]["losses"] == other.manifest["utility"]["losses"]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(ruled=recodable_cases(losses=POSSIBLE))
 def test_local_recoding_loses_no_more_in_the_release(ruled):
     """Where figures are exact, the loss is at most that without local recoding, and more records are released."""
@@ -107,7 +108,7 @@ def test_local_recoding_loses_no_more_in_the_release(ruled):
 numbers = st.one_of(st.none(), st.integers(0, 59).map(str), st.sampled_from(["12.5", "12.25", "0.005", "1e1", "7"]))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(numbers, st.sampled_from("FM"), st.sampled_from("xyz")), min_size=4, max_size=24),
     how=st.sampled_from(["mean", "median"]),
@@ -141,7 +142,7 @@ def test_averages_are_those_of_the_class(rows, how, method):
         assert how == "median" or abs(exact - close) <= Fraction(len(rows), 200)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(values=st.lists(st.integers(-500, 500), min_size=1, max_size=12), how=st.sampled_from(["mean", "median"]))
 def test_averages_are_exact_before_rounding(values, how):
     """Mean and median are exact, and rounded half to even at the second decimal; a missing value empties the class."""
@@ -160,7 +161,7 @@ def test_averages_are_exact_before_rounding(values, how):
     assert [None] * (len(texts) + 1) == with_missing.to_list()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(ruled=recodable_cases(losses=("iyengar",)), data=st.data())
 def test_averaged_releases_are_refused_where_changed(ruled, data):
     """A number that is not the average of its class is refused."""

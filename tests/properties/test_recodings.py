@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import recodings as oracle
 from tests.recoded import groups_of, recodable_cases, recoding
 from tests.tables import Case, cases
@@ -57,7 +58,7 @@ def labelled(ruled, recoded, partition):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=60)
+@examples(60)
 @given(ruled=recodable_cases(losses=LOSSES))
 def test_every_released_class_satisfies_every_rule(name, ruled):
     """By their definitions the rules hold on classes of equal labels, which all their records bear."""
@@ -76,7 +77,7 @@ def test_every_released_class_satisfies_every_rule(name, ruled):
     assert recoded.suppressed(partition) == labels.count(None)
 
 
-@settings(max_examples=70)
+@examples(70)
 @given(ruled=recodable_cases(losses=LOSSES))
 def test_local_recoding_never_loses_more(ruled):
     """The loss is at most that of the policy alone, and what the policy suppressed is all that can be suppressed."""
@@ -94,7 +95,7 @@ def test_local_recoding_never_loses_more(ruled):
         assert recoded.suppressed(partition) <= first.suppressed
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(losses=LOSSES))
 def test_one_policy_is_a_partition_of_equal_levels(case):
     """The loss and the suppressed records of a policy are the same measured as a partition."""
@@ -111,7 +112,7 @@ def test_one_policy_is_a_partition_of_equal_levels(case):
         assert measured.loss == pytest.approx(recoded.measure(partition), abs=1e-12)
 
 
-@settings(max_examples=70)
+@examples(70)
 @given(case=cases())
 def test_losses_of_partitions_are_as_defined(case):
     """The loss of a table split by Mondrian is the mean over its records of what their labels cover."""
@@ -133,7 +134,7 @@ def test_losses_of_partitions_are_as_defined(case):
     assert float(expected) == pytest.approx(recoded.measure(partition), abs=1e-12)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(ruled=recodable_cases())
 def test_mondrian_splits_as_defined(ruled):
     """Without rules about the table, the classes are those of the slow definition."""
@@ -163,7 +164,7 @@ def test_mondrian_splits_as_defined(ruled):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(max_examples=40)
+@examples(40)
 @given(ruled=recodable_cases(), seed=st.integers(0, 1000))
 def test_row_order_does_not_matter(name, ruled, seed):
     """Shuffled records end in the same classes."""
@@ -179,7 +180,7 @@ def test_row_order_does_not_matter(name, ruled, seed):
         assert groups_of(recoded, one) == back
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(), most_rows=st.integers(1, 6))
 def test_blocks_hold_every_row_once(case, most_rows):
     """Blocks are a partition of the distinct rows, none larger than asked."""
@@ -190,7 +191,7 @@ def test_blocks_hold_every_row_once(case, most_rows):
     assert max(block.size for block in found) <= most_rows
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ruled=recodable_cases(), most_rows=st.integers(1, 8))
 def test_clusters_of_small_blocks_are_safe_as_well(ruled, most_rows):
     """However small the blocks, the rules hold; with all levels allowed nothing but the impossible is suppressed."""
@@ -207,7 +208,7 @@ def test_clusters_of_small_blocks_are_safe_as_well(ruled, most_rows):
         assert recoded.suppressed(partition) == 0
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(case=cases(), data=st.data())
 def test_levels_can_be_bounded(case, data):
     """No class is recoded beyond the levels allowed, below or above."""
@@ -253,7 +254,7 @@ def test_a_label_of_several_sets_counts_as_the_largest():
     assert recoded.measure(mixed) == pytest.approx(4 / 6 * 1 / 2, abs=1e-15)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(ruled=recodable_cases(), data=st.data())
 def test_some_rows_are_judged_as_the_whole_would_be(ruled, data):
     """A class is judged the same among all rows, among some of them, and by a judge of these alone."""

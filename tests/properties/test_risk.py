@@ -6,8 +6,9 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import risk as oracle
 
 from cloister.kernels import itemset_support
@@ -36,7 +37,7 @@ def lists_of(records):
     return offsets, np.array([item for record in records for item in sorted(record)], dtype=np.int32)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(TABLES, st.integers(1, 5), st.integers(1, 3))
 def test_special_uniques_are_those_of_enumeration(table, largest, threads):
     """Minimal sample uniques, scores, contributions and separations, whatever the threads."""
@@ -61,7 +62,7 @@ def test_special_uniques_are_those_of_enumeration(table, largest, threads):
         assert told.uniques == len(oracle.unique_rows(rows, columns))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(TABLES, st.data())
 def test_standing_out_ignores_what_is_covered(table, data):
     """Rows that part of the columns makes unique change nothing: the counts are those of all rows."""
@@ -80,7 +81,7 @@ def test_standing_out_ignores_what_is_covered(table, data):
     assert found.pairs == sum(rows.count(row) * (rows.count(row) - 1) // 2 for row in set(rows))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(RECORDS, st.integers(1, 3), st.integers(2, 4))
 def test_counted_knowledge_is_that_of_enumeration(records, m, k):
     """Up to three items every share is exact."""
@@ -97,7 +98,7 @@ def test_counted_knowledge_is_that_of_enumeration(records, m, k):
             assert share.low == share.value == share.high
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.integers(4, 6), st.integers(2, 4))
 def test_the_most_telling_set_is_found_for_every_record_of_few(records, m, k):
     """Where all records left can be searched, the share found is exact for more than three items, too."""
@@ -111,7 +112,7 @@ def test_the_most_telling_set_is_found_for_every_record_of_few(records, m, k):
         assert share.low == share.value == share.high == pytest.approx(float(true), abs=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.integers(2, 3), st.integers(1, 30))
 def test_sets_are_counted_alike_in_parts_of_any_size(records, m, at_once):
     """How many sets stand in one table changes nothing."""
@@ -127,7 +128,7 @@ def test_sets_are_counted_alike_in_parts_of_any_size(records, m, at_once):
         assert one.tolist() == other.tolist()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.data())
 def test_records_that_hold_a_set_are_counted(records, data):
     """The support of any set, and of the rarest set of a record."""
@@ -145,7 +146,7 @@ def test_records_that_hold_a_set_are_counted(records, data):
     assert given_up.records >= rarest
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(TABLES, st.data(), st.sampled_from([0.2, 0.09, 0.5]))
 def test_risk_against_a_population_is_that_of_enumeration(table, data, threshold):
     """Journalist, marketer and population uniques, counted in a table of all people."""
@@ -164,7 +165,7 @@ def test_risk_against_a_population_is_that_of_enumeration(table, data, threshold
     assert found.people == len(rows) + len(others)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(TABLES)
 def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
     """Who samples everybody, or compares with the sample itself, has the risks of a prosecutor."""
@@ -179,7 +180,7 @@ def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
         assert chosen == pytest.approx(found.sample_uniques / len(rows), abs=1e-12)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(TABLES, st.floats(0.001, 1.0), st.sampled_from([1, 1, 2, 3]))
 def test_estimates_of_any_sample_stay_in_bounds(table, fraction, copies):
     """Whatever the classes, also without uniques: a population is no riskier than its sample."""

@@ -4,7 +4,8 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from tests.examples import examples
 from tests.oracles.full_domain import carry_out, generalize
 from tests.ruled_tables import ruled_cases, table_rules
 
@@ -24,7 +25,7 @@ def outcomes(ruled):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@settings(max_examples=120)
+@examples(120)
 @given(ruled=ruled_cases(losses=LOSSES))
 def test_search_finds_the_optimum_under_any_rules(name, ruled):
     """Levels and suppressed records are those of the best policy by definition, ties included."""
@@ -46,7 +47,7 @@ def test_search_finds_the_optimum_under_any_rules(name, ruled):
     assert result.loss == pytest.approx(best.loss(case.loss, case.weights), abs=1e-12)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(ruled=ruled_cases(losses=LOSSES))
 def test_policies_are_measured_as_defined(ruled):
     """What is suppressed, which records, and what is lost are those of the definition, at every policy."""
@@ -62,7 +63,7 @@ def test_policies_are_measured_as_defined(ruled):
         assert found.least_suppressed <= found.suppressed
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(ruled=ruled_cases(losses=LOSSES))
 def test_what_is_declared_of_a_problem_is_true(ruled):
     """Bounds rise with policies; where rules are monotone, finer policies suppress no less; nested ones keep more."""
@@ -83,7 +84,7 @@ def test_what_is_declared_of_a_problem_is_true(ruled):
                 assert (problem.kept_rows(fine.levels) <= problem.kept_rows(coarse.levels)).all()
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(ruled=ruled_cases(losses=LOSSES), about_table=table_rules())
 def test_column_order_does_not_matter_under_rules_about_the_table(ruled, about_table):
     """A file with its columns turned round: every policy releases the same records, ties among classes included."""
@@ -96,7 +97,7 @@ def test_column_order_does_not_matter_under_rules_about_the_table(ruled, about_t
         assert kept == kept_turned
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ruled=ruled_cases(most_records=14))
 def test_a_time_limit_leaves_a_true_bound(ruled):
     """Stopped at once, a search says what it has proven: no safe policy loses less."""

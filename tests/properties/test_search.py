@@ -4,8 +4,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles.full_domain import at_least, best_policy
 from tests.tables import cases
 
@@ -27,7 +28,7 @@ def answer(search, problem, **options):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@settings(max_examples=200)
+@examples(200)
 @given(case=cases(losses=LOSSES))
 def test_search_finds_the_optimum(name, case):
     """Whatever the loss, levels and suppressed records are those of the best policy by definition, ties included."""
@@ -37,7 +38,7 @@ def test_search_finds_the_optimum(name, case):
     assert found == (None if best is None else (best.levels, best.suppressed))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases(), threads=st.integers(2, 4))
 def test_threads_do_not_change_the_answer(case, threads):
     """Any number of workers finds the same policy."""
@@ -46,7 +47,7 @@ def test_threads_do_not_change_the_answer(case, threads):
     assert answer(optimal, problem) == answer(optimal, problem, threads=threads)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases(), seed=st.integers(0, 1000))
 def test_row_order_and_value_names_do_not_change_the_answer(case, seed):
     """Shuffled records and renamed values lead to the same policy."""
@@ -64,7 +65,7 @@ def test_row_order_and_value_names_do_not_change_the_answer(case, seed):
     assert answer(optimal, case.problem()) == answer(optimal, renamed.problem())
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases())
 def test_column_order_does_not_change_the_answer(case):
     """A file with its columns turned round leads to the same policy."""
@@ -74,7 +75,7 @@ def test_column_order_does_not_change_the_answer(case):
     assert answer(optimal, case.problem()) == answer(optimal, turned)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases())
 def test_the_loss_is_proven(case):
     """A finished search proves its own loss; the loss is that of the policy measured alone."""
@@ -90,7 +91,7 @@ def test_the_loss_is_proven(case):
     assert found.gap == 0.0
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(), data=st.data())
 def test_levels_can_be_bounded(case, data):
     """With levels bounded, the optimum is that of the bounded lattice."""
@@ -108,7 +109,7 @@ def test_levels_can_be_bounded(case, data):
     assert answer(optimal, bounded_problem) == answer(exhaustive, bounded_problem)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(case=cases(), weights=st.lists(st.sampled_from([1e6, 1.0, 2e-6, 1e-6]), min_size=4, max_size=4))
 def test_nearly_equal_losses_are_decided_at_the_end(case, weights):
     """Equality within a tolerance is not transitive; with weights far apart the searches still agree."""

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import METHODS, asked_of, in_class, protect, tables_with_codes
 
@@ -45,7 +46,7 @@ def true_classes(frame, release):
     return found
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables_with_codes(), asked_codes, methods)
 def test_somebody_who_knows_the_class_and_m_codes_has_k_candidates(frame, asked, method):
     """For the class of a patient and any m of its codes some data set has k records of that class with all of them."""
@@ -59,7 +60,7 @@ def test_somebody_who_knows_the_class_and_m_codes_has_k_candidates(frame, asked,
         assert oracle.unprotected(found[labels], part, 2, asked.m) == {}
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables_with_codes(most=30), st.integers(2, 4), asked_codes, methods)
 def test_classes_hold_patients_with_codes_only_or_without(frame, k, asked, method):
     """Of every combination of labels, k records or more have codes or none has, and so for those without."""
@@ -70,7 +71,7 @@ def test_classes_hold_patients_with_codes_only_or_without(frame, k, asked, metho
     assert release.verify().holds
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(tables_with_codes(most=30), methods, st.randoms(use_true_random=False))
 def test_the_order_of_the_records_shows_nowhere(frame, method, random):
     """Records in another order give the same table and the same clusters."""
@@ -85,7 +86,7 @@ def test_the_order_of_the_records_shows_nowhere(frame, method, random):
     assert one.clusters.class_of.tolist() == other.clusters.class_of.tolist()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables_with_codes(most=30, empty=False), methods, st.data())
 def test_a_release_that_was_changed_is_rejected(frame, method, data):
     """A code put into another row, a row put into another class, a cluster put into another class: none passes."""
@@ -121,7 +122,7 @@ def hidden(release, k):
     )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(tables_with_codes(most=30), st.integers(2, 4), st.floats(0, 1), st.sampled_from(["full-domain", "mondrian"]))
 def test_merging_keeps_the_bound_and_uncovers_codes(frame, k, bound, method):
     """Merging loses no more than the bound, or what was lost before, and hides no more occurrences of codes."""

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import trajectories as slow
 from tests.trajectories import cases, covered, numbered, setting, trees
 
@@ -42,7 +43,7 @@ def by_text(clusters):
     )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(cases(), st.sampled_from(Method), st.sampled_from(Cost), st.integers(1, 4))
 def test_clusters_are_those_of_the_exhaustive_scan(case, method, cost, k):
     """Bounds and abandoned alignments change nothing: clusters, sequences and losses are those of the definition."""
@@ -63,7 +64,7 @@ def test_clusters_are_those_of_the_exhaustive_scan(case, method, cost, k):
     assert (found.losses.ilm, found.losses.alm) == pytest.approx((float(ilm), float(alm)), abs=1e-12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.sampled_from(Method), st.sampled_from(Cost), st.integers(1, 4), st.booleans())
 def test_what_is_released_is_true(case, method, cost, k, drop_empty):
     """Clusters have k to 2 k - 1 patients, every pair is released as what covers it, in order, or suppressed."""
@@ -108,7 +109,7 @@ def test_a_trajectory_too_long_to_align_is_refused_at_once():
         anonymize_under(numbered(records, 300, 300), asked(1, (Fraction(1), Fraction(0))), trees(ladder, ladder))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases(), st.integers(1, 3), st.randoms(use_true_random=False))
 def test_the_order_of_patients_tells_nothing(case, k, random):
     """Patients in another order give the same clusters in the same order."""
@@ -128,7 +129,7 @@ def test_the_order_of_patients_tells_nothing(case, k, random):
     assert found_clusters(records, one) == found_clusters(shuffled, other)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(cases(most=20), st.integers(1, 3), st.integers(2, 4), st.sampled_from(Cost), st.data())
 def test_sensitive_side_values_are_spread(case, k, share, cost, data):
     """Of the patients of a cluster, at most one in l has any one sensitive value; missing is none; nobody is lost."""
@@ -152,7 +153,7 @@ def test_sensitive_side_values_are_spread(case, k, share, cost, data):
     check_pairs(records, found)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(most=20), st.integers(1, 3), st.integers(2, 4))
 def test_sensitive_codes_are_not_given_away(case, k, share):
     """Of the patients of a cluster, at most one in l has a sensitive code behind a released one."""
@@ -170,7 +171,7 @@ def test_sensitive_codes_are_not_given_away(case, k, share):
     check_pairs(records, found)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(), st.sampled_from(Method), st.integers(1, 4))
 def test_constraints_are_kept(case, method, k):
     """No released code covers one of a set and one beyond it, and what the sets lost is counted."""
@@ -192,7 +193,7 @@ def test_constraints_are_kept(case, method, k):
         )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(most=40), st.integers(1, 3), st.integers(0, 12), st.randoms(use_true_random=False))
 def test_blocks_do_not_depend_on_the_order(case, k, more, random):
     """Every content is in one block, blocks have k patients or more; other orders, other threads: the same release."""

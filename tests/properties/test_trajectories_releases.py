@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 import polars as pl
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.pipeline.trajectories import protect_trajectories
@@ -66,7 +67,7 @@ def covers(label, age):
     return label == "*" or (label == ">=7" and age >= 7) or (age < 7 and label == f"{age:g}")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(asked())
 def test_releases_keep_what_is_promised(case):
     """k copies; nobody lost; every row covers a pair of its patient, in order; side rows with their patients."""
@@ -88,7 +89,7 @@ def test_releases_keep_what_is_promised(case):
         )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(asked(), st.randoms(use_true_random=False))
 def test_the_order_of_patients_changes_nothing(case, random):
     """Patients in another order, under other ids, give the same files."""
@@ -103,7 +104,7 @@ def test_the_order_of_patients_changes_nothing(case, random):
     assert other.attributes.equals(release.attributes)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(asked(), st.data())
 def test_a_label_of_another_value_is_noticed(case, data):
     """With the original, no cell can be replaced by what does not stand for the patient's own pair."""
@@ -120,7 +121,7 @@ def test_a_label_of_another_value_is_noticed(case, data):
     assert not release._check(changed).holds
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(asked())
 def test_more_than_was_promised_is_refused(case):
     """The k of the rarest trajectory holds, the next one does not."""
@@ -151,7 +152,7 @@ def like_labels(draw):
     return hierarchy, [*records, [("a.1", 0)], [("a.2", 0)]]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(like_labels(), st.sampled_from([1, 2]))
 def test_codes_named_like_labels_are_told_apart(case, k):
     """A recorded code that is a label of the hierarchy, or that it lacks, is released; the figures are as told."""

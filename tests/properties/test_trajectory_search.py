@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
+from tests.examples import examples
 from tests.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
@@ -94,7 +95,7 @@ def test_nothing_that_would_win_is_ruled_out(seed, cost):
 
 @pytest.mark.parametrize("cost", Cost)
 @pytest.mark.parametrize("method", Method)
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32 - 1))
 def test_every_bound_is_at_most_the_loss(method, cost, seed):
     """What is not aligned, since its bound is too high, would have lost no less: of X as recorded or merged."""

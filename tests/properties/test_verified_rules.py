@@ -6,8 +6,9 @@ from math import log
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
@@ -127,7 +128,7 @@ def promise_of(records, released, rules):
 
 @pytest.mark.parametrize("name", RULES)
 @given(records=RECORDS, data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_each_class_is_judged_by_the_definition(name, records, data):
     """Whether a class satisfies a rule is what the definition says, also where shares meet the threshold."""
     rule, definition = data.draw(RULES[name])
@@ -145,7 +146,7 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
 
 
 @given(records=RECORDS, data=st.data())
-@settings(max_examples=120)
+@examples(120)
 def test_a_release_holds_if_and_only_if_it_is_what_the_rules_leave(records, data):
     """Released whole classes pass with the original exactly where they are those that the definitions leave."""
     rules = [data.draw(RULES[name]) for name in data.draw(st.lists(st.sampled_from([*RULES]), min_size=1, max_size=2))]
@@ -168,7 +169,7 @@ def test_a_release_holds_if_and_only_if_it_is_what_the_rules_leave(records, data
 
 
 @given(records=LARGER, data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_what_was_changed_is_refused(records, data):
     """A good release is refused once a record is gone, a sensitive value is another, or a record changed its class."""
     rules = [data.draw(RULES[data.draw(st.sampled_from(["k-anonymity", "k-map", "l-diversity", "entropy", "alpha"]))])]
@@ -190,7 +191,7 @@ def test_what_was_changed_is_refused(records, data):
 
 
 @given(records=RECORDS, data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_a_broken_class_is_seen_without_the_original(records, data):
     """From the file alone, a release passes a rule about its own classes where the definition does."""
     rule, definition = data.draw(RULES[data.draw(st.sampled_from(["l-diversity", "entropy", "recursive", "alpha"]))])
@@ -223,7 +224,7 @@ TABLE_RULES = {
 
 @pytest.mark.parametrize("name", TABLE_RULES)
 @given(keys=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=20), share=share)
-@settings(max_examples=40)
+@examples(40)
 def test_the_smallest_classes_are_left_out(name, keys, share):
     """A rule about the table passes where just as many of the smallest classes are gone as must be, ties by value."""
     describe, definition = TABLE_RULES[name][0](share), TABLE_RULES[name][1](share)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
+from tests.examples import examples
 
 from cloister.claims.choice import truncation
 from cloister.claims.codes import grouping
@@ -61,7 +62,7 @@ def test_levels_and_losses_are_those_of_the_hierarchy():
     assert diagnosis.losses.tolist() == [[0, 0, 0], [0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0], [1, 1, 1]]
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(EVENTS, min_size=4, max_size=16), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_never_matters(events, chance):
     """Patients and claims in any order of the input give the same numbers."""
@@ -76,7 +77,7 @@ def test_the_order_of_the_input_never_matters(events, chance):
     assert np.array_equal(truncation(first.claims).ranks, truncation(second.claims).ranks)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(EVENTS, min_size=4, max_size=16))
 def test_rows_are_sorted_by_content(events):
     """Patients are in the order of their numbers and then of their claims'; claims of a patient likewise."""

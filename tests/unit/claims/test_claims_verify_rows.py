@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.encoded_claims import form_of
+from tests.examples import examples
 
 from cloister.claims.data_file import WrittenClaims
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, keep_company
@@ -50,7 +51,7 @@ def fits(released, original):
     )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.tuples(st.integers(0, 1), CLAIM), min_size=1, max_size=5), st.data())
 def test_every_released_claim_has_one_of_its_own(original, data):
     """As by trying all ways to pair them: missing values, suppressed cells and repeated claims among them."""

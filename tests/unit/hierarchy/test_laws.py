@@ -2,15 +2,16 @@
 
 from datetime import date
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.hierarchy import Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
 from cloister.hierarchy.icd import load_classification
 
 from .laws import assert_lawful, assert_missing_apart, assert_order_free
 
-relaxed = settings(deadline=None, max_examples=60)
+relaxed = examples(60)
 
 
 def columns(texts: st.SearchStrategy[str]) -> st.SearchStrategy[list[str | None]]:

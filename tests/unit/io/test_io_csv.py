@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.errors import InputError
 from cloister.io import read_table
@@ -285,7 +286,7 @@ def test_what_is_read_is_what_pythons_csv_reads(table):
 
 
 @given(st.text(st.sampled_from(list('ab",\n\r')), max_size=20))
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_any_text_is_read_or_refused(text):
     """No text whatever raises another error than ours, and an accepted one has the cells that a strict csv finds."""
     with tempfile.TemporaryDirectory() as folder:

@@ -6,8 +6,9 @@ from decimal import Decimal
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.engines.duckdb import duckdb_database
 from cloister.errors import InputError
@@ -253,7 +254,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(rows=ROWS)
 def test_a_table_in_duckdb_is_read_as_the_same_table_in_parquet(rows, tmp_path_factory):
     """Whatever the values, each column has the same canonical text as in a Parquet file."""

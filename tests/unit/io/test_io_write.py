@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.errors import InputError
 from cloister.io import as_text, read_table, write_csv, write_parquet
@@ -48,7 +49,7 @@ def missing_is_null(frame: pl.DataFrame) -> pl.DataFrame:
 @example(pl.DataFrame({"a": ["1,2", "3"], "b;c": ["x", None]}, schema={"a": pl.String, "b;c": pl.String}), ";")
 @example(pl.DataFrame({"\ufeffa": ["x"], "b": [None]}, schema={"\ufeffa": pl.String, "b": pl.String}), "\t")
 @example(pl.DataFrame({"a": ['"'], "literal": [","]}, schema={"a": pl.String, "literal": pl.String}), ",")
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_csv_round_trip(frame, delimiter):
     """Any table of text is read back the same, its delimiter detected."""
     with tempfile.TemporaryDirectory() as folder:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.tables import cases
 
 from cloister.kernels.bounds import TOLERANCE, reference
@@ -30,7 +31,7 @@ def least_loss(problem, box):
     return min((m.loss for m in measured if problem.is_safe(m)), default=np.inf)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(case=cases(most_attributes=3), work=st.integers(1, 400), exact=st.booleans())
 def test_nothing_is_lost_when_work_is_cut_short(case, work, exact):
     """The best found and the boxes left hold the optimum; each box left states a true lower bound."""
@@ -46,7 +47,7 @@ def test_nothing_is_lost_when_work_is_cut_short(case, work, exact):
     assert all(box.bound <= loss + TOLERANCE for box, loss in zip(left, losses))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(most_attributes=3), data=st.data())
 def test_a_box_is_searched_alone(case, data):
     """The best policy found in a box is the best of that box."""

@@ -4,14 +4,15 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.tables import cases
 
 from cloister.kernels.classes import class_sizes, distinct_rows, measure
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases(), stride=st.integers(0, 3))
 def test_colliding_keys_are_told_apart(case, stride):
     """Where keys are not exact the codes themselves decide, so collisions change nothing."""
@@ -22,7 +23,7 @@ def test_colliding_keys_are_told_apart(case, stride):
     assert class_sizes(task.rows, task.ladders, levels).tolist() == class_sizes(task.rows, colliding, levels).tolist()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(case=cases())
 def test_distinct_rows_count_records(case):
     """Each combination of values is one row, in order of first appearance, with its number of records."""

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import recodings as oracle
 from tests.recoded import recoding
 from tests.tables import cases
@@ -36,7 +37,7 @@ class Rows:
         return single_clusters(self.task.rows, self.task.ladders, self.prices.lowest, spare)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), least=st.integers(1, 12))
 def test_clusters_grow_as_defined(case, least):
     """The cheapest free row joins, the first of equal ones, until there are enough records; labels cover them all."""
@@ -55,7 +56,7 @@ def test_clusters_grow_as_defined(case, least):
     assert rows.table.common_levels(expected) == pool.levels[n].tolist()
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(case=cases(), data=st.data())
 def test_the_furthest_row_is_the_costliest(case, data):
     """It is the free row that costs most with the one given; where none is free there is none."""
@@ -69,7 +70,7 @@ def test_the_furthest_row_is_the_costliest(case, data):
     assert expected == (None if found < 0 else rows.groups[found])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(case=cases(), n_joined=st.integers(0, 4))
 def test_the_nearest_cluster_adds_least_to_the_loss(case, n_joined):
     """Clusters are joined with the nearest, the first of equal ones, as by definition."""
@@ -90,7 +91,7 @@ def test_the_nearest_cluster_adds_least_to_the_loss(case, n_joined):
             groups[one] = []
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(case=cases(), data=st.data())
 def test_common_levels_are_the_lowest_that_are_shared(case, data):
     """Each class takes the lowest levels at which its rows agree."""
@@ -107,7 +108,7 @@ def test_common_levels_are_the_lowest_that_are_shared(case, data):
     assert expected == found.tolist()
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(case=cases(most_records=4))
 def test_what_does_not_exist_is_refused(case):
     """A row, a class or a level that does not exist is an error, not a read beyond an array."""

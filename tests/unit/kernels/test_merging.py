@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.kernels.shared_labels import Classes, merge_prices
 
@@ -35,7 +36,7 @@ def price(found, one, other, weights, highest):
     return total
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(classes(), st.data())
 def test_prices_are_what_merging_loses(found, data):
     """Of every other class that is there; classes that are gone, or above the highest level, cannot be had."""

@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.errors import InputError
@@ -33,7 +34,7 @@ def sample_of(sizes, people):
     return Sample(found, classes, people)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(0, 500))
 def test_zayatz_is_bayes_rule(sizes, more):
     """Zayatz's estimate is that of exact fractions."""
@@ -92,7 +93,7 @@ def test_the_rule_of_dankar_looks_at_the_sampling_fraction():
     assert min(snb(many), zayatz(many)) == dankar(many)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=60),
     st.integers(0, 10**9),

@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles.minimal_policies import is_below
 from tests.tables import cases
 from tests.unit.search.tables import problem_of
@@ -31,7 +32,7 @@ def lattices(problem):
     return Lattice(problem, ImplicitProperties(problem, "ranked-tree")), Lattice(problem, ExplicitProperties(problem))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), data=st.data(), block=st.integers(1, 40))
 def test_every_policy_comes_once(case, data, block):
     """With nothing known, the ranks together hold all policies of the lattice, each once, however large the blocks."""
@@ -47,7 +48,7 @@ def test_every_policy_comes_once(case, data, block):
         lattice.BLOCK = before
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), data=st.data())
 def test_what_is_known_is_passed_over(case, data):
     """Stored properties reach exactly the policies that inherit them, in both representations."""
@@ -70,7 +71,7 @@ def reaches(levels, properties, policy, mask):
     return bool(up or (properties & mask & PROTECTION and is_below(policy, levels)))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases(), data=st.data())
 def test_a_path_rises_in_the_order_of_the_policies(case, data):
     """Each policy of a path is the first, in the order, of the direct generalizations that are not known."""
@@ -87,7 +88,7 @@ def test_a_path_rises_in_the_order_of_the_policies(case, data):
             assert min(open_above, key=walk.key, default=None) == following
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(case=cases())
 def test_policies_of_a_rank_come_in_order(case):
     """Within a rank, policies that are less generalized on average come first."""
@@ -98,7 +99,7 @@ def test_policies_of_a_rank_come_in_order(case):
 
 
 @given(case=cases(most_attributes=2))
-@settings(max_examples=10)
+@examples(10)
 def test_measured_policies_are_remembered(case):
     """A policy noted as measured is, and no other."""
     problem = case.problem()

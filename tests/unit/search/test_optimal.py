@@ -3,8 +3,9 @@
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.tables import cases
 
 from cloister.errors import InputError, NoSafeRelease
@@ -22,7 +23,7 @@ def optimum(problem):
         return None
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(), threads=st.integers(1, 3))
 def test_many_small_portions_of_work_find_the_optimum(case, threads):
     """Boxes that go back and forth between workers lose nothing."""
@@ -42,7 +43,7 @@ def test_many_small_portions_of_work_find_the_optimum(case, threads):
     assert found.optimal
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=cases(), seconds=st.sampled_from([1e-9, 1e-3]))
 def test_a_search_cut_short_proves_a_true_bound(case, seconds):
     """Bound <= optimum <= loss, and the gap is their relative distance."""
@@ -74,7 +75,7 @@ def test_descents_are_safe_and_never_better_than_the_optimum(case):
         assert candidate.loss >= expected.loss - 1e-12
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(case=cases())
 def test_progress_is_reported_in_order(case):
     """Loss only falls, and never below the bound."""
@@ -98,7 +99,7 @@ def test_an_unknown_search_is_refused(case):
         search("optimum", case.problem())
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(case=cases())
 def test_an_exhaustive_search_cut_short_proves_nothing(case):
     """Without time there is no answer, and the message says so."""

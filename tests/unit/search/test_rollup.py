@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles.full_domain import at_least, carry_out
 from tests.tables import cases
 from tests.unit.search.tables import problem_of
@@ -14,7 +15,7 @@ from cloister.search import search_run
 from cloister.search.search_run import RollUp
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), data=st.data(), most=st.integers(1, 4), n_bytes=st.sampled_from([40, 200, 1 << 20]))
 def test_candidates_are_the_same_in_any_order(case, data, most, n_bytes):
     """Whatever was measured before, and however few groupings are kept, every number is exactly the same."""
@@ -33,7 +34,7 @@ def test_candidates_are_the_same_in_any_order(case, data, most, n_bytes):
         search_run.MOST_GROUPINGS, search_run.MOST_BYTES, search_run.WORTH_KEEPING = kept_before
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(case=cases(), data=st.data())
 def test_rows_grouped_twice_are_the_classes(case, data):
     """Grouped at one policy and then at a coarser one, suppressed records and classes are those of the definition."""

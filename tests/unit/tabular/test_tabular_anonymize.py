@@ -9,8 +9,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 
@@ -36,7 +37,7 @@ def protected(frame, **options):
     )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(tables, st.integers(2, 4), st.sampled_from([0, 0.1, 0.5, 1]), st.sampled_from(["iyengar", "arx"]))
 def test_what_is_released_is_safe_and_verifies(rows, k, share, loss):
     """Every class of a release has k records, nothing more than allowed is gone, and the verifier agrees."""
@@ -53,7 +54,7 @@ def test_what_is_released_is_safe_and_verifies(rows, k, share, loss):
     assert release.data.height > 0
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(tables, st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_columns_does_not_matter(rows, generator):
     """Shuffled rows, and columns in another order, give the same records."""
@@ -77,7 +78,7 @@ def test_ties_among_the_smallest_classes_go_by_the_names_of_columns(columns):
     assert sorted(release.data.select("a", "b").rows()) == [("y", "1")] * 2 + [("z", "3")] * 3
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(tables)
 def test_one_cell_put_back_is_refused(rows):
     """A generalized value put back to what it was makes the verifier refuse."""
@@ -92,7 +93,7 @@ def test_one_cell_put_back_is_refused(rows):
     assert not release._check(changed).holds
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(tables)
 def test_a_safe_table_stays_as_it_is(rows):
     """Protecting a table that is safe already changes nothing but its order."""

@@ -2,7 +2,8 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from tests.examples import examples
 from tests.ruled_tables import ruled_cases
 
 import cloister as cl
@@ -21,7 +22,7 @@ def told(ages, **options):
     return release.data.rows(), {key: said[key] for key in ("utility", "risk", "search", "records", "columns")}
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(ruled=ruled_cases(losses=LOSSES))
 def test_losses_and_bounds_are_shares(ruled):
     """No loss leaves [0, 1] by rounding, and no bound is above its loss."""

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
@@ -193,7 +194,7 @@ def test_a_class_size_that_does_not_follow_is_refused():
 
 @pytest.mark.parametrize("estimator", ["zayatz", "pitman", "snb", "dankar"])
 @given(sizes=st.lists(st.sampled_from([1, 1, 1, 2, 2, 3, 5, 8, 40]), min_size=1, max_size=40), times=st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_estimates_agree_with_those_of_the_rule(estimator, sizes, times):
     """Two independent computations of an estimator, with and without gamma functions, give the same share."""
     people = int(sum(sizes) * times.draw(st.sampled_from([1, 1.2, 3, 9, 12, 1000])))

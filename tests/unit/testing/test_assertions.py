@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 from cloister.testing import (
@@ -115,7 +116,7 @@ def test_combinations_by_definition(records, m, k):
     assert holds == found
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(strategies.tables(missing=True), st.integers(2, 4))
 def test_releases_of_made_up_tables_keep_the_promise(made, k):
     """What `anonymize` releases of any table that the strategy makes is k-anonymous by this definition too."""
@@ -129,7 +130,7 @@ def test_releases_of_made_up_tables_keep_the_promise(made, k):
     assert_k_anonymous(release.data, list(hierarchies), k)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(strategies.trajectories(), strategies.code_sets())
 def test_releases_of_made_up_codes_keep_the_promise(timelines, records):
     """Trajectories are shared by k patients, generalized codes by k records, whatever the strategies make."""
@@ -146,7 +147,7 @@ def test_releases_of_made_up_codes_keep_the_promise(timelines, records):
     assert_combinations_are_shared(kept, 2, k)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(strategies.claims())
 def test_made_up_claims_fit_their_plan(tmp_path_factory, made):
     """The plan that comes with the strategy reads what it makes."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.oracles import trajectories as slow
 from tests.trajectories import FIGURE_3, FIGURE_4, cases, covered, figure_1, numbered, trees
 
@@ -42,7 +43,7 @@ def test_a_query_has_few_pairs():
         frequent_pairs(original, 0)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(cases(most=8), st.integers(1, 4), st.data())
 def test_answers_are_those_of_the_definition(case, k, data):
     """Inclusion and exclusion gives the probability that enumerating all that a trajectory may stand for gives."""
@@ -66,7 +67,7 @@ def test_answers_are_those_of_the_definition(case, k, data):
     assert estimate(released, [query]).tolist() == [pytest.approx(float(expected), abs=1e-9)]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases(most=8), st.sampled_from([1, 25, 50]))
 def test_a_workload_is_what_many_patients_have(case, percent):
     """A workload is every set of pairs that enough patients have, with its count; with k = 1 no answer is wrong."""

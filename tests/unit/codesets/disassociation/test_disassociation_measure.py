@@ -7,8 +7,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.codesets.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
@@ -45,7 +46,7 @@ def items(released, *codes):
     return tuple(sorted(released.vocabulary.index(code) for code in codes))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)), st.sampled_from(["ab", "abc", "cdefg", "a"]))
 def test_constraints_said_to_be_exact_are(records, k, refine, constraint):
     """A constraint that is counted exactly is matched as often in every reconstruction as in the original."""
@@ -80,7 +81,7 @@ def test_occurrences_without_a_number_are_bounded_by_the_clusters(figure_10):
     assert utility_of(figure_10).occurrences_in_item_chunks == 15 / (15 + 40)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)))
 def test_the_share_without_a_number_is_a_bound(records, k, refine):
     """The true share of occurrences in item chunks is never above the one that is told."""
@@ -91,7 +92,7 @@ def test_the_share_without_a_number_is_a_bound(records, k, refine):
     assert protected.figures.in_item_chunks / codes.items.size <= told
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(RECORDS, st.integers(2, 3), st.sampled_from(list(Refine)), st.sampled_from([1.0, 0.9, 2 / 3, 0.5, 0.05]))
 def test_ties_are_counted(records, k, refine, threshold):
     """Codes that give others away are those of the pairs, one by one, whichever way they are counted."""

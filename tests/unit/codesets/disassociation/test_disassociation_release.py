@@ -6,8 +6,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 from cloister.codesets.data import data_frame
@@ -148,7 +149,7 @@ def test_too_few_patients(codes):
         cl.disassociate(codes, k=25)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.lists(st.sampled_from(["a", "a.b", "c"]), min_size=1, max_size=5), min_size=1, max_size=9))
 def test_the_table_of_code_sets(records):
     """One row a record, codes separated by spaces and as often as they occur, rows in the order of their bytes."""
