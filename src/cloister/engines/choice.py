@@ -124,7 +124,7 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
             return ChosenEngine("memory")
         about = f"about {records:,} records"
         if needs_rows is None:
-            why = f"the engine is duckdb, as there are {about} (--engine memory overrules that)"
+            why = f"the engine is duckdb, as there are {about} ({MEMORY} overrules that)"
             return ChosenEngine("duckdb", why)
         return ChosenEngine("memory", f"the engine is memory though there are {about}: {needs_rows} needs all rows")
     if needs_rows is not None:
