@@ -9,7 +9,19 @@ LONGEST_BODY = 37
 DECORATORS = ("jit", "inner")
 
 
-SYSTEM = {"numba", "numba.core", "collections.abc", "functools", "hashlib", "os", "pathlib", "re", "stat", "sys"}
+SYSTEM = {
+    "numba",
+    "numba.core",
+    "llvmlite",
+    "collections.abc",
+    "functools",
+    "hashlib",
+    "os",
+    "pathlib",
+    "platform",
+    "re",
+}
+SYSTEM |= {"stat", "sys"}
 """What the decorators need to choose and name the cache."""
 
 
