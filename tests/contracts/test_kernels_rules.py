@@ -9,19 +9,8 @@ LONGEST_BODY = 37
 DECORATORS = ("jit", "inner")
 
 
-SYSTEM = {
-    "numba",
-    "numba.core",
-    "llvmlite",
-    "collections.abc",
-    "functools",
-    "hashlib",
-    "os",
-    "pathlib",
-    "platform",
-    "re",
-}
-SYSTEM |= {"stat", "sys"}
+NUMBA = {"numba", "numba.core", "llvmlite"}
+SYSTEM = {"collections.abc", "functools", "hashlib", "os", "pathlib", "platform", "re", "stat", "sys"} | NUMBA
 """What the decorators need to choose and name the cache."""
 
 

@@ -207,9 +207,7 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
             with of_part(job, name):
                 release, written = _write_part(job, prepared.pop(name), partial / name, secret, inside)
             releases.append(release)
-            asked.run.voice.note(
-                f"{name}: protected and verified, {time.perf_counter() - started:.1f} s after the start."
-            )
+            asked.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
             notes += [f"{name}: {text}" for text in written.notes]
         for release in releases:
