@@ -141,7 +141,10 @@ def main() -> None:
         sys.stdout.flush()
     except OSError:  # nobody takes what is said; without this Python would try again and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if code > LARGEST_ANSWER:  # a compiled loop may still run in a thread: Python must not be taken apart under it
+    # A compiled loop may still run in a thread: Python must not be taken apart under it. After an answer it need
+    # not be: that would take as long as a small table. Only Spark has something to close.
+    if code > LARGEST_ANSWER or "pyspark" not in sys.modules:
+        sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 

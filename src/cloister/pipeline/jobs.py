@@ -6,10 +6,8 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cloister.attacks.opening import Part as AttackedPart
-from cloister.attacks.opening import links_of_parts, part_of
 from cloister.errors import (
     CloisterError,
     GuaranteeViolation,
@@ -36,6 +34,9 @@ from cloister.verification import verify_folder
 
 from .course import WrittenRelease, formula_notes, protected
 from .places import check_places
+
+if TYPE_CHECKING:  # loaded where a job is attacked
+    from cloister.attacks.opening import Part as AttackedPart
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,8 @@ def _write_part(
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
     """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
+    from cloister.attacks.opening import links_of_parts, part_of
+
     parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
     linkable = [f"{link.first} and {link.second}" for link in links_of_parts(parts, seed=job.seed) if not link.holds]
     if linkable:
@@ -283,8 +286,10 @@ def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: fl
     return manifest
 
 
-def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list[AttackedPart]:
+def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["AttackedPart"]:
     """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
+    from cloister.attacks.opening import part_of
+
     for name in folders:
         if name not in asked.job.parts:
             raise InputError(f"{asked.job.file} has no part {name}, which the release has. Give the job that it is of.")
