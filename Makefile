@@ -19,7 +19,7 @@ PYTHON ?= $(shell for python in python3.14 python3.13 python3.12 python3.11 pyth
     $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; \
     done)
 
-.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house wheel bundle lock clean
+.PHONY: help demo test soak lint format docs bench bench-pruning bench-scale house wheel wheel-check release-check bundle lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -76,6 +76,17 @@ wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python
 	@CLOISTER_KERNELS=$$(echo $(CURDIR)/build/kernels/sources-*) $(PIP) wheel --no-deps --wheel-dir dist .
 	@rm -rf build/kernels build/demo
 	@ls dist/*.whl
+
+wheel-check: wheel ## See that the wheel, installed in an empty environment, protects all shapes and compiles nothing
+	@rm -rf build/check && $(RUN) -m venv build/check
+	@build/check/bin/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINED) "$$(ls -t dist/*.whl | head -1)"
+	@cd build/check && HOME=$$PWD/home bin/cloister demo demo
+	@found=$$(find build/check/home build/check/cache -name '*.nbc' 2>/dev/null | wc -l); \
+	    echo "compiled after installing: $$found kernels"; test $$found = 0
+	@rm -rf build/check
+
+release-check: $(VENV)/installed-dev ## See that a release can be made: changes, and an sdist that passes its tests where there is no network
+	@PYTHON=$(RUN) .ci/release-check
 
 bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=postgresql for its driver)
 	@$(MAKE) --no-print-directory wheel
