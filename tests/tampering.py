@@ -4,9 +4,11 @@ import hashlib
 import json
 from contextlib import suppress
 
-from cloister.jobs.manifest import files_of_parts, job_contents
+from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
+from cloister.manifest.head import read_section
+from cloister.manifests import typed
 from cloister.release_folder import json_bytes, read_figures, report_contents
-from cloister.report import render_job, render_report
+from cloister.report import render_report
 
 
 def replaced_one_by_one(folder, changes):
@@ -45,11 +47,10 @@ def job_sealed(folder):
     parts = [part["name"] for part in manifest["parts"]]
     manifest["files"] = files_of_parts(folder, parts)
     (folder / "release.json").write_bytes(json_bytes(manifest))
-    contents = job_contents(
-        folder, manifest, {name: json.loads((folder / name / "release.json").read_text()) for name in parts}
-    )
-    (folder / "report.json").write_bytes(json_bytes(contents))
-    (folder / "report.html").write_bytes(render_job(manifest, contents["parts"]).encode())
+    manifests = {name: json.loads((folder / name / "release.json").read_text()) for name in parts}
+    job, _ = read_section(JobManifest, manifest)
+    for name, content in report_of_job(folder, job, manifests).items():
+        (folder / name).write_bytes(content)
 
 
 def restated(folder, change):
@@ -66,4 +67,4 @@ def report_rewritten(folder, figures=None):
     figures = read_figures(folder) if figures is None else figures
     (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
     with suppress(Exception):  # where no report can be made of it, the one that is there stays
-        (folder / "report.html").write_bytes(render_report(manifest, figures).encode())
+        (folder / "report.html").write_bytes(render_report(typed(manifest), figures).encode())

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 
@@ -15,8 +15,20 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, read_table
 from cloister.manifest.head import ManifestHead
-from cloister.release_folder import CODEBOOK, check_files, read_data
-from cloister.report_figures import ReportCounts, report_failures
+from cloister.manifests import AnyManifest, typed
+from cloister.release_folder import (
+    CODEBOOK,
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    check_files,
+    formulas_in,
+    json_bytes,
+    read_data,
+    report_contents,
+)
+from cloister.report import render_report
+from cloister.report_figures import ReportCounts, figures_of
 from cloister.results import Manifest, Verdict
 
 CHECKED = (
@@ -92,18 +104,16 @@ class Facts:
     ----------
     failures : what the manifest says that does not follow, in sentences
     codebook : the one that such a release has
-    shown : what the figures of the report are made of; None where there are none
+    shown : what the figures of the report are made of
     """
 
     failures: list[str]
     codebook: pl.DataFrame = field(repr=False)
-    shown: ReportCounts | None = field(repr=False)
+    shown: ReportCounts = field(repr=False)
 
 
 class Checker(ABC, Generic[M, F, O]):
     """What is special in checking releases of one form."""
-
-    manifest: ClassVar[type[ManifestHead]]
 
     def fetch(self, _manifest: M, _request: Request) -> F | None:
         """Return the records that are in a database; None where the folder has them."""
@@ -138,27 +148,27 @@ AnyChecker = Checker[Any, Any, Any]
 
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
-    """Check hashes, types, promise, facts, codebook, figures and expectations, until a step fails."""
+    """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
     failures = check_files(folder, manifest)
     try:
-        typed = checker.manifest.of(manifest)
+        stated = typed(manifest)
     except InputError as error:
         failures.append(error.text.rstrip("."))
     if failures:
         return Verdict(False, "the files were looked for", (), tuple(failures))
-    files = checker.fetch(typed, request)
+    files = checker.fetch(stated, request)
     if files is None:
         try:
-            files = checker.read_files(folder, typed)
+            files = checker.read_files(folder, stated)
         except InputError as error:
             return Verdict(False, "the files were read", (), (error.text.rstrip("."),))
-    release = Opened(folder, typed, files, checker.read_original(request, typed, files), request)
+    release = Opened(folder, stated, files, checker.read_original(request, stated, files), request)
     verdict = checker.verify(release)
     if not verdict.holds:
         return verdict
     facts = checker.facts(release)
     failures = [*facts.failures, *_codebook_failures(release, checker, facts.codebook)]
-    failures += [] if facts.shown is None else report_failures(folder, manifest, facts.shown)
+    failures += _report_failures(folder, manifest, stated, facts.shown)
     failures = failures or checker.unexpected(release)
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
@@ -169,3 +179,14 @@ def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expe
     except InputError as error:
         return [error.text.rstrip(".")]
     return [] if listed.equals(expected) else checker.wrong_codebook(release, listed, expected)
+
+
+def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
+    """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
+    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, manifest)}
+    expected = {
+        FIGURES: json_bytes(report_contents(manifest, figures)),
+        REPORT: render_report(stated, figures).encode(),
+    }
+    changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
+    return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

@@ -1,36 +1,74 @@
 """The manifest of a release of any form, read once as the type that its form has."""
 
-from cloister.claims.manifest import ClaimsManifest
-from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.generalization.manifest import GeneralizationManifest
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 from cloister.errors import InputError
+from cloister.manifest.head import Section
 from cloister.release_folder import form_of
 from cloister.results import Manifest
-from cloister.table_with_codes.manifest import TableWithCodesManifest
-from cloister.tabular.manifest import TableManifest
-from cloister.trajectories.manifest import TrajectoriesManifest
 
-AnyManifest = (
-    TableManifest
-    | TableWithCodesManifest
-    | DisassociationManifest
-    | GeneralizationManifest
-    | TrajectoriesManifest
-    | ClaimsManifest
+if TYPE_CHECKING:
+    from cloister.claims.manifest import ClaimsManifest
+    from cloister.codesets.disassociation.manifest import DisassociationManifest
+    from cloister.codesets.generalization.manifest import GeneralizationManifest
+    from cloister.table_with_codes.manifest import CodesSection, TableWithCodesManifest
+    from cloister.tabular.manifest import TableManifest
+    from cloister.trajectories.manifest import TrajectoriesManifest
+
+CodeSetsManifest: TypeAlias = "DisassociationManifest | GeneralizationManifest"
+AnyManifest: TypeAlias = (
+    "TableManifest | TableWithCodesManifest | CodeSetsManifest | TrajectoriesManifest | ClaimsManifest"
 )
-MODELS: dict[str, type[AnyManifest]] = {
-    "table": TableManifest,
-    "table_with_codes": TableWithCodesManifest,
-    "disassociation": DisassociationManifest,
-    "generalization": GeneralizationManifest,
-    "trajectories": TrajectoriesManifest,
-    "claims": ClaimsManifest,
-}
+"""Which of them it is, its ``form`` says."""
 
 
 def typed(manifest: Manifest) -> AnyManifest:
-    """Return a manifest as its type; an `InputError` if it has none, or is not what its type says."""
-    model = MODELS.get(form_of(manifest))
-    if model is None:
-        raise InputError("The manifest is of no shape that this version knows.", file="release.json")
-    return model.of(manifest)
+    """Return a manifest as its type; an `InputError` if it has none, or is not what its type says.
+
+    A type is loaded when a manifest of it is read: a release of one shape loads no other.
+    """
+    form = form_of(manifest)
+    if form == "table":
+        from cloister.tabular.manifest import TableManifest
+
+        return TableManifest.of(manifest)
+    if form == "table_with_codes":
+        from cloister.table_with_codes.manifest import TableWithCodesManifest
+
+        return TableWithCodesManifest.of(manifest)
+    if form == "disassociation":
+        from cloister.codesets.disassociation.manifest import DisassociationManifest
+
+        return DisassociationManifest.of(manifest)
+    if form == "generalization":
+        from cloister.codesets.generalization.manifest import GeneralizationManifest
+
+        return GeneralizationManifest.of(manifest)
+    if form == "trajectories":
+        from cloister.trajectories.manifest import TrajectoriesManifest
+
+        return TrajectoriesManifest.of(manifest)
+    if form == "claims":
+        from cloister.claims.manifest import ClaimsManifest
+
+        return ClaimsManifest.of(manifest)
+    raise InputError("The manifest is of no shape that this version knows.", file="release.json")
+
+
+def rules_of(manifest: AnyManifest) -> list[Mapping[str, Any]]:
+    """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
+    codes = getattr(manifest, "codes", None)
+    sections: list[Section] = [manifest.guarantee, *([] if codes is None else [codes.guarantee])]
+    return [rule for section in sections for rule in section.published()["rules"]]
+
+
+def is_in_database(manifest: AnyManifest) -> bool:
+    """Whether what is released stays in a database."""
+    return getattr(manifest, "table", None) is not None
+
+
+def codes_of(manifest: "TableManifest") -> "CodesSection | None":
+    """Return what a manifest says of the codes of a table; None where there are none."""
+    codes: CodesSection | None = getattr(manifest, "codes", None)
+    return codes

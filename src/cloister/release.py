@@ -16,6 +16,7 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
+from cloister.manifests import typed
 from cloister.release_folder import (
     CODEBOOK,
     FIGURES,
@@ -189,7 +190,7 @@ class Release(ABC):
             figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
             write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
             write_private(inside / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
-            write_private(inside / REPORT, render_report(manifest, figures, exact).encode())
+            write_private(inside / REPORT, render_report(typed(manifest), figures, exact).encode())
         return manifest
 
     def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
@@ -214,7 +215,7 @@ class Release(ABC):
         spent = manifest["seconds"]
         spent["write"] = round(time.perf_counter() - started, DIGITS)
         spent["total"] = round(spent["total"] + spent["write"], DIGITS)
-        write_private(partial / REPORT, render_report(manifest, figures).encode())
+        write_private(partial / REPORT, render_report(typed(manifest), figures).encode())
         write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
         write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest, figures, found

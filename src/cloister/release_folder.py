@@ -2,17 +2,16 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
-from cloister.report import render_report
 from cloister.results import Manifest
 from cloister.version import __version__
 
@@ -46,7 +45,7 @@ TABLE = "table"
 PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
 """Names of the two files of a release of claims; it has one of these pairs."""
 
-SCHEMA = 2
+SCHEMA: Literal[2] = 2
 
 T = TypeVar("T")
 
@@ -88,9 +87,9 @@ def _strangers(folder: Path, manifest: Manifest) -> list[str]:
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *known})
 
 
-def data_file(manifest: Manifest) -> str | None:
-    """Return the name of the data file that a manifest lists; None where it lists none, or two."""
-    listed = [name for name in DATA if name in manifest["files"]]
+def data_file(files: Collection[str]) -> str | None:
+    """Return the name of the data file among those that a manifest lists; None where it lists none, or two."""
+    listed = [name for name in DATA if name in files]
     return listed[0] if len(listed) == 1 else None
 
 
@@ -109,7 +108,7 @@ def read_manifest(folder: Path) -> Manifest:
 def any_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
     path = folder / MANIFEST
-    if path.is_symlink() or not os.path.isfile(path):
+    if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
     if (
@@ -177,7 +176,7 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
     failures = _listing_failures(manifest)
     for name, digest in manifest["files"].items():
         path = folder / name
-        if Path(name).name != name or path.is_symlink() or not os.path.isfile(path):
+        if Path(name).name != name or not is_file(path):
             failures.append(f"{Path(name).name} is missing")
         elif f"sha256:{sha256(path)}" != digest:
             failures.append(f"{name} was changed after its release")
@@ -186,7 +185,13 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
     foreign = len(_strangers(folder, manifest))
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
-    return failures + manifest_failures(folder, manifest) + _check_report(folder, manifest)
+    failures += [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
+    return failures + manifest_failures(folder, manifest)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of the folder's own."""
+    return os.path.isfile(path) and not path.is_symlink()
 
 
 def _listing_failures(manifest: Manifest) -> list[str]:
@@ -201,7 +206,7 @@ def _listing_failures(manifest: Manifest) -> list[str]:
         more = [CLUSTERS] if form in ("disassociation", "table_with_codes") else []
         more += [ATTRIBUTES] if WITH_ATTRIBUTES in manifest else []
         is_csv = form == "disassociation"
-        fits = listed == {*more, DATA[0] if is_csv else data_file(manifest), CODEBOOK}
+        fits = listed == {*more, DATA[0] if is_csv else data_file(listed), CODEBOOK}
         must = f"{', '.join([*more, DATA[0] if is_csv else 'one data file'])} and {CODEBOOK}, no more"
     return [] if fits else [f"{MANIFEST} must list {must}"]
 
@@ -265,19 +270,3 @@ def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str,
 def read_figures(folder: Path) -> Any:
     """Return the figures beside the manifest that the report of a folder shows."""
     return _loaded(folder / FIGURES)["figures"]
-
-
-def _check_report(folder: Path, manifest: Manifest) -> list[str]:
-    """The report must say what the manifest says, in the same bytes; it has no hash, as it tells the time."""
-    paths = [folder / REPORT, folder / FIGURES]
-    missing = [path.name for path in paths if path.is_symlink() or not os.path.isfile(path)]
-    if missing:
-        return [f"{name} is missing" for name in missing]
-    try:
-        figures = read_figures(folder) | {"formulas": formulas_in(folder, manifest)}
-        written, expected = json_bytes(report_contents(manifest, figures)), render_report(manifest, figures).encode()
-    except Exception:  # what cannot be rendered was not written by us
-        written = expected = b""
-    found = [path.read_bytes() for path in paths]
-    failures = [] if found[1] == written else [f"{FIGURES} does not say what {MANIFEST} says"]
-    return failures + ([] if found[0] == expected else [f"{REPORT} does not say what {MANIFEST} says"])

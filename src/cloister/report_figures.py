@@ -5,19 +5,15 @@ verified. Counts of the original are for the custodian alone: beside the release
 """
 
 import datetime
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from cloister.io import records_of, table_columns
 from cloister.masking import mask_small_count
-from cloister.release_folder import FIGURES, read_figures, same
-from cloister.results import Manifest
 from cloister.risk.safe_harbor import look_for_identifiers
 
 NAMED = 12
@@ -95,19 +91,6 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
         "marginals": [_marginal(column, shown.k) for column in shown.columns],
         "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
     }
-
-
-def report_failures(folder: Path, manifest: Manifest, shown: ReportCounts) -> list[str]:
-    """Return whether the figures beside the report do not follow from the released files, as a sentence."""
-    if not os.path.isfile(folder / FIGURES):
-        return []  # said where the files are looked for
-    try:
-        found = read_figures(folder)
-        if same({**found, "formulas": None}, {**figures_of(shown, manifest["created"]), "formulas": None}):
-            return []  # formulas are looked for where the files are checked
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        pass
-    return [f"{FIGURES} does not hold the figures that follow from the released files"]
 
 
 def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:

@@ -20,7 +20,7 @@ ALLOWED = {
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "results", "privacy"},
+    "report": {"report", "manifest", "manifests", *SHAPES},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "errors", "results"},
     "io": {"io", "errors", "results"},
@@ -113,9 +113,9 @@ ALLOWED = {
         "release_folder",
         "report_figures",
     },
-    "release": {"errors", "results", "io", "report", "report_figures", "release_folder", "stopwatch"},
-    "report_figures": {"io", "masking", "risk", "results", "release_folder"},
-    "release_folder": {"version", "errors", "results", "io", "report"},
+    "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder", "stopwatch"},
+    "report_figures": {"io", "masking", "risk"},
+    "release_folder": {"version", "errors", "results", "io"},
     "table_with_codes": {
         "table_with_codes",
         "checker",
@@ -153,6 +153,7 @@ ALLOWED = {
         "release",
         "release_folder",
         "manifest",
+        "manifests",
         "sources",
         "engines",
         "codesets",
@@ -160,8 +161,20 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
-    "manifests": {"errors", "results", "release_folder", *SHAPES},
-    "checker": {"errors", "results", "io", "hierarchy", "manifest", "release_folder", "report_figures"},
+    "manifests": {"errors", "results", "manifest", "release_folder", *SHAPES},
+    "checker": {
+        *(
+            "errors",
+            "results",
+            "io",
+            "hierarchy",
+            "manifest",
+            "manifests",
+            "release_folder",
+            "report",
+            "report_figures",
+        ),
+    },
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
         *("checker", "shape", "sources"),
@@ -196,7 +209,10 @@ ALLOWED = {
         *("shape", "sources", "version"),
         *SHAPES,
     },
-    "exploration": {"exploration", "version", "errors", "results", "io", "report", "release", "release_folder", "jobs"},
+    "exploration": {
+        *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
+        *("jobs", *SHAPES),
+    },
 }
 """Rooms, and those that they may import from."""
 

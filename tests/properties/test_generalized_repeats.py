@@ -18,6 +18,7 @@ from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize, released_as
 from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.errors import NoSafeRelease
+from cloister.manifests import typed
 from cloister.report.sentences import guarantee_sentences
 
 FEW = CODES[:5]
@@ -141,7 +142,8 @@ def test_occurrences_that_ended_apart(method, tmp_path):
     release.write(tmp_path / "release")
 
     assert oracle.rare_knowledge(sets, terms_of(release.generalized), 3, 1) == []
-    assert "one code, and that the patient has it at least so often, " in guarantee_sentences(release.summary())[0]
+    (sentence,) = guarantee_sentences(typed(release.summary()))
+    assert "one code, and that the patient has it at least so often, " in sentence
     assert cl.verify_folder(tmp_path / "release").holds
 
 

@@ -195,7 +195,7 @@ def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
 
 def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
     """Return the terms of each record of the data file, as text."""
-    name = data_file(manifest)
+    name = data_file(manifest["files"])
     frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
     if CODES not in frame.columns:
         raise InputError(f"The release has no data file with a column {CODES}.", file=name)

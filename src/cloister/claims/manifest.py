@@ -1,7 +1,7 @@
 """The manifest of patients and their claims: what a recipient may know of how they were made, as types."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
@@ -236,6 +236,7 @@ class Sensitivity(Section):
 class ClaimsManifest(ManifestHead):
     """All that ``release.json`` of claims says."""
 
+    form: ClassVar[Literal["claims"]] = "claims"
     shape: Literal["claims"]
     method: Literal["simulated-risk"]
     settings: ClaimsSettings
@@ -257,7 +258,8 @@ class ClaimsManifest(ManifestHead):
         listed = {name for one in self.sensitivity.attacks for name in one.columns or ()}
         fits = {
             "seed": self.seed == plan.risk.seed,
-            "settings.delimiter": ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
+            "settings.delimiter": not self.files
+            or ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
             "columns": declared,
             "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
             "guarantee.rules": rule == rule_of(plan),

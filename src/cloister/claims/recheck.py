@@ -59,8 +59,6 @@ ReleaseFolder = Opened[ClaimsManifest, WrittenClaims, ComparedClaims]
 class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     """Checks claims."""
 
-    manifest = ClaimsManifest
-
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
         """Read the files of patients and of claims."""
         frames = []

@@ -1,4 +1,4 @@
-"""The summary of a release on the screen, by its form; of any other form what every manifest has."""
+"""The summary of a release on the screen, by its form."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +12,8 @@ from cloister.cli.output import facts, grid
 from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.generalization.manifest import GeneralizationManifest
 from cloister.codesets.manifest import CodeRecords
-from cloister.manifests import MODELS, typed
-from cloister.release_folder import REPORT, form_of
+from cloister.manifests import typed
+from cloister.release_folder import REPORT
 from cloister.report.sentences import codes_sentences, guarantee_sentences, table_sentences
 from cloister.results import Manifest
 from cloister.shape import Rows
@@ -25,29 +25,18 @@ from cloister.trajectories.manifest import TrajectoriesManifest
 
 def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
-    if form_of(manifest) not in MODELS:
-        screen.print(facts("Release", _usual_rows(manifest)))
-    else:
-        read = typed(manifest)
-        rows = ROWS[form_of(manifest)](read, manifest)
-        took = f"{read.seconds.total:.2f} s"
-        if isinstance(read, TableManifest):
-            took = f"{took}, of which search {read.seconds.search:.2f} s"
-        source = read.settings.source
-        if isinstance(read, ClaimsManifest):
-            source = f"{source} and {read.settings.claims}"
-        screen.print(facts("Release", [("source", source), *rows, ("time", took)]))
-        if isinstance(read, TableManifest):
-            screen.print(table_columns(read))
-        if isinstance(read, ClaimsManifest):
-            screen.print(claims_columns(read))
+    read = typed(manifest)
+    source, took = read.settings.source, f"{read.seconds.total:.2f} s"
+    if isinstance(read, TableManifest):
+        took = f"{took}, of which search {read.seconds.search:.2f} s"
+    if isinstance(read, ClaimsManifest):
+        source = f"{source} and {read.settings.claims}"
+    screen.print(facts("Release", [("source", source), *ROWS[read.form](read), ("time", took)]))
+    if isinstance(read, TableManifest):
+        screen.print(table_columns(read))
+    if isinstance(read, ClaimsManifest):
+        screen.print(claims_columns(read))
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
-
-
-def _usual_rows(manifest: Manifest) -> Rows:
-    records = ", ".join(f"{name} {_count(count)}" for name, count in manifest["records"].items())
-    source, seconds = manifest["settings"]["source"], manifest["seconds"]["total"]
-    return [("source", source), ("records", records), ("time", f"{seconds:.2f} s")]
 
 
 def _count(number: int | str) -> str:
@@ -58,16 +47,16 @@ def _verified(sentences: list[str]) -> str:
     return f"{'; '.join(sentences)} (verified)"
 
 
-def table_rows(read: TableManifest, manifest: Manifest) -> Rows:
+def table_rows(read: TableManifest) -> Rows:
     """Return what was released of a table, under which guarantee, at what loss."""
     records, utility, settings = read.records, read.utility, read.settings
     released = f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} suppressed"
     rows = [("records", released)]
     if read.table is not None:
         rows.append(("protected table", f"{read.table.name}, in the database"))
-    rows.append(("guarantee", _verified(table_sentences(manifest))))
+    rows.append(("guarantee", _verified(table_sentences(read))))
     if isinstance(read, TableWithCodesManifest):
-        rows.append(("and of codes", _verified(codes_sentences(manifest))))
+        rows.append(("and of codes", _verified(codes_sentences(read))))
         hidden = f"{read.codes.utility.occurrences_in_item_chunks:.2%}"
         rows.append(("counts not told", f"at most {hidden} of the occurrences of codes"))
     loss = f"{utility.loss:.6f}" if utility.exact else f"about {utility.loss:.2f}"
@@ -110,13 +99,13 @@ def table_columns(read: TableManifest) -> Table:
     return grid("Columns", ["column", "role", "level", "loss"], rows)
 
 
-def generalized_rows(read: GeneralizationManifest, manifest: Manifest) -> Rows:
+def generalized_rows(read: GeneralizationManifest) -> Rows:
     """Return what was released of generalized code sets."""
     utility = read.utility
     loss = f"{utility.ilm_terms:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
     return [
         ("records", _left_out(read.records, "left out, without codes or among few without terms")),
-        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("guarantee", _verified(guarantee_sentences(read))),
         ("codes", f"{utility.codes:,}, {utility.suppressed_codes:,} of them suppressed"),
         (
             "terms",
@@ -128,12 +117,12 @@ def generalized_rows(read: GeneralizationManifest, manifest: Manifest) -> Rows:
     ]
 
 
-def chunks_rows(read: DisassociationManifest, manifest: Manifest) -> Rows:
+def chunks_rows(read: DisassociationManifest) -> Rows:
     """Return what was released of disassociated code sets."""
     utility, parts, pairs = read.utility, read.clusters, read.risk.tied_pairs
     rows = [
         ("records", _left_out(read.records, "without codes left out")),
-        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("guarantee", _verified(guarantee_sentences(read))),
         ("codes", f"{utility.codes:,}, of which {utility.codes_counted_exactly:,} are counted exactly"),
         ("not counted", f"at most {utility.occurrences_in_item_chunks:.2%} of all occurrences of codes"),
         ("clusters", f"{parts.clusters:,} of {parts.smallest} to {parts.largest} records"),
@@ -162,13 +151,13 @@ def _asked_of_codes(read: DisassociationManifest | GeneralizationManifest, satis
     return rows
 
 
-def trajectories_rows(read: TrajectoriesManifest, manifest: Manifest) -> Rows:
+def trajectories_rows(read: TrajectoriesManifest) -> Rows:
     """Return what was released of trajectories, under which guarantee, at what loss."""
     records, utility, risk, policy = read.records, read.utility, read.risk, read.settings.policy
     alike = f"{utility.trajectories:,} different ones, each of {risk.smallest:,} to {risk.largest:,} patients"
     rows = [
         ("patients", f"{records.released:,} of {records.in_:,} released"),
-        ("guarantee", _verified(guarantee_sentences(manifest))),
+        ("guarantee", _verified(guarantee_sentences(read))),
         ("trajectories", alike),
         ("pairs", f"{utility.pairs:,}"),
         ("loss of codes", _exact_loss(utility.ilm_exact, utility.ilm)),
@@ -191,7 +180,7 @@ def _exact_loss(exact: float, paper: float | None) -> str:
     return f"{exact:.3f} (0 nothing, 1 all; {counted})"
 
 
-def claims_rows(read: ClaimsManifest, _manifest: Manifest) -> Rows:
+def claims_rows(read: ClaimsManifest) -> Rows:
     """Return what was released of claims, at which measured risk."""
     records, risk, choice, likeliest = read.records, read.risk, read.choice, read.risk.likeliest
     (low, high), (lowest, highest) = risk.interval, likeliest.interval
@@ -221,7 +210,7 @@ def claims_columns(read: ClaimsManifest) -> Table:
     return grid("Quasi-identifiers", ["column", "file", "level", "hierarchy"], rows)
 
 
-ROWS: dict[str, Callable[[Any, Manifest], Rows]] = {
+ROWS: dict[str, Callable[[Any], Rows]] = {
     "table": table_rows,
     "table_with_codes": table_rows,
     "disassociation": chunks_rows,
@@ -229,4 +218,4 @@ ROWS: dict[str, Callable[[Any, Manifest], Rows]] = {
     "trajectories": trajectories_rows,
     "claims": claims_rows,
 }
-"""What is said between source and time, from the manifest as its type and as JSON."""
+"""What is said between source and time."""

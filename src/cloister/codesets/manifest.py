@@ -167,7 +167,8 @@ class CodesManifest(ManifestHead):
             "columns": self.columns.published() == columns_of(settings.ids).published(),
             "guarantee.one_row_per_patient": settings.input_columns.id is None
             or self.guarantee.one_row_per_patient == "ids",
-            "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
+            "settings.delimiter": not self.files
+            or ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
             "utility.constraints": (self.utility.constraints is not None) is has_sets(settings.policy),
         }
         return fitting(self, fits)

@@ -8,6 +8,7 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.jobs.manifest import is_job, part_names
+from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
 from cloister.report import render_comparison, render_exploration
 from cloister.results import Manifest
@@ -71,18 +72,19 @@ def compared(manifests: Mapping[str, Manifest]) -> Comparison:
     """Return releases side by side."""
     if len(manifests) < 2:
         raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
-    figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
+    read = {name: typed(manifest) for name, manifest in manifests.items()}
+    figures = {name: figures_of(manifest) for name, manifest in read.items()}
     told = list(figures.values())
     losses, measure = comparable(told)
     names = list(figures)
     best = frozenset(names[point.place] for point in frontier(points_of(told, losses)))
-    return Comparison(figures, _differing(manifests), losses, measure, best)
+    return Comparison(figures, _differing(read), losses, measure, best)
 
 
-def _differing(manifests: Mapping[str, Manifest]) -> dict[str, dict[str, str | None]]:
+def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str | None]]:
     """Settings that differ between releases of one shape, in order of their names."""
-    flat = {name: dict(_flat(manifest.get("settings"), "")) for name, manifest in manifests.items()}
-    shapes = {name: str(manifest["shape"]) for name, manifest in manifests.items()}
+    flat = {name: dict(_flat(manifest.settings.published(), "")) for name, manifest in manifests.items()}
+    shapes = {name: manifest.shape for name, manifest in manifests.items()}
     keys = sorted({key for settings in flat.values() for key in settings})
     return {
         key: {name: settings.get(key) for name, settings in flat.items()}

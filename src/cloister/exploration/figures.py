@@ -1,14 +1,20 @@
 """A manifest -> the figures by which releases are compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cloister.errors import InputError
+from cloister.manifests import AnyManifest, codes_of, rules_of, typed
 from cloister.release import Release
-from cloister.release_folder import stated
-from cloister.results import Manifest
 
+if TYPE_CHECKING:
+    from cloister.claims.manifest import ClaimsManifest
+    from cloister.codesets.manifest import CodesUtility
+    from cloister.table_with_codes.manifest import CodesSection
+    from cloister.tabular.manifest import TableManifest
+    from cloister.trajectories.manifest import TrajectoriesManifest
+
+SETS = ("constraints_satisfied", "constraints_preserved")
 PLAIN = "mean loss of the quasi-identifiers"
 """What tables are compared by where the losses that were minimized are not the same."""
 
@@ -37,47 +43,47 @@ class Figures:
     released: int | str
     suppressed: int | str
     risk: float | None
-    average: float | None
-    loss: float | None
-    measure: str
+    average: float | None = None
+    loss: float | None = None
+    measure: str = ""
     plain_loss: float | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def figures_of(manifest: Manifest) -> Figures:
+def figures_of(manifest: AnyManifest) -> Figures:
     """Return the figures of a release from its manifest."""
-    shape = manifest.get("shape")
-    read = {"table": _table, "codes": _codes, "trajectories": _trajectories, "claims": _claims}.get(str(shape))
-    if read is None:
-        raise InputError("The manifest is of no shape that this version compares.", file="release.json")
-    return stated(lambda: Figures(**_head(manifest), **read(manifest)), "a release")
+    rules = rules_of(manifest)
+    head = Figures(
+        shape=manifest.shape,
+        method=str(manifest.method),
+        guarantee="; ".join(map(_rule, rules)),
+        promise=tuple(max(float(rule.get(name) or 0) for rule in rules) for name in ("k", "m", "power")),
+        verified=manifest.guarantee.verified,
+        released=manifest.records.released,
+        suppressed=manifest.records.suppressed,
+        risk=1 / min((rule["k"] for rule in rules if "k" in rule), default=1),
+    )
+    if manifest.form == "trajectories":
+        return _trajectories(head, manifest)
+    if manifest.form == "claims":
+        return _claims(head, manifest)
+    if manifest.form == "disassociation":
+        loss, measure = manifest.utility.occurrences_in_item_chunks, "share of codes told without their records"
+        more = {"codes_in_item_chunks": loss, **_of_policy(manifest.utility)}
+        return replace(head, loss=loss, measure=measure, more=more)
+    if manifest.form == "generalization":
+        lost = manifest.utility.ilm
+        more = {"ilm": lost, **_of_policy(manifest.utility)}
+        return replace(head, loss=lost, measure="information loss of codes (ilm)", more=more)
+    table, codes = _table(head, manifest), codes_of(manifest)
+    return table if codes is None else _with_codes(table, codes)
 
 
 def exact_figures_of(release: Release) -> Figures:
     """Return the figures of a release for its custodian: of a table the exact loss, and how many are suppressed."""
-    told, exact = figures_of(release.summary()), release.custody.figures
-    if told.shape != "table" or "codes" in release.manifest:
-        return told
-    return replace(told, suppressed=exact["suppressed"], loss=_number(exact["loss"]))
-
-
-def _head(manifest: Manifest) -> dict[str, Any]:
-    records = manifest["records"]
-    guarantees = [manifest["guarantee"], *([manifest["codes"]["guarantee"]] if "codes" in manifest else [])]
-    return {
-        "shape": str(manifest["shape"]),
-        "method": str(manifest["method"]),
-        "guarantee": "; ".join(_rule(rule) for guarantee in guarantees for rule in guarantee["rules"]),
-        "promise": tuple(_largest(guarantees, name) for name in ("k", "m", "power")),
-        "verified": all(guarantee["verified"] is True for guarantee in guarantees),
-        "released": _count(records["released"]),
-        "suppressed": _count(records["suppressed"]),
-    }
-
-
-def _largest(guarantees: Sequence[Mapping[str, Any]], name: str) -> float:
-    told = (_number(rule.get(name)) for guarantee in guarantees for rule in guarantee["rules"])
-    return max((number for number in told if number is not None), default=0.0)
+    manifest, exact = typed(release.summary()), release.custody.figures
+    told = figures_of(manifest)
+    return told if manifest.form != "table" else replace(told, suppressed=exact["suppressed"], loss=exact["loss"])
 
 
 def _rule(rule: Mapping[str, Any]) -> str:
@@ -85,97 +91,62 @@ def _rule(rule: Mapping[str, Any]) -> str:
     return f"{rule['model']} ({told})" if told else str(rule["model"])
 
 
-def _table(manifest: Manifest) -> dict[str, Any]:
-    risk, utility, settings = manifest["risk"], manifest["utility"], manifest["settings"]
-    losses = [_number(column["loss"]) or 0.0 for column in utility["columns"].values()]
-    weights = ", ".join(f"{column} {weight:g}" for column, weight in sorted(settings["weights"].items()))
-    told = {
-        "risk": _number(risk["highest"]),
-        "average": _number(risk["average"]),
-        "loss": _number(utility["loss"]),
-        "measure": f"loss {settings['loss']}" + (f", weights {weights}" if weights else ""),
-        "plain_loss": sum(losses) / len(losses) if losses else None,
-        "more": {"classes": risk["classes"], "search_proven": (manifest.get("search") or {}).get("optimal")},
-    }
-    return told if "codes" not in manifest else told | _with_codes(manifest, told)
+def _weighted(measure: str, weights: Mapping[str, float]) -> str:
+    """What is minimized, and how much each column counts in it."""
+    words = ", ".join(f"{name} {weight:g}" for name, weight in sorted(weights.items()))
+    return f"{measure}, weights {words}" if words else measure
 
 
-def _with_codes(manifest: Manifest, table: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with codes: the worse risk, and both losses by half."""
-    utility = manifest["codes"]["utility"]
-    untold = _number(utility["occurrences_in_item_chunks"]) or 0.0
-    promised = _promised(manifest["codes"]["guarantee"])
-    return {
-        "risk": max(table["risk"], promised),
-        "loss": (table["loss"] + untold) / 2,
-        "measure": f"half {table['measure']}, half share of codes told without their records",
-        "plain_loss": (table["plain_loss"] + untold) / 2,
-        "more": {
-            **table["more"],
-            "loss_of_table": table["loss"],
-            **_of_policy(utility),
-            "codes_in_item_chunks": untold,
-        },
-    }
-
-
-def _codes(manifest: Manifest) -> dict[str, Any]:
-    utility = manifest["utility"]
-    parts = "occurrences_in_item_chunks" in utility
-    loss = _number(utility["occurrences_in_item_chunks" if parts else "ilm"])
-    return {
-        "risk": _promised(manifest["guarantee"]),
-        "average": None,
-        "loss": loss,
-        "measure": "share of codes told without their records" if parts else "information loss of codes (ilm)",
-        "more": {"codes_in_item_chunks" if parts else "ilm": loss} | _of_policy(utility),
-    }
-
-
-def _of_policy(utility: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("suppressed_codes", "are", "constraints_satisfied", "constraints_preserved")
-    return {name: utility[name] for name in names}
-
-
-def _promised(guarantee: Mapping[str, Any]) -> float:
-    k: int = min(rule["k"] for rule in guarantee["rules"] if "k" in rule)
-    return 1 / k
-
-
-def _trajectories(manifest: Manifest) -> dict[str, Any]:
-    risk, utility = manifest["risk"], manifest["utility"]
-    codes, ages = _number(utility["ilm_exact"]), _number(utility["alm_exact"])
-    return {
-        "risk": _number(risk["highest"]),
-        "average": _number(risk["average"]),
-        "loss": None if codes is None or ages is None else (codes + ages) / 2,
-        "measure": "mean loss of codes and of ages",
-        "more": {"ilm": codes, "alm": ages, "trajectories": utility["trajectories"]},
-    }
-
-
-def _claims(manifest: Manifest) -> dict[str, Any]:
-    risk = manifest["risk"]
-    weights = ", ".join(
-        f"{name} {weight:g}" for name, weight in sorted(manifest["settings"]["plan"]["weights"].items())
+def _table(head: Figures, manifest: "TableManifest") -> Figures:
+    risk, utility, settings, search = manifest.risk, manifest.utility, manifest.settings, manifest.search
+    return replace(
+        head,
+        risk=risk.highest,
+        average=risk.average,
+        loss=utility.loss,
+        measure=_weighted(f"loss {settings.loss}", settings.weights),
+        plain_loss=sum(column.loss for column in utility.columns.values()) / len(utility.columns),
+        more={"classes": risk.classes, "search_proven": None if search is None else search.optimal},
     )
-    return {
-        "risk": _number(risk["interval"][1]),
-        "average": _number(risk["mean"]),
-        "loss": _number(manifest["utility"]["loss"]),
-        "measure": "loss of claims" + (f", weights {weights}" if weights else ""),
-        "more": {"flag_rate": risk["flag_rate"], "threshold": risk["threshold"]},
-    }
 
 
-def _number(value: Any) -> float | None:
-    """A number of a manifest; None where it is withheld."""
-    if value is None or isinstance(value, str):
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError
-    return float(value)
+def _with_codes(table: Figures, codes: "CodesSection") -> Figures:
+    """A table with codes: the worse risk, and both losses by half."""
+    untold = codes.utility.occurrences_in_item_chunks
+    more = {"loss_of_table": table.loss, **_of_policy(codes.utility), "codes_in_item_chunks": untold}
+    return replace(
+        table,
+        risk=max(table.risk or 0, 1 / codes.settings.k),
+        loss=((table.loss or 0) + untold) / 2,
+        measure=f"half {table.measure}, half share of codes told without their records",
+        plain_loss=((table.plain_loss or 0) + untold) / 2,
+        more={**table.more, **more},
+    )
 
 
-def _count(value: Any) -> int | str:
-    return value if isinstance(value, int) else str(value)
+def _of_policy(utility: "CodesUtility") -> dict[str, Any]:
+    return {name: getattr(utility, name) for name in ("suppressed_codes", "are", *SETS)}
+
+
+def _trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
+    risk, utility = manifest.risk, manifest.utility
+    return replace(
+        head,
+        risk=risk.highest,
+        average=risk.average,
+        loss=(utility.ilm_exact + utility.alm_exact) / 2,
+        measure="mean loss of codes and of ages",
+        more={"ilm": utility.ilm_exact, "alm": utility.alm_exact, "trajectories": utility.trajectories},
+    )
+
+
+def _claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
+    risk = manifest.risk
+    return replace(
+        head,
+        risk=risk.interval[1],
+        average=risk.mean,
+        loss=manifest.utility.loss,
+        measure=_weighted("loss of claims", manifest.settings.plan.weights),
+        more={"flag_rate": risk.flag_rate, "threshold": risk.threshold},
+    )

@@ -2,17 +2,31 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
+
+from pydantic import Field
 
 from cloister.errors import CloisterError
 from cloister.io import sha256
+from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
+from cloister.manifests import AnyManifest, rules_of, typed
 from cloister.release import is_internal
-from cloister.release_folder import FIGURES, MANIFEST, REPORT, SCHEMA, any_manifest, is_release, read_figures
+from cloister.release_folder import (
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    SCHEMA,
+    any_manifest,
+    is_release,
+    json_bytes,
+    read_figures,
+)
+from cloister.report import render_job
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 from cloister.version import __version__
 
-JOB = "job"
+JOB: Literal["job"] = "job"
 """The shape of a manifest that is of several parts."""
 
 
@@ -76,83 +90,138 @@ NOT_PROMISED = (
     "That numbers which a part keeps back stay so beside the others: where one part leaves out few patients, the rows "
     "of another can tell how many, and by columns that both generalize alike of which group",
 )
-LOST = ("loss", "occurrences_in_item_chunks", "ilm", "ilm_terms")
-"""What stands for the loss of each method, where it is one number."""
+
+
+class JobGuarantee(Section):
+    """What holds of all parts together, and what does not."""
+
+    sentences: tuple[str, ...]
+    not_promised: tuple[str, ...]
+    verified: Literal[True]
+
+
+class PartGuarantee(Section):
+    """What a part promises, in words."""
+
+    sentences: tuple[str, ...]
+    verified: Literal[True]
+
+
+class PartRecords(Section):
+    """How many records or patients a part has."""
+
+    released: Positive
+
+
+class JobPart(Section):
+    """What the manifest of a job says of a part: what the part says of itself.
+
+    ``risk`` is the highest of a patient, of claims the mean one; null where chunks tell of candidates alone. ``loss``,
+    0 nothing and 1 all, is that of the method: of tables and claims what was minimized, of chunks the share of codes
+    without a count, of generalized codes the ILM, of trajectories the larger of the losses of codes and of ages.
+    """
+
+    name: str
+    folder: str
+    shape: str
+    method: str
+    source: FileName
+    records: PartRecords
+    promise: str
+    risk: float | None
+    loss: float | None
+    guarantee: PartGuarantee
+
+    @classmethod
+    def of(cls, name: str, manifest: AnyManifest) -> Self:
+        """Return what is said of a part."""
+        risk, loss = _risk_and_loss(manifest)
+        return cls(
+            name=name,
+            folder=name,
+            shape=manifest.shape,
+            method=str(manifest.method),
+            source=manifest.settings.source,
+            records=PartRecords(released=manifest.records.released),
+            promise=promise_of(manifest),
+            risk=risk,
+            loss=loss,
+            guarantee=PartGuarantee(sentences=tuple(guarantee_sentences(manifest)), verified=True),
+        )
+
+
+class JobSeconds(Section):
+    """Time that all parts took together."""
+
+    total: float
+
+
+class JobManifest(Section):
+    """All that ``release.json`` of a job says; ``files`` by their paths inside the folder."""
+
+    schema_: Literal[2] = Field(alias="schema")
+    cloister: Version
+    shape: Literal["job"]
+    name: str
+    seed: Count
+    created: Moment
+    parts: tuple[JobPart, ...]
+    guarantee: JobGuarantee
+    files: dict[str, Hash]
+    seconds: JobSeconds
 
 
 def describe_job(
-    name: str, manifests: Mapping[str, Manifest], *, seed: int, created: str, seconds: float, files: Mapping[str, str]
-) -> Manifest:
+    name: str,
+    manifests: Mapping[str, AnyManifest],
+    *,
+    seed: int,
+    created: str,
+    seconds: float,
+    files: Mapping[str, str],
+) -> JobManifest:
     """Return the manifest of a job."""
+    return JobManifest(
+        schema=SCHEMA,
+        cloister=__version__,
+        shape=JOB,
+        name=name,
+        seed=seed,
+        created=created,
+        parts=tuple(JobPart.of(part, manifest) for part, manifest in manifests.items()),
+        guarantee=JobGuarantee(sentences=SENTENCES, not_promised=NOT_PROMISED, verified=True),
+        files=dict(files),
+        seconds=JobSeconds(total=seconds),
+    )
+
+
+def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
+    """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
+    figures = {name: read_figures(folder / name) for name in manifests}
+    page = render_job(job, job.name, {name: (typed(one), figures[name]) for name, one in manifests.items()})
+    parts = {name: {"release": one, "figures": figures[name]} for name, one in manifests.items()}
     return {
-        "schema": SCHEMA,
-        "cloister": __version__,
-        "shape": JOB,
-        "name": name,
-        "seed": seed,
-        "created": created,
-        "parts": [part_told(part, manifest) for part, manifest in manifests.items()],
-        "guarantee": {
-            "sentences": list(SENTENCES),
-            "not_promised": list(NOT_PROMISED),
-            "verified": True,
-        },
-        "files": dict(files),
-        "seconds": {"total": seconds},
+        REPORT: page.encode(),
+        FIGURES: json_bytes({"schema": SCHEMA, "release": job.published(), "parts": parts}),
     }
 
 
-def job_contents(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> dict[str, Any]:
-    """Return what the report of a job shows: its manifest, and of each part the manifest and the figures."""
-    parts = {name: {"release": part, "figures": read_figures(folder / name)} for name, part in manifests.items()}
-    return {"schema": SCHEMA, "release": manifest, "parts": parts}
-
-
-def part_told(name: str, manifest: Manifest) -> dict[str, Any]:
-    """Return what the manifest of a job says of a part: what the part says of itself."""
-    guarantees = [manifest["guarantee"], *([manifest["codes"]["guarantee"]] if "codes" in manifest else [])]
-    return {
-        "name": name,
-        "folder": name,
-        "shape": manifest["shape"],
-        "method": manifest["method"],
-        "source": manifest["settings"]["source"],
-        "records": {"released": manifest["records"]["released"]},
-        "promise": promise_of(manifest),
-        "risk": risk_of(manifest),
-        "loss": loss_of(manifest),
-        "guarantee": {
-            "sentences": guarantee_sentences(manifest),
-            "verified": all(guarantee["verified"] for guarantee in guarantees),
-        },
-    }
-
-
-def promise_of(manifest: Manifest) -> str:
+def promise_of(manifest: AnyManifest) -> str:
     """Return what a part promises, in a few words."""
-    if manifest["shape"] == "claims":
-        return f"mean <= {manifest['risk']['threshold']:g}"
-    rules = manifest["guarantee"]["rules"]
-    told = [f"k = {next(rule['k'] for rule in rules if 'k' in rule)}"]
-    codes = manifest["codes"]["settings"] if "codes" in manifest else manifest["settings"]
-    return ", ".join([*told, *([f"m = {codes['m']}"] if codes.get("m") is not None else [])])
+    if manifest.form == "claims":
+        return f"mean <= {manifest.risk.threshold:g}"
+    rules = rules_of(manifest)
+    numbers = {name: next((rule[name] for rule in rules if name in rule), None) for name in ("k", "m")}
+    return ", ".join(f"{name} = {number}" for name, number in numbers.items() if number is not None)
 
 
-def risk_of(manifest: Manifest) -> float | None:
-    """Return the highest risk of a patient, of claims the mean one; None where chunks tell of candidates alone."""
-    risk = manifest["risk"]
-    found: float | None = risk.get("highest", risk.get("mean"))
-    return found
-
-
-def loss_of(manifest: Manifest) -> float | None:
-    """Return how much was lost, 0 nothing and 1 all, as the method counts it; None where that is not told.
-
-    Of tables and claims the loss that was minimized, of chunks the share of codes without a count, of generalized codes
-    the ILM, of trajectories the larger of the losses of codes and of ages.
-    """
-    utility: dict[str, Any] = manifest["utility"]
-    if manifest["shape"] == "trajectories":
-        codes, ages = utility["ilm_exact"], utility["alm_exact"]
-        return None if codes is None or ages is None else float(max(codes, ages))
-    return next((utility[name] for name in LOST if utility.get(name) is not None), None)
+def _risk_and_loss(manifest: AnyManifest) -> tuple[float | None, float | None]:
+    if manifest.form == "claims":
+        return manifest.risk.mean, manifest.utility.loss
+    if manifest.form == "trajectories":
+        return manifest.risk.highest, max(manifest.utility.ilm_exact, manifest.utility.alm_exact)
+    if manifest.form == "disassociation":
+        return None, manifest.utility.occurrences_in_item_chunks
+    if manifest.form == "generalization":
+        return None, manifest.utility.ilm_terms
+    return manifest.risk.highest, manifest.utility.loss

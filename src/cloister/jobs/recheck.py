@@ -2,45 +2,19 @@
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import GuaranteeViolation, InputError
-from cloister.manifest.head import Count, Moment, Section, read_section
-from cloister.release_folder import (
-    FIGURES,
-    MANIFEST,
-    REPORT,
-    json_bytes,
-    manifest_failures,
-    read_manifest,
-    same,
-    stated,
-)
-from cloister.report import render_job
+from cloister.manifest.head import read_section
+from cloister.manifests import typed
+from cloister.release_folder import FIGURES, MANIFEST, REPORT, is_file, manifest_failures, read_manifest
 from cloister.results import Manifest, Verdict
 
-from .manifest import UNLINKABLE, describe_job, files_of_parts, job_contents, part_names
+from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, report_of_job
 from .shared_columns_check import leading_to_few
 from .unlinkable import joinable
 
 HOW = "every part from its files, and the manifest of the job"
-
-
-class JobSeconds(Section):
-    """Time that all parts took together."""
-
-    total: float
-
-
-class JobHead(Section):
-    """What follows from nothing else in the manifest of a job."""
-
-    name: str
-    seed: Count
-    created: Moment
-    seconds: JobSeconds
 
 
 def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
@@ -69,38 +43,19 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
     there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
+    job, _ = read_section(JobManifest, manifest)
+    parts = {name: typed(one) for name, one in manifests.items()}
     files = files_of_parts(folder, list(manifests))
-    if manifest["files"] != files:
+    if job is None or job.files != files:
         failures.append(f"{MANIFEST} does not list the files of the parts as they are")
-    if not same(manifest, _expected(manifest, manifests, files)):
+    if job is None or job != describe_job(
+        job.name, parts, seed=job.seed, created=job.created, seconds=job.seconds.total, files=files
+    ):
         failures.append(f"{MANIFEST} does not say what the parts say")
-    failures += manifest_failures(folder, manifest) + _report_failures(folder, manifest, manifests)
-    return failures + stated(lambda: joinable(folder, manifests, leading_to_few), "a part")
-
-
-def _report_failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
-    names = (REPORT, FIGURES)
-    missing = [name for name in names if (folder / name).is_symlink() or not os.path.isfile(folder / name)]
-    if missing:
-        return [f"{name} is missing" for name in missing]
-    expected = _rendered(folder, manifest, manifests)
-    changed = [name for name, content in zip(names, expected, strict=True) if (folder / name).read_bytes() != content]
-    return [f"{name} does not say what the parts say" for name in changed]
-
-
-def _expected(manifest: Manifest, manifests: Mapping[str, Manifest], files: Mapping[str, str]) -> Any:
-    """The manifest that these parts have; what follows from nothing else is taken over if it may be so."""
-    head, _ = read_section(JobHead, {name: part for name, part in manifest.items() if name in JobHead.model_fields})
-    if head is None:
-        return None
-    describe = partial(describe_job, head.name, manifests, seed=head.seed, created=head.created)
-    return stated(lambda: describe(seconds=head.seconds.total, files=files), "a part")
-
-
-def _rendered(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> tuple[bytes, bytes]:
-    """The page and its numbers."""
-    try:
-        contents = job_contents(folder, manifest, manifests)
-        return render_job(manifest, contents["parts"]).encode(), json_bytes(contents)
-    except Exception:  # a manifest that cannot be rendered was not written by us
-        return b"", b""
+    failures += manifest_failures(folder, manifest)
+    failures += [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
+    if job is not None and not failures:
+        expected = report_of_job(folder, job, manifests)
+        changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
+        failures += [f"{name} does not say what the parts say" for name in changed]
+    return failures + joinable(folder, parts, leading_to_few)

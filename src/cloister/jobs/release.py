@@ -6,21 +6,22 @@ from pathlib import Path
 
 from cloister.errors import NoSafeRelease
 from cloister.io import write_private
-from cloister.release_folder import FIGURES, MANIFEST, REPORT, json_bytes
-from cloister.report import render_job
+from cloister.manifests import typed
+from cloister.release_folder import MANIFEST, json_bytes
 from cloister.results import Manifest
 from cloister.stopwatch import DIGITS
 
 from .job import Job
 from .job_file import APART
-from .manifest import describe_job, files_of_parts, job_contents
+from .manifest import describe_job, files_of_parts, report_of_job
 from .shared_columns import leading_to_few
 from .unlinkable import joinable
 
 
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
     """Write the manifest and the report of a job, and return the manifest."""
-    found = joinable(folder, manifests, leading_to_few)
+    parts = {name: typed(manifest) for name, manifest in manifests.items()}
+    found = joinable(folder, parts, leading_to_few)
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
@@ -28,9 +29,9 @@ def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], second
     created = datetime.now(UTC).isoformat(timespec="seconds")
     files = files_of_parts(folder, list(manifests))
     seconds = round(seconds, DIGITS)
-    manifest = describe_job(job.name, manifests, seed=job.seed, created=created, seconds=seconds, files=files)
-    contents = job_contents(folder, manifest, manifests)
-    write_private(folder / REPORT, render_job(manifest, contents["parts"]).encode())
-    write_private(folder / FIGURES, json_bytes(contents))
+    described = describe_job(job.name, parts, seed=job.seed, created=created, seconds=seconds, files=files)
+    for name, content in report_of_job(folder, described, manifests).items():
+        write_private(folder / name, content)
+    manifest = described.published()
     write_private(folder / MANIFEST, json_bytes(manifest))
     return manifest

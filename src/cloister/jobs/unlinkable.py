@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
-from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, TABLE, data_file, read_data
-from cloister.results import Manifest
+from cloister.manifests import AnyManifest, codes_of, is_in_database, rules_of
+from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, data_file, read_data
 
 QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
@@ -26,7 +25,6 @@ Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
 """Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
 
 AS_RECORDED_OF_CLAIMS = "keep"
-CHUNKS = "disassociation"
 WHOLE_HISTORIES = (
     "each releases all codes of a patient together, which fit the other's row of the same patient and few others"
 )
@@ -50,14 +48,14 @@ class Shown:
     is_overlapping: bool = False
 
 
-def joinable(folder: Path, manifests: Mapping[str, Manifest], search: Search) -> list[str]:
+def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search) -> list[str]:
     """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
 
     Parameters
     ----------
     search : compares values of shared columns
     """
-    inside = {name: manifest for name, manifest in manifests.items() if TABLE in manifest}
+    inside = {name: manifest for name, manifest in manifests.items() if is_in_database(manifest)}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
     there = [(name, one) for name, one in shown.items() if one is not None]
     whole = [name for name, manifest in manifests.items() if has_whole_histories(manifest)]
@@ -73,7 +71,7 @@ def joinable(folder: Path, manifests: Mapping[str, Manifest], search: Search) ->
     )
 
 
-def _unseen(inside: Mapping[str, Manifest], manifests: Mapping[str, Manifest]) -> list[str]:
+def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
     """Return which parts in a database have a column in common with another part, in sentences."""
     return [
         f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
@@ -84,25 +82,23 @@ def _unseen(inside: Mapping[str, Manifest], manifests: Mapping[str, Manifest]) -
     ]
 
 
-def _in_both(one: Manifest, two: Manifest) -> list[str]:
+def _in_both(one: AnyManifest, two: AnyManifest) -> list[str]:
     """Columns that two parts release, but their ids."""
-    named = [
-        [column for column, told in _told(manifest).items() if told.get("role") != "identifier"]
-        for manifest in (one, two)
-    ]
+    named = [[name for name, role in _roles(manifest).items() if role != "identifier"] for manifest in (one, two)]
     return [column for column in named[0] if column in named[1]]
 
 
-def _told(manifest: Manifest) -> dict[str, dict[str, Any]]:
-    """What is told of the columns of a part, of claims of those of patients."""
-    columns = manifest["columns"]
-    told: dict[str, dict[str, Any]] = columns["patients"] if manifest["shape"] == "claims" else columns
-    return {column: one for column, one in told.items() if isinstance(one, dict)}
+def _roles(manifest: AnyManifest) -> dict[str, str]:
+    """The roles of the columns of a part, of claims of those of patients."""
+    if manifest.form == "claims":
+        return {name: column.role for name, column in manifest.columns.patients.items()}
+    columns = manifest.columns.items() if isinstance(manifest.columns, dict) else manifest.columns
+    return {name: column.role for name, column in columns if column is not None}
 
 
-def has_whole_histories(manifest: Manifest) -> bool:
+def has_whole_histories(manifest: AnyManifest) -> bool:
     """Whether each row, or each patient, is released with all own codes, so that hardly two are alike."""
-    return bool(manifest["shape"] == "claims" or (manifest["shape"] == "codes" and manifest["method"] != CHUNKS))
+    return manifest.form in ("claims", "generalization")
 
 
 def _why(one: Shown, two: Shown, search: Search) -> list[str]:
@@ -172,7 +168,7 @@ def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
     return labels[0] <= labels[1] or labels[1] <= labels[0]
 
 
-def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
+def shown_of(folder: Path, manifest: AnyManifest) -> Shown | None:
     """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
 
     Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
@@ -182,40 +178,28 @@ def shown_of(folder: Path, manifest: Manifest) -> Shown | None:
     if found is None or not found[1]:
         return None
     path, roles = found
-    frame = read_data(path, _delimiter(manifest)).select(list(roles))
+    frame = read_data(path, manifest.settings.delimiter).select(list(roles))
     texts = pl.DataFrame([as_text(column) for column in frame])
     suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
     generalized = frozenset(column for column, role in roles.items() if role == QUASI)
-    return Shown(texts.filter(~suppressed), k_of(manifest), generalized, manifest["method"] != FULL_DOMAIN)
+    k = max([2, *(rule["k"] for rule in rules_of(manifest) if "k" in rule)])
+    return Shown(texts.filter(~suppressed), k, generalized, manifest.method != FULL_DOMAIN)
 
 
-def k_of(manifest: Manifest) -> int:
-    """Return the largest k that a part promises; 2 where it promises none."""
-    guarantee = manifest.get("guarantee")
-    rules: Any = guarantee.get("rules") if isinstance(guarantee, dict) else None
-    found: list[Any] = [rule.get("k") for rule in rules or [] if isinstance(rule, dict)]
-    return max([2, *(k for k in found if type(k) is int)])
-
-
-def _columns(folder: Path, manifest: Manifest) -> tuple[Path, dict[str, str]] | None:
+def _columns(folder: Path, manifest: AnyManifest) -> tuple[Path, dict[str, str]] | None:
     """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
-    columns, shape = manifest["columns"], manifest["shape"]
-    if shape == "table":
-        codes = manifest["codes"]["column"] if "codes" in manifest else None
-        roles = {name: told["role"] for name, told in columns.items() if name != codes}
-        named = {name: role for name, role in roles.items() if role in RELEASED_OF_TABLE}
-        return folder / str(data_file(manifest)), named
-    if shape == "codes" and manifest["method"] != CHUNKS:
-        return folder / str(data_file(manifest)), {"codes": "terms"}
-    if shape == "trajectories" and "attributes" in manifest:
-        return folder / ATTRIBUTES, dict.fromkeys(manifest["attributes"]["columns"], "auxiliary")
-    if shape == "claims":
-        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest["files"])
-        roles = {name: told["role"] for name, told in columns["patients"].items()}
-        return folder / file, {n: role for n, role in roles.items() if role in (AS_RECORDED_OF_CLAIMS, QUASI)}
-    return None
-
-
-def _delimiter(manifest: Manifest) -> str | None:
-    delimiter = manifest["settings"].get("delimiter")
-    return delimiter if isinstance(delimiter, str) else None
+    data = folder / str(data_file(manifest.files))
+    if manifest.form == "disassociation":
+        return None
+    if manifest.form == "generalization":
+        return data, {"codes": "terms"}
+    if manifest.form == "trajectories":
+        attributes = manifest.attributes
+        return None if attributes is None else (folder / ATTRIBUTES, dict.fromkeys(attributes.columns, "auxiliary"))
+    if manifest.form == "claims":
+        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest.files)
+        released = (AS_RECORDED_OF_CLAIMS, QUASI)
+        return folder / file, {name: role for name, role in _roles(manifest).items() if role in released}
+    codes = codes_of(manifest)
+    roles = {name: role for name, role in _roles(manifest).items() if role in RELEASED_OF_TABLE}
+    return data, {name: role for name, role in roles.items() if codes is None or name != codes.column}

@@ -6,9 +6,18 @@ columns and files. What does not fit its type was not written by cloister.
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from cloister.errors import InputError
 from cloister.results import Manifest
@@ -18,8 +27,17 @@ Positive = Annotated[int, Field(ge=1)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.+_-]{1,40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/]*$")]
 Hash = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+def _moment(text: str) -> str:
+    datetime.fromisoformat(text)  # refuses the 31st of February
+    return text
+
+
 Moment = Annotated[
-    str, StringConstraints(pattern=r"^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\+00:00$")
+    str,
+    StringConstraints(pattern=r"^[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\+00:00$"),
+    AfterValidator(_moment),
 ]
 
 
@@ -88,7 +106,7 @@ class ManifestHead(Section):
     created: Moment
     machine: Machine
     seconds: Seconds
-    files: dict[FileName, Hash]
+    files: dict[FileName, Hash]  # none before they are written
     attack: Attack | None = None
 
     @classmethod

@@ -5,15 +5,22 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from cloister.results import Manifest
+from cloister.manifest.head import Section
+from cloister.manifests import AnyManifest
 
 from .chart import class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
 from .sentences import assumed_words, guarantee_sentences, one_row_words
 
-TABLE, CODES, GENERALIZED = "report.html", "codes.html", "generalized_codes.html"
-TRAJECTORIES, CLAIMS = "trajectories.html", "claims.html"
-PAGE = "page.html"
+TEMPLATES = {
+    "table": "report.html",
+    "table_with_codes": "report.html",
+    "disassociation": "codes.html",
+    "generalization": "generalized_codes.html",
+    "trajectories": "trajectories.html",
+    "claims": "claims.html",
+}
+PAGE, JOB = "page.html", "job.html"
 ENDING = ".j2"
 
 
@@ -33,7 +40,8 @@ def environment() -> Any:
     environment.filters |= {
         "number": _number,
         "percent": _percent,
-        "flat": lambda settings: list(_flat(settings, "")),
+        "flat": lambda figures: list(_flat(figures, "")),
+        "settings": _settings,
         "chart": class_size_chart,
         "in_order": in_order,
         "scatter": scatter,
@@ -54,6 +62,13 @@ def _number(value: object) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2f} %"
+
+
+def _settings(settings: Section) -> list[tuple[str, str]]:
+    """Settings, one a line: the source first, and the delimiter last, as it is known when files are written."""
+    told = settings.published()
+    written = {"delimiter": told.pop("delimiter")} if "delimiter" in told else {}
+    return list(_flat({"source": told["source"]} | told | written, ""))
 
 
 def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -77,7 +92,7 @@ def _word(value: object) -> str:
 
 
 def render_report(
-    manifest: Manifest, figures: Mapping[str, Any] | None = None, exact: Mapping[str, Any] | None = None
+    manifest: AnyManifest, figures: Mapping[str, Any] | None = None, exact: Mapping[str, Any] | None = None
 ) -> str:
     """Return the HTML page of a manifest.
 
@@ -86,14 +101,13 @@ def render_report(
     figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
     exact : figures for the custodian alone; their page must not be part of a release
     """
-    title = f"Release report: {manifest['settings']['source']}"
-    sections = rendered_sections(manifest, figures, exact)
+    title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
     page: str = environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
     return page
 
 
-def rendered_sections(
-    manifest: Manifest,
+def _sections(
+    manifest: AnyManifest,
     figures: Mapping[str, Any] | None,
     exact: Mapping[str, Any] | None = None,
     *,
@@ -103,38 +117,18 @@ def rendered_sections(
     """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
-    template = environment().get_template(_template(manifest))
+    template = environment().get_template(TEMPLATES[manifest.form])
     return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix))  # noqa: S704
 
 
-def _template(manifest: Manifest) -> str:
-    if manifest["shape"] == "trajectories":
-        return TRAJECTORIES
-    if manifest["shape"] == "claims":
-        return CLAIMS
-    if manifest["shape"] != "codes":
-        return TABLE
-    return CODES if manifest["method"] == "disassociation" else GENERALIZED
-
-
-TEMPLATE = "job.html"
-
-
-def render_job(manifest: Manifest, parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the HTML page of a job.
-
-    Parameters
-    ----------
-    parts : by name what ``report.json`` of each part has: its manifest as ``release``, its ``figures``
-    """
+def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, Any]]]) -> str:
+    """Return the HTML page of a job of this name; ``parts``: by name the manifest of each part, and its figures."""
     anchors = {name: f"part-{name}" for name in parts}
     sections = {
-        name: rendered_sections(part["release"], part["figures"], level=3, prefix=f"{anchors[name]}-")
-        for name, part in parts.items()
+        name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
     }
-    title = f"Release report: {manifest['name']}"
-    template = environment().get_template(TEMPLATE)
-    page: str = template.render(j=manifest, parts=sections, anchors=anchors, title=title, n=2, x=None)
+    template = environment().get_template(JOB)
+    page: str = template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
     return page
 
 

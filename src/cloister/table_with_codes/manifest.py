@@ -1,6 +1,6 @@
 """What the manifest of a table says of its codes, beside what it says of the table."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import polars as pl
 from pydantic import model_validator
@@ -77,6 +77,7 @@ class CodesSection(Section):
 class TableWithCodesManifest(TableManifest):
     """All that ``release.json`` of a table with codes says."""
 
+    form: ClassVar[Literal["table", "table_with_codes"]] = "table_with_codes"
     codes: CodesSection
 
     @model_validator(mode="after")

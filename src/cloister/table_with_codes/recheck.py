@@ -66,8 +66,6 @@ ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
 class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     """Checks table and codes, each by itself and one against the other."""
 
-    manifest = TableWithCodesManifest
-
     def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
         """Read the data file and the clusters."""
         frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
@@ -109,8 +107,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         files, stated = release.files, release.manifest
         listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
         shown = report_data_of_release(files.reduced, stated, files.column)
-        if shown is not None:
-            shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
+        shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
         return Facts(_contradictions(release.folder, stated, files.released), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
@@ -143,6 +143,11 @@ class TableGuarantee(Section):
     verified: Literal[True]
     one_row_per_patient: Literal["assumed", "ids are unique"]
 
+    def about(self) -> tuple[str, ...]:
+        """Return the sensitive columns that rules are about, in their order."""
+        told = [rule.describe() for rule in self.rules]
+        return tuple(dict.fromkeys(str(one["column"]) for one in told if "column" in one))
+
     def least_group(self) -> int:
         """Return the number below which counts are masked: the least group that any rule asks for, at least 2."""
         return max(2, *(rule.class_size for rule in self.rules), *(getattr(rule, "k", 2) for rule in self.rules))
@@ -216,7 +221,7 @@ class TableSections(Section):
         settings, guarantee, quasi = self.settings, self.guarantee, self.quasi_identifiers
         ids = [column for column in self.columns.values() if isinstance(column, TableIdColumn)]
         has_ids = bool(ids) or settings.ids is not None
-        about = {str(rule.describe()["column"]) for rule in guarantee.rules if "column" in rule.describe()}
+        about = {*guarantee.about()}
         return fitting(
             self,
             {
@@ -316,12 +321,13 @@ class TableSections(Section):
 class TableManifest(TableSections, ManifestHead):
     """All that ``release.json`` of a table says."""
 
+    form: ClassVar[Literal["table", "table_with_codes"]] = "table"
     seed: int
 
     @property
     def data_file(self) -> str | None:
         """The name of the data file; None where it is in a database, or none or two are listed."""
-        return data_file({"files": self.files})
+        return data_file(self.files)
 
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:

@@ -54,8 +54,6 @@ ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
 class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
     """Checks a table, in its folder or in a database."""
 
-    manifest = TableManifest
-
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
         """Count the records that are in a database."""
         if manifest.table is None:
@@ -191,12 +189,9 @@ def _ladders_of_released(
     return _ladders(source.frame[rows.sort()], stated, hierarchies)
 
 
-def report_data_of_release(
-    frame: pl.DataFrame, stated: TableManifest, without: str | None = None
-) -> ReportCounts | None:
-    """Return what the report shows of released records beside the manifest; None where there are none."""
-    records = released_texts(frame, promise_of(stated))
-    return report_data(records, promise_of(stated), without) if records.height else None
+def report_data_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> ReportCounts:
+    """Return what the report shows of released records beside the manifest."""
+    return report_data(released_texts(frame, promise_of(stated)), promise_of(stated), without)
 
 
 def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:

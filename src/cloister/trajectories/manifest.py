@@ -1,7 +1,7 @@
 """The manifest of anonymized trajectories: what a recipient may know of how they were made, as types."""
 
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
@@ -208,6 +208,7 @@ class Clustering(Section):
 class TrajectoriesManifest(ManifestHead):
     """All that ``release.json`` of trajectories says."""
 
+    form: ClassVar[Literal["trajectories"]] = "trajectories"
     shape: Literal["trajectories"]
     method: Method
     settings: PublishedSettings
@@ -232,7 +233,8 @@ class TrajectoriesManifest(ManifestHead):
         fits = {
             "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
             "attributes": (self.attributes is None) is (settings.attributes is None),
-            "settings.delimiter": ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
+            "settings.delimiter": not self.files
+            or ("delimiter" in settings.model_fields_set) is ("data.csv" in self.files),
             "utility.constraints": (n_sets is not None) is has_sets and (policy != "gwas" or n_sets == GWAS_SETS),
             "clustering.blocks": self.clustering.blocks <= most_blocks,
         }

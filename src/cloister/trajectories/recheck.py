@@ -47,8 +47,6 @@ ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
 class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
     """Checks trajectories."""
 
-    manifest = TrajectoriesManifest
-
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
         delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)

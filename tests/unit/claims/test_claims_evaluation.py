@@ -29,6 +29,7 @@ from cloister.claims.release import lay_out
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
+from cloister.manifests import typed
 from cloister.pipeline.claims import protect_claims
 from cloister.report.sentences import assumed_words
 from cloister.verification import verify_folder
@@ -155,7 +156,7 @@ def test_a_register_of_the_population_is_matched(registered):
     assert row["interval"][0] <= np.mean(scaled) <= row["interval"][1]
     assert release.summary()["settings"]["plan"]["population"] == {"patients": "register.csv"}
     for adversary in [*attacks(release), "voter list", "unbounded"]:
-        assert assumed_words(adversary, release.summary()).replace("'", "&#39;") in page
+        assert assumed_words(adversary, typed(release.summary()).sensitivity).replace("'", "&#39;") in page
     own = (folder / "own" / "report.html").read_text()
     for text in ("dx of claims at", "Correlations between the diversities"):
         assert (text in own, text in page) == (True, False)

@@ -1,5 +1,7 @@
 """Wrappers of the kernels of claims refuse arrays that do not fit together, and loading them runs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims, written
@@ -169,9 +171,9 @@ def test_all_adversaries_at_once(encoded):
         stays=Stays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),
     )
     attacks.append(in_population(release, people, np.arange(encoded.n_patients)))
-    rows = [attack.published().published() for attack in attacks]
+    rows = [attack.published() for attack in attacks]
     voters, means = voter_list(people, 20, is_population=True), {one.name: one.figures.mean for one in attacks}
-    said = {assumed_words(name, {"sensitivity": {"attacks": rows, "voter_list": voters.published()}}) for name in means}
+    said = {assumed_words(name, SimpleNamespace(attacks=rows, voter_list=voters)) for name in means}
     files, form = written(release.released, LEVELS)
     own = files.patients.drop("id")
 

@@ -6,6 +6,7 @@ import pytest
 from test_report_page import NASTY, parsed
 
 import cloister as cl
+from cloister.manifests import typed
 from cloister.report import render_report
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
@@ -16,7 +17,12 @@ def manifest(**options):
     codes = cl.CodeSets.from_records(RECORDS, repeats=options.pop("repeats", False))
     level = options.pop("level", None)
     policy = None if level is None else cl.UtilityPolicy.by_level(codes, level)
-    return cl.disassociate(codes, **{"k": 3} | options, policy=policy).summary()
+    return typed(cl.disassociate(codes, **{"k": 3} | options, policy=policy).summary())
+
+
+def saying(said, section, **told):
+    """A manifest whose section says something else, whatever its type allows."""
+    return said.model_copy(update={section: getattr(said, section).model_copy(update=told)})
 
 
 VARIANTS = {
@@ -45,12 +51,11 @@ def test_every_manifest_has_a_page(options):
     assert "None" not in "".join(found.text)
 
 
-@pytest.mark.parametrize("place", ["source", "policy", "workload", "refine", "not_released"])
+@pytest.mark.parametrize("place", ["source", "policy", "workload", "not_released"])
 def test_settings_are_text(place):
     """What a manifest says is shown as it is and never becomes a part of the page."""
-    said = manifest(level=1, workload="random:200")
-    said["settings"][place] = [NASTY] if place == "not_released" else NASTY
-    page = render_report(said)
+    told = {place: (NASTY,) if place == "not_released" else NASTY}
+    page = render_report(saying(manifest(level=1, workload="random:200"), "settings", **told))
 
     assert NASTY not in page
     assert NASTY in "".join(parsed(page).text)
@@ -58,8 +63,7 @@ def test_settings_are_text(place):
 
 def test_what_is_kept_back_is_kept_back_here_too():
     """Few patients without codes, and the errors of a workload, are not told."""
-    said = manifest(workload="frequent:90")
-    said["records"] = {"in": "<27", "released": 24, "suppressed": "<3"}
+    said = saying(manifest(workload="frequent:90"), "records", in_="<27", released=24, suppressed="<3")
     text = "".join(parsed(render_report(said)).text)
 
     assert "<27" in text
@@ -75,9 +79,8 @@ def test_a_bound_is_said_to_be_one():
 
 def test_a_policy_of_frequent_sets_is_named_without_its_sets():
     """Of frequent sets nothing is told, and the page says why."""
-    said = manifest()
-    said["settings"]["policy"] = "sup:10"
-    said["utility"] |= dict.fromkeys(("constraints", "constraints_satisfied", "constraints_preserved"))
+    sets = dict.fromkeys(("constraints", "constraints_satisfied", "constraints_preserved"))
+    said = saying(saying(manifest(), "settings", policy="sup:10"), "utility", **sets)
     text = "".join(parsed(render_report(said)).text)
 
     assert "Which sets are frequent does not follow from the chunks" in text
@@ -86,15 +89,15 @@ def test_a_policy_of_frequent_sets_is_named_without_its_sets():
 
 def test_one_pair_is_a_pair():
     """One pair of codes is not called pairs."""
-    said = manifest()
-    said["risk"] = {"tied_pairs": 1, "tied_codes": 1}
+    said = saying(manifest(), "risk", tied_pairs=1, tied_codes=1)
 
     assert "In 1 pair of codes of a chunk (1 code)" in "".join(parsed(render_report(said)).text)
 
 
-def test_a_guarantee_that_does_not_hold_is_shown_so():
-    """A manifest that was not verified has a page that says so."""
-    said = manifest()
+def test_a_guarantee_that_does_not_hold_has_no_page():
+    """What was not verified is no manifest, and no page can be made of it."""
+    said = manifest().published()
     said["guarantee"]["verified"] = False
 
-    assert "NOT verified" in render_report(said)
+    with pytest.raises(cl.InputError, match=r"guarantee\.verified"):
+        typed(said)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
+from cloister.manifests import typed
 from cloister.report import render_report
 
 NASTY = "<b>\"age\" & 'sex'</b><script>alert(1)</script>"
@@ -50,7 +51,7 @@ def manifest(column="age", n_rare=0, **options):
         {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
     wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "default_role": "drop"}
-    return cl.anonymize(frame, **wanted | {"suppression_limit": 0.2} | options).summary()
+    return typed(cl.anonymize(frame, **wanted | {"suppression_limit": 0.2} | options).summary())
 
 
 VARIANTS = {
@@ -91,10 +92,10 @@ def test_every_manifest_has_a_page(options):
 def test_a_search_that_was_stopped(gap, bound):
     """A search that a time limit ended is said to be, with its bound where that may be told."""
     said = manifest()
-    said["search"] |= {"optimal": False, "bound": bound, "gap": gap if bound is not None else None}
     if bound is not None and gap is None:
         return
-    page = render_report(said)
+    search = said.search.model_copy(update={"optimal": False, "bound": bound, "gap": gap if bound else None})
+    page = render_report(said.model_copy(update={"search": search}))
 
     assert "ended by its time limit" in page
     assert ("No policy loses less than 0.25" in page) == (bound is not None)
@@ -113,9 +114,9 @@ def test_names_are_text():
 @pytest.mark.parametrize("place", [("settings", "source"), ("settings", "not_released"), ("machine", "system")])
 def test_everything_is_escaped(place):
     """Whatever else comes from outside is text as well."""
-    said = manifest()
-    said[place[0]][place[1]] = [NASTY] if place[1] == "not_released" else NASTY
-    page = render_report(said)
+    said, (section, name) = manifest(), place
+    nasty = getattr(said, section).model_copy(update={name: (NASTY,) if name == "not_released" else NASTY})
+    page = render_report(said.model_copy(update={section: nasty}))
 
     assert "<script" not in page
     assert NASTY in "".join(parsed(page).text)
@@ -123,7 +124,7 @@ def test_everything_is_escaped(place):
 
 def test_what_is_kept_back_is_kept_back_here_too():
     """Where the number of suppressed records is below k, the page says no more than the manifest."""
-    said = manifest(n_rare=2) | {"created": "2026-01-01T00:00:00+00:00"}
+    said = manifest(n_rare=2).model_copy(update={"created": "2026-01-01T00:00:00+00:00"})
     text = " ".join(parsed(render_report(said)).text)
 
     assert "<5" in text
@@ -132,12 +133,13 @@ def test_what_is_kept_back_is_kept_back_here_too():
     assert not re.search(r"\b42\b", text)
 
 
-def test_a_guarantee_that_does_not_hold_is_shown_so():
-    """A manifest that is not verified looks like one."""
-    said = manifest()
+def test_a_guarantee_that_does_not_hold_has_no_page():
+    """What was not verified is no manifest, and no page can be made of it."""
+    said = manifest().published()
     said["guarantee"]["verified"] = False
 
-    assert "NOT verified" in render_report(said)
+    with pytest.raises(cl.InputError, match=r"guarantee\.verified"):
+        typed(said)
 
 
 def test_the_guarantee_is_in_words():

@@ -1,6 +1,6 @@
 """The manifest of disassociated code sets: what a recipient may know of how they were made, as types."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from annotated_types import Gt, Le
 from pydantic import model_validator
@@ -97,6 +97,7 @@ class PartCounts(Section):
 class DisassociationManifest(CodesManifest):
     """All that ``release.json`` of disassociated code sets says."""
 
+    form: ClassVar[Literal["disassociation"]] = "disassociation"
     method: Literal["disassociation"]
     settings: DisassociationSettings
     guarantee: DisassociationGuarantee

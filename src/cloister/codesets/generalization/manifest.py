@@ -5,7 +5,7 @@ fewer than k. Of these no number is published, nor one that it follows from: the
 (decisions 6 and 8).
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import model_validator
@@ -97,6 +97,7 @@ class TermRisk(Section):
 class GeneralizationManifest(CodesManifest):
     """All that ``release.json`` of generalized code sets says."""
 
+    form: ClassVar[Literal["generalization"]] = "generalization"
     method: GeneralizationMethod
     settings: GeneralizationSettings
     guarantee: TermsGuarantee

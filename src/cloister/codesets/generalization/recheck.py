@@ -44,8 +44,6 @@ ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
 class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
     """Checks generalized code sets."""
 
-    manifest = GeneralizationManifest
-
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
         name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
