@@ -110,7 +110,7 @@ def _generalized(folder: Path, manifest: Manifest, known: Request, _seed: int) -
     settings = GeneralizationManifest.of(manifest).settings
     given = codes.read_original(known, settings)
     assert given is not None
-    return open_codes(folder, manifest, given, codes.expectation_of(known, settings))
+    return open_codes(folder, manifest, given, known)
 
 
 def _trajectories(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:

@@ -8,9 +8,9 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from cloister.manifest.head import Count, FileName, ManifestHead, MisfitError, Positive, Section, fitting
 
-from .data import LARGEST
+from .data import LARGEST, GivenCodes
 from .policy import is_built, is_support, policy_words
-from .request import CodesRequest, GivenCodes, MethodRequest
+from .request import CodesRequest, MethodRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
 Share = Annotated[float, Ge(0), Le(1)]

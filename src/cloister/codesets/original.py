@@ -1,14 +1,24 @@
 """What a release of code sets is compared with, read again as it was read then."""
 
+from dataclasses import dataclass
 from pathlib import Path
+
+import polars as pl
 
 from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.io import CodeColumns
 
-from .data import CodeSets
+from .data import CodeSets, GivenCodes, read_given
 from .manifest import SharedCodesSettings
-from .request import CodesExpectation, CodesOriginal, GivenCodes, VisitsFile, read_given
+
+
+@dataclass(frozen=True)
+class CodesOriginal:
+    """What only the custodian has: the code sets, and the crosswalk written with the release, if it is given."""
+
+    given: GivenCodes
+    crosswalk: pl.DataFrame | None
 
 
 def read_original(request: Request, settings: SharedCodesSettings) -> CodesOriginal | None:
@@ -32,12 +42,3 @@ def read_original(request: Request, settings: SharedCodesSettings) -> CodesOrigi
             usual_delimiter=settings.delimiter,
         )
     return CodesOriginal(given, request.secret())
-
-
-def expectation_of(request: Request, settings: SharedCodesSettings) -> CodesExpectation:
-    """Return what is expected of code sets; a file of visits has the columns that the original has."""
-    words, columns = request.words, settings.input_columns
-    visits = VisitsFile(
-        request.visit, columns.codes, columns.code, words.encoding, words.delimiter, tuple(words.missing)
-    )
-    return CodesExpectation(request.k, request.m, request.privacy, request.policy, visits)

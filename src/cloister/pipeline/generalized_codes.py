@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.codesets.data import GivenCodes
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
 from cloister.codesets.generalization.facts import facts_of
 from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
@@ -23,7 +24,7 @@ from cloister.codesets.generalization.release import (
 from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_told, classified
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch

@@ -156,7 +156,7 @@ class PreparedTable(Prepared):
 
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
     """The table, and the codes of another source in one more column."""
-    from cloister.codesets.request import read_given  # loaded only for that
+    from cloister.codesets.data import read_given
 
     from .tables_with_codes import with_codes
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted
 from cloister.codesets.disassociation.protect import load_kernels
 from cloister.codesets.disassociation.release import exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.release import Custody

@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, encode
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, ProtectedCodes, Refine
-from cloister.codesets.encode import encode
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
@@ -67,14 +66,13 @@ class CodesAsked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReadCodes:
-    """The codes of a table as read: of the patients that have any, and how many have none.
+    """The codes of a table as read, of the patients that have any.
 
     ``records`` (codes.n_records,) is the row of the table of each, ascending.
     """
 
     codes: CodeSets
     records: Integers
-    n_without: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,12 +175,13 @@ def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
         delimiter=",",
         name=file,
     )
-    encoded = encode(source, drop_empty=True)
-    if ROOT in encoded.vocabulary:
+    read = encode(source, drop_empty=True)
+    if ROOT in read.codes.vocabulary:
         raise InputError(
             f"Column {column!r} of {file} has a code {ROOT!r}, which stands for suppressed records in a release. "
             "Write it in another way.",
             file=file,
             column=column,
         )
-    return ReadCodes(CodeSets.of(encoded), encoded.lines, encoded.n_empty)
+    assert read.lines is not None  # they were read
+    return ReadCodes(read.codes, read.lines)
