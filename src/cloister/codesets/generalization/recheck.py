@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Checker, Facts, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.codesets.data import CODES, CodeSets, GivenCodes
 from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.errors import InputError, setting
-from cloister.io import as_text
 from cloister.release_folder import DATA, MANIFEST, read_data
 from cloister.results import Verdict
 
@@ -311,21 +310,11 @@ def _misfits(released: Generalization, given: GivenCodes, stated: Generalization
 
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
     """The record of the original behind each released one; None without a crosswalk."""
-    frame, codes = original.crosswalk, original.given.codes
-    if frame is None:
+    places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
+    if places is None:
         return None
-    if frame.columns != ["released", "original"]:
-        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
-    known = pl.DataFrame({"original": as_text(original.given.original_ids()), "record": np.arange(codes.n_records)})
-    rows = pl.DataFrame({"row": np.arange(1, released.n_records + 1)})
-    row = as_text(frame["released"]).cast(pl.Int64, strict=False).alias("row")
-    told = pl.DataFrame([as_text(frame["original"]), row])
-    joined = rows.join(told, on="row", how="left", maintain_order="left")
-    joined = joined.join(known, on="original", how="left", maintain_order="left")
-    if joined.height != released.n_records or joined["record"].null_count() or frame.height != released.n_records:
-        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
-    origin = np.empty(released.n_records, dtype=np.int64)
-    origin[texts_in_file(released)[1]] = joined["record"].to_numpy()
+    origin = np.empty_like(places)
+    origin[texts_in_file(released)[1]] = places  # released numbers are those of the lines
     return origin
 
 
