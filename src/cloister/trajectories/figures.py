@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.utility import frequent_itemsets
 
-from .data import AnonymizedTrajectories, Integers, ProtectedTrajectories, Trajectories
+from .data import AnonymizedTrajectories, Integers, ProtectedTrajectories, Trajectories, percent_of
 from .domain import FittedTrajectories
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
-from .request import GivenTrajectories, ReleaseSettings, is_made_of_data, percent_of
+from .request import GivenTrajectories, is_made_of_data
 
 
 def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
@@ -45,7 +45,10 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 
 
 def exact_figures(
-    given: GivenTrajectories, settings: ReleaseSettings, domain: FittedTrajectories, protected: ProtectedTrajectories
+    given: GivenTrajectories,
+    workload: str | None,
+    domain: FittedTrajectories,
+    protected: ProtectedTrajectories,
 ) -> dict[str, Any]:
     """Return figures for the custodian alone."""
     exact: dict[str, Any] = {
@@ -56,10 +59,10 @@ def exact_figures(
         **asdict(protected.losses),
         "constraints": [asdict(outcome) for outcome in protected.outcomes],
     }
-    if settings.workload is not None:
-        asked = frequent_pairs(domain.trajectories, percent_of(settings.workload))
+    if workload is not None:
+        asked = frequent_pairs(domain.trajectories, percent_of(workload))
         error = average_relative_error(protected.released, asked)
-        exact["accuracy"] = {"workload": settings.workload, "queries": len(asked.queries), "are": error}
+        exact["accuracy"] = {"workload": workload, "queries": len(asked.queries), "are": error}
     return exact
 
 

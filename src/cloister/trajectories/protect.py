@@ -98,7 +98,7 @@ def anonymize_under(
     if diversity is not None:
         change = suppress_for_diversity if diversity.codes else merge_for_diversity
         clusters = change(problem, clusters, diversity)
-    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
+    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty_pairs)
     losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
