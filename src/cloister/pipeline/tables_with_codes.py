@@ -54,7 +54,7 @@ def protect_table_with_codes(
 ) -> TableWithCodesRelease:
     """Take a table with codes through the stages."""
     watch = watch or Stopwatch()
-    asked.check(k_of(request))
+    asked.request(k_of(request))
     with watch.stage("start"):
         interruptible(load_kernels)
     with watch.stage("encode"):

@@ -47,21 +47,10 @@ class CodesAsked:
     inference_check: InferenceCheck = InferenceCheck.REPORT
     inference_threshold: float = 1.0
 
-    def check(self, k: int) -> None:
-        """Refuse numbers that cannot be asked for."""
-        self.request(k, None)
-
-    def request(self, k: int, policy: UtilityPolicy | None) -> DisassociationRequest:
-        """Return what is asked of the codes inside the classes of a table."""
-        return DisassociationRequest(
-            k=k,
-            m=self.m,
-            max_cluster_size=self.max_cluster_size,
-            policy=policy,
-            refine=self.refine,
-            inference_check=self.inference_check,
-            inference_threshold=self.inference_threshold,
-        )
+    def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
+        """Return what is asked of the codes inside the classes of a table; refuses what cannot be asked for."""
+        more = self.refine, self.inference_check, self.inference_threshold
+        return DisassociationRequest(k, self.m, self.max_cluster_size, policy, *more)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
 from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.disassociation.verify_counts import SET
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
@@ -33,7 +34,7 @@ from cloister.tabular.verify import generalized
 
 from .data import PRESENT, with_presence, words_of
 from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes
-from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
+from .verify import agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
 CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
 
