@@ -21,7 +21,7 @@ from cloister.codesets.generalization.release import (
     data_frame,
     shown_of,
 )
-from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
+from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_told, classified
 from cloister.codesets.request import CodesRequest, check_codes
@@ -49,7 +49,7 @@ def protect_by_generalization(
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
-    promise = promise_of(request.method)
+    promise = guarantee_of(request.method)
     with watch.stage("verify"):
         passed(verify(released, promise, secret))
     with watch.stage("measure"):

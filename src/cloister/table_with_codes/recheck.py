@@ -18,13 +18,12 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.facts import codebook
-from cloister.tabular.manifest import promise_of
+from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import (
     TableOriginal,
     check_table,
     checked,
     codebook_failures,
-    expectation_of,
     original_of,
     read_released,
     report_data_of_release,
@@ -94,7 +93,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         """
         files, original = release.files, release.original
         assert original is not None
-        found = check_table(files.reduced, files.stated, expectation_of(release.request), original.reduced)
+        found = check_table(files.reduced, files.stated, release.request, original.reduced)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []
@@ -125,7 +124,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
 
 def _together(files: _Files) -> list[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds."""
-    promise = promise_of(files.stated)
+    promise = guarantee_of(files.stated)
     expected = tuple(name for name in promise.levels if name != files.column)
     named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
     return [named, *agreements(files.frame, files.column, promise.id, files.released)]
@@ -136,7 +135,7 @@ def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tu
     original, reduced, stated, released = both.whole, both.reduced, files.stated, files.released
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column = promise_of(stated), stated.codes.column
+    promise, column = guarantee_of(stated), stated.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()
