@@ -5,7 +5,6 @@ from typing import Any
 
 from cloister.codesets.data import GivenCodes
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
-from cloister.codesets.generalization.facts import facts_of
 from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
 from cloister.codesets.generalization.manifest import (
     GeneralizationSettings,
@@ -19,6 +18,7 @@ from cloister.codesets.generalization.release import (
     check_writable,
     codebook,
     data_frame,
+    facts_of,
     shown_of,
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify

@@ -33,8 +33,7 @@ from cloister.table_with_codes.data import (
     with_presence,
 )
 from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
-from cloister.table_with_codes.protect import protect_codes_of, record_codes
-from cloister.table_with_codes.release import TableWithCodesRelease
+from cloister.table_with_codes.protect import TableWithCodesRelease, protect_codes_of, record_codes
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 

@@ -15,7 +15,7 @@ from cloister.kernels.nearest import Sequences
 
 from .clusters import gather, merge_for_diversity, release, require_possible, suppress_for_diversity
 from .data import Attributes, Cost, Integers, Method, ProtectedTrajectories, Trajectories, TrajectoriesRequest
-from .losses import measure, outcomes_of
+from .figures import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
 from .tree import ValueTree
 

@@ -1,7 +1,7 @@
 """A release of trajectories against its original: nobody is lost or invented, order is kept, labels cover, losses hold.
 
 Counted with NumPy, Polars and plain Python from labels of the hierarchies; shares nothing with alignment, trees and
-`losses`.
+`figures`.
 """
 
 from dataclasses import dataclass

@@ -15,18 +15,16 @@ import polars as pl
 from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.codesets.data import CODES, CodeSets, GivenCodes
 from cloister.codesets.encode import occurrence, plain_code
-from cloister.codesets.manifest import CodeRecords, left_out_of
-from cloister.codesets.original import CodesOriginal, read_original
+from cloister.codesets.manifest import CodeRecords, CodesOriginal, left_out_of, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.errors import InputError, setting
 from cloister.release_folder import DATA, MANIFEST, read_data
 from cloister.results import Verdict
 
 from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
-from .facts import evidence_is_possible, facts_of
 from .manifest import GeneralizationManifest, GeneralizationSettings
 from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
-from .release import codebook, data_frame, read_released, shown_of, texts_in_file
+from .release import codebook, data_frame, evidence_is_possible, facts_of, read_released, shown_of, texts_in_file
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
 NO_FIGURES = "utility in release.json does not follow from the data file"
