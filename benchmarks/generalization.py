@@ -37,7 +37,7 @@ from cloister.codesets.generalization.data import (
 )
 from cloister.codesets.generalization.losses import asked_about
 from cloister.codesets.generalization.protect import generalize, load_kernels
-from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
+from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.policy import parse_policy
 from cloister.codesets.request import counted, frequent_workload
 from cloister.utility import Reading, query_errors
@@ -190,7 +190,7 @@ def measured(
 
 def check(found: GeneralizedCodes, request: GeneralizationRequest) -> None:
     """Every release is verified, against the original as well."""
-    verdict = verify(found.released, promise_of(request), GeneralizationSecret(found.original, found.origin))
+    verdict = verify(found.released, guarantee_of(request), GeneralizationSecret(found.original, found.origin))
     assert verdict.holds, verdict.failures
 
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from cloister.release import Release
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
-    from cloister.table_with_codes.release import TableWithCodesRelease
+    from cloister.table_with_codes.protect import TableWithCodesRelease
     from cloister.trajectories.release import TrajectoriesRelease
     from cloister.trajectories.sequences import Trajectories
     from cloister.verification import verify_folder
@@ -96,7 +96,7 @@ _HOME = {
     "release": "Release",
     "results": "Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
-    "table_with_codes.release": "TableWithCodesRelease",
+    "table_with_codes.protect": "TableWithCodesRelease",
     "trajectories.release": "TrajectoriesRelease",
     "trajectories.sequences": "Trajectories",
     "api.assess": "assess",

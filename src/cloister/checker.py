@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native, read_table
+from cloister.io import as_text, from_native, read_table
 from cloister.manifest.head import ManifestHead
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import (
@@ -78,6 +80,23 @@ class Request:
         if isinstance(self.crosswalk, str | Path):
             return read_table(self.crosswalk).frame
         return from_native(self.crosswalk).frame
+
+
+def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> NDArray[np.int64] | None:
+    """Return the place, among the ids of the original, of what each released number stands for; None if not known."""
+    if crosswalk is None:
+        return None
+    if crosswalk.columns != ["released", "original"]:
+        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
+    known = pl.DataFrame({"original": as_text(ids), "place": np.arange(len(ids))})
+    row = as_text(crosswalk["released"]).cast(pl.Int64, strict=False).alias("row")
+    pairs = pl.DataFrame([as_text(crosswalk["original"]), row])
+    rows = pl.DataFrame({"row": np.arange(1, n_released + 1)})
+    found = rows.join(pairs, on="row", how="left", maintain_order="left")
+    found = found.join(known, on="original", how="left", maintain_order="left")
+    if found.height != n_released or found["place"].null_count() or crosswalk.height != n_released:
+        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
+    return found["place"].to_numpy().astype(np.int64)
 
 
 M = TypeVar("M", bound=ManifestHead)

@@ -11,7 +11,7 @@ from cloister.errors import GuaranteeViolation, InputError
 from cloister.io import RECORDS, as_text, records_of
 from cloister.io.query import Query, quoted
 from cloister.io.read import read_query
-from cloister.tabular.manifest import TableManifest, promise_of
+from cloister.tabular.manifest import TableManifest, guarantee_of
 
 RECORDS_THERE = "cloister_records"
 
@@ -25,9 +25,9 @@ def released_in(url: str, manifest: TableManifest) -> pl.DataFrame:
     GuaranteeViolation : Ids are not the numbers of the records in the order of their values.
     """
     assert manifest.table is not None
-    promise = promise_of(manifest)
+    guarantee = guarantee_of(manifest)
     name, stayed = manifest.table.name, manifest.table.not_counted
-    columns, numbered = list(promise.columns), promise.id if promise.numbered else None
+    columns, numbered = list(guarantee.columns), guarantee.id if guarantee.numbered else None
     here = [column for column in columns if column not in stayed]
     if not here:
         raise InputError("The release counts no column of its table, so that there is nothing to check.")

@@ -109,7 +109,7 @@ STAGES = [
     ("table", "cloister.cli.assess.print_table_risk"),
     ("codes", "cloister.api.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
-    ("codes", "cloister.codesets.request.encode"),
+    ("codes", "cloister.codesets.data.encode"),
     ("trajectories", "cloister.cli.assess.read_code_events"),
     ("trajectories", "cloister.risk.assessment.partial_knowledge"),
     ("claims", "cloister.api.assess.prepare"),

@@ -19,8 +19,8 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.layout import Rows
 from cloister.privacy import KAnonymity
 from cloister.search import optimal
+from cloister.tabular.recoding.choice import recode_locally, settled
 from cloister.tabular.recoding.clustering import cluster
-from cloister.tabular.recoding.local_recoding import recode_locally, settled
 from cloister.tabular.recoding.mondrian import blocks, mondrian
 from cloister.tabular.recoding.table_recoding import Partition
 from cloister.utility import LOSSES

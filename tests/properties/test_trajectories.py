@@ -72,7 +72,7 @@ def test_what_is_released_is_true(case, method, cost, k, drop_empty):
     k = min(k, len(records))
     found = anonymize_under(
         numbered(records, len(codes[0]), len(ages[0])),
-        asked(k, weights, method=method, cost=cost, drop_empty=drop_empty),
+        asked(k, weights, method=method, cost=cost, drop_empty_pairs=drop_empty),
         trees(codes, ages),
     )
     released, alignment = found.released, found.alignment

@@ -1,5 +1,6 @@
 """Laws of whole releases of trajectories over random patients: what is promised holds, and nothing else passes."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import polars as pl
@@ -9,9 +10,16 @@ from tests.examples import examples
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.pipeline.trajectories import protect_trajectories
-from cloister.trajectories.data import Cost, Diversity, Method, Trajectories, TrajectoriesRequest, WrittenTrajectories
-from cloister.trajectories.domain import Unknown
-from cloister.trajectories.request import AttributesTable, GivenTrajectories, ReleaseSettings
+from cloister.trajectories.data import (
+    Cost,
+    Diversity,
+    Method,
+    Trajectories,
+    TrajectoriesRequest,
+    Unknown,
+    WrittenTrajectories,
+)
+from cloister.trajectories.request import AttributesTable, GivenTrajectories
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
@@ -33,7 +41,7 @@ def asked(draw):
         method=draw(st.sampled_from(list(Method))),
         weights=(weight, 1 - weight),
         cost=draw(st.sampled_from(list(Cost))),
-        drop_empty=draw(st.booleans()),
+        drop_empty_pairs=draw(st.booleans()),
         diversity=draw(st.sampled_from([None, Diversity(2, column="s"), Diversity(2, codes=frozenset("a"))])),
     )
     return records, side, request
@@ -159,7 +167,7 @@ def test_codes_named_like_labels_are_told_apart(case, k):
     hierarchy, records = case
     given_ = GivenTrajectories(Trajectories.from_records(records))
     request = TrajectoriesRequest(k, hierarchy, AGES, weights=(Fraction(1), Fraction(0)))
-    release = protect_trajectories(given_, request, ReleaseSettings(Unknown.ROOT))
+    release = protect_trajectories(given_, replace(request, on_unknown_code=Unknown.ROOT))
 
     assert release.verify().holds
     assert release.frame["id"].n_unique() == len(records)

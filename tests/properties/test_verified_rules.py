@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.promise import Classes, Original, Promise, Reference, bound_hierarchies
+from cloister.tabular.verification.guarantee import Classes, Guarantee, Original, Reference, bound_hierarchies
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 
@@ -119,9 +119,9 @@ def kept(records, rules):
     return [record for record in records if all(found[record[0]] for found in judged)]
 
 
-def promise_of(records, released, rules):
+def guarantee_of(records, released, rules):
     """The promise of a release of these records."""
-    return Promise(
+    return Guarantee(
         ("qi", "dx"), {"qi": 0}, 2, len(released), len(records) - len(released), tuple(rule for rule, _ in rules)
     )
 
@@ -163,7 +163,7 @@ def test_a_release_holds_if_and_only_if_it_is_what_the_rules_leave(records, data
     assume(left)
     frame = in_order(pl.DataFrame(left, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
 
-    verdict = verify(frame, promise_of(records, left, rules), original_of(records), POPULATIONS, every_rule=True)
+    verdict = verify(frame, guarantee_of(records, left, rules), original_of(records), POPULATIONS, every_rule=True)
 
     assert verdict.holds == (sorted(left, key=str) == sorted(expected, key=str)), verdict.failures
 
@@ -175,7 +175,7 @@ def test_what_was_changed_is_refused(records, data):
     rules = [data.draw(RULES[data.draw(st.sampled_from(["k-anonymity", "k-map", "l-diversity", "entropy", "alpha"]))])]
     expected = kept(records, rules)
     assume(expected)
-    promise = promise_of(records, expected, rules)
+    promise = guarantee_of(records, expected, rules)
     place = data.draw(st.integers(0, len(expected) - 1))
     changed = list(expected)
     how = data.draw(st.sampled_from(["gone", "value", "class"]))
@@ -196,7 +196,7 @@ def test_a_broken_class_is_seen_without_the_original(records, data):
     """From the file alone, a release passes a rule about its own classes where the definition does."""
     rule, definition = data.draw(RULES[data.draw(st.sampled_from(["l-diversity", "entropy", "recursive", "alpha"]))])
     frame = in_order(pl.DataFrame(records, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
-    promise = promise_of(records, records, [(rule, definition)])
+    promise = guarantee_of(records, records, [(rule, definition)])
 
     assert verify(frame, promise).holds == all(definition(records, None).values())
 
@@ -234,7 +234,7 @@ def test_the_smallest_classes_are_left_out(name, keys, share):
     for n in range(len(by_size)):
         released = [record for record in records if record[0] in {key for key, _ in by_size[n:]}]
         frame = in_order(pl.DataFrame(released, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
-        promise = promise_of(records, released, [(describe, None)])
+        promise = guarantee_of(records, released, [(describe, None)])
 
         assert verify(frame, promise, original_of(records), every_rule=True).holds == (n == n_gone)
         assert table_holds(describe, [size for _, size in by_size[n:]]) == definition([s for _, s in by_size[n:]])

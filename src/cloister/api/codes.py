@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import InferenceCheck, Refine
 from cloister.codesets.disassociation.release import CodesRelease
 from cloister.codesets.generalization.data import GeneralizationMethod, TermLoss, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy
-from cloister.codesets.request import GivenCodes, check_codes, check_seed
+from cloister.codesets.request import check_codes, check_seed
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy

@@ -11,11 +11,10 @@ from cloister.io import as_text, from_native
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
-from cloister.trajectories.data import Cost, Method, Number, Trajectories
-from cloister.trajectories.domain import Unknown
+from cloister.trajectories.data import Cost, Method, Number, Trajectories, Unknown
 from cloister.trajectories.protect import load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, ReleaseSettings, check_trajectories, joined
+from cloister.trajectories.request import GivenTrajectories, check_trajectories, joined
 
 
 def anonymize_trajectories(
@@ -98,13 +97,13 @@ def anonymize_trajectories(
     check_word("method", method, Method)
     check_word("cost", cost, Cost)
     check_word("on_unknown_code", on_unknown_code, Unknown)
+    if policy is not None:
+        policy = as_told(policy, code_set(trajectories))
     request, given = request_of(told, trajectories, policy), GivenTrajectories(trajectories)
     if attributes is not None:
         if trajectories.ids is None:
             raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
         ids, frame = as_text(trajectories.ids), from_native(attributes).frame
         given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
-    spec = None if policy is None else as_told(policy, code_set(trajectories)).spec
-    settings = ReleaseSettings(Unknown(on_unknown_code), workload, spec)
     with clustering_on(engine) as cluster:
-        return protect_trajectories(given, request, settings, seed=seed, load=load_kernels, cluster=cluster)
+        return protect_trajectories(given, request, seed=seed, load=load_kernels, cluster=cluster)

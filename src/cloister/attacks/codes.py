@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from cloister.checker import Request
 from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
-from cloister.codesets.generalization.stated_policies import known_privacy
-from cloister.codesets.request import CodesExpectation, CodesOriginal
+from cloister.codesets.generalization.recheck import known_privacy
+from cloister.codesets.manifest import CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest
@@ -132,12 +133,10 @@ class FurtherCode:
 USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
-def open_codes(
-    folder: Path, manifest: Manifest, original: CodesOriginal, expectation: CodesExpectation | None = None
-) -> OpenedRelease:
+def open_codes(folder: Path, manifest: Manifest, original: CodesOriginal, known: Request) -> OpenedRelease:
     """Open a release of generalized code sets.
 
-    ``expectation``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
+    ``known``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
     covered by the guarantee there
     """
     asked, codes = GeneralizationManifest.of(manifest).settings, original.given.codes
@@ -151,7 +150,7 @@ def open_codes(
         n_items=np.diff(codes.offsets),
         released=released,
         original=as_recorded(codes),
-        covers=_coverage(asked, codes, expectation or CodesExpectation()),
+        covers=_coverage(asked, codes, known),
     )
     is_known = not np.any(rows == NOT_KNOWN)
     return OpenedRelease(
@@ -230,13 +229,11 @@ def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRec
     )
 
 
-def _coverage(
-    asked: GeneralizationSettings, codes: CodeSets, expectation: CodesExpectation
-) -> Callable[[int, Sequence[int]], bool]:
+def _coverage(asked: GeneralizationSettings, codes: CodeSets, request: Request) -> Callable[[int, Sequence[int]], bool]:
     """Whether a guarantee by a privacy policy is about somebody who knows some codes of a patient."""
     if (m := asked.m) is not None:
         return lambda _target, known: len(known) <= m
-    privacy = known_privacy(asked, expectation, codes)
+    privacy = known_privacy(asked, request, codes)
     if privacy.promised is None:
         return lambda _target, _known: False
     names = privacy.promised.vocabulary

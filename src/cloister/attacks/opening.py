@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.checker import ReadingWords, Request
 from cloister.claims import recheck as claims
-from cloister.codesets import original as codes
+from cloister.codesets import manifest as codes
 from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.generalization.manifest import GeneralizationManifest
 from cloister.errors import InputError
@@ -110,7 +110,7 @@ def _generalized(folder: Path, manifest: Manifest, known: Request, _seed: int) -
     settings = GeneralizationManifest.of(manifest).settings
     given = codes.read_original(known, settings)
     assert given is not None
-    return open_codes(folder, manifest, given, codes.expectation_of(known, settings))
+    return open_codes(folder, manifest, given, known)
 
 
 def _trajectories(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:

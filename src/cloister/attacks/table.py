@@ -11,9 +11,9 @@ from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import read_data
-from cloister.tabular.manifest import TableManifest, promise_of
+from cloister.tabular.manifest import TableManifest, guarantee_of
 from cloister.tabular.recheck import delimiter_of, source_of
-from cloister.tabular.verification.promise import Promise
+from cloister.tabular.verification.guarantee import Guarantee
 
 from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep
 from .labelled import Labelled, Nearest, grouped, labels_of, numbered
@@ -39,7 +39,7 @@ def open_table(
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
     """
-    promise, k = promise_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
+    promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
     source = source_of(original, manifest, hierarchies or {})
     columns, n_patients = list(promise.levels), original.height
@@ -80,7 +80,7 @@ def open_table(
     )
 
 
-def read_released(folder: Path, manifest: TableManifest, promise: Promise) -> pl.DataFrame:
+def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> pl.DataFrame:
     """Return the released records; rows of suppressed ones are set aside."""
     name = manifest.data_file
     if manifest.table is not None:
@@ -102,7 +102,7 @@ def read_released(folder: Path, manifest: TableManifest, promise: Promise) -> pl
 
 def _released(
     frame: pl.DataFrame,
-    promise: Promise,
+    promise: Guarantee,
     ladders: Mapping[str, BoundHierarchy],
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,

@@ -14,9 +14,9 @@ from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.table_with_codes.data import CodesAsked, read_codes, with_presence
 from cloister.table_with_codes.manifest import TableWithCodesManifest
-from cloister.tabular.manifest import promise_of
+from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import source_of
-from cloister.tabular.verification.promise import Promise
+from cloister.tabular.verification.guarantee import Guarantee
 
 from .adversary import NOT_KNOWN, Adversary, Integers, Match, match_of
 from .chunks import InChunks, numbers_in
@@ -80,7 +80,7 @@ def open_table_with_codes(
         folder, manifest, reduced, hierarchies, crosswalk, lambda frame: with_presence(frame, column, missing)
     )
     released = read_clusters(folder / CLUSTERS)
-    promise = promise_of(manifest)
+    promise = guarantee_of(manifest)
     source = source_of(reduced, manifest, hierarchies or {})
     read = read_codes(original, CodesAsked(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
@@ -102,7 +102,7 @@ def open_table_with_codes(
 
 
 def _classes(
-    released: Disassociation, frame: pl.DataFrame, promise: Promise, ladders: Mapping[str, BoundHierarchy]
+    released: Disassociation, frame: pl.DataFrame, promise: Guarantee, ladders: Mapping[str, BoundHierarchy]
 ) -> Labelled:
     labels, values, fits = [], [], []
     for place, column in enumerate(released.class_columns):

@@ -20,7 +20,8 @@ from cloister.cli.options import (
 )
 from cloister.cli.output import console, facts, grid, note, print_json
 from cloister.cli.progress import Screen
-from cloister.codesets.request import check_seed, read_given
+from cloister.codesets.data import read_given
+from cloister.codesets.request import check_seed
 from cloister.errors import InputError
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header

@@ -4,16 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-from cloister.io import CodeColumns
+from cloister.errors import InputError, setting
+from cloister.io import CodeColumns, CodeSource, Query
 from cloister.sources import read_code_lists
 
-from .encode import MARK, EncodedCodes, encode, plain_code
+from .encode import MARK, check_writable, codes_by_record, counted_once, plain_code
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -131,12 +132,7 @@ class CodeSets:
         """
         columns = CodeColumns(id, codes, code)
         source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
-        return cls.of(encode(source, repeats=repeats, drop_empty=drop_empty), repeats=repeats)
-
-    @classmethod
-    def of(cls, encoded: EncodedCodes, *, repeats: bool = False) -> "CodeSets":
-        """Return the code sets that were read."""
-        return cls(encoded.vocabulary, encoded.offsets, encoded.items, encoded.ids, repeats)
+        return encode(source, repeats=repeats, drop_empty=drop_empty).codes
 
     @property
     def n_records(self) -> int:
@@ -158,6 +154,106 @@ class CodeSets:
         for item, code in enumerate(self.vocabulary):
             found.setdefault(plain_code(code, repeats=self.repeats), []).append(item)
         return found
+
+
+@dataclass(frozen=True)
+class GivenCodes:
+    """Code sets as they were given: by a file, or as objects, which are called so and have no lines.
+
+    Attributes
+    ----------
+    columns : which column of the file is what
+    not_released : other columns of the file
+    n_empty : patients without codes that were left out
+    lines : (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the
+        sorted ids; never released
+    notes : what a user should know about how they were read
+    """
+
+    codes: CodeSets
+    name: str = "code sets"
+    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
+    not_released: tuple[str, ...] = ()
+    delimiter: str = ","
+    format: Literal["csv", "parquet"] = "csv"
+    n_empty: int = 0
+    lines: Integers | None = None
+    notes: tuple[str, ...] = ()
+
+    def original_ids(self) -> pl.Series:
+        """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
+        lines = np.arange(self.codes.n_records) if self.lines is None else self.lines
+        return pl.Series(lines + 1) if self.codes.ids is None else self.codes.ids
+
+
+def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> GivenCodes:
+    """Number the codes of every record.
+
+    If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from cloister.io import Source, CodeColumns, code_lists
+    >>> frame = pl.DataFrame({"codes": ["V51 001 001", "001"]})
+    >>> source = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns())
+    >>> encode(source).codes.vocabulary, encode(source, repeats=True).codes.vocabulary
+    (('001', 'V51'), ('001#1', '001#2', 'V51#1'))
+    """
+    found = codes_by_record(source)
+    check_writable(found.names, source, repeats=repeats)
+    names, keys = counted_once(found.names, found.keys, repeats=repeats)
+    record, item = np.divmod(keys, max(1, len(names)))
+    sizes = np.bincount(record, minlength=found.n_records)
+    kept = np.flatnonzero(sizes)
+    n_empty = found.n_records - len(kept)
+    if (n_empty and not drop_empty) or not len(kept):
+        first = int(np.argmin(sizes > 0)) + 1 if source.layout == "wide" else None
+        where = "" if first is None else f" (the first is record {first})"
+        raise InputError(
+            f"{n_empty} of {found.n_records} patients in {source.name} have no code{where}. "
+            f"Leave them out with {setting('drop_empty')}."
+            if len(kept)
+            else f"No patient in {source.name} has a code: there is nothing to release.",
+            file=source.name,
+            row=first,
+            column=source.columns.codes or source.columns.code,
+        )
+    ids = found.ids.gather(kept) if found.ids is not None and n_empty else found.ids
+    return GivenCodes(
+        codes=CodeSets(tuple(names), starts_of(sizes[kept]), item.astype(np.int32), ids, repeats),
+        name=source.name,
+        columns=source.columns,
+        not_released=source.not_released,
+        delimiter=source.delimiter or ",",
+        format=source.format,
+        n_empty=n_empty,
+        lines=kept,
+        notes=(*source.notes, *found.notes),
+    )
+
+
+def read_given(
+    path: str | Path | Query,
+    columns: CodeColumns,
+    *,
+    repeats: bool = False,
+    drop_empty: bool = False,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    missing: tuple[str, ...] = (),
+    usual_delimiter: str | None = None,
+) -> GivenCodes:
+    """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
+    source = read_code_lists(
+        path,
+        columns=columns,
+        encoding=encoding,
+        delimiter=delimiter,
+        missing=missing,
+        usual_delimiter=usual_delimiter,
+    )
+    return encode(source, repeats=repeats, drop_empty=drop_empty)
 
 
 ID, CODES = "id", "codes"

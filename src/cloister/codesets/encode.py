@@ -46,67 +46,6 @@ def occurrence(code: str) -> tuple[str, int] | None:
     return None if found is None else (found[1], int(found[2]))
 
 
-@dataclass(frozen=True)
-class EncodedCodes:
-    """Sets of codes as numbers, and what was found on the way.
-
-    Attributes
-    ----------
-    vocabulary, offsets, items : as of `cloister.codesets.data.CodeSets`
-    ids : of the records that have codes, if the file names patients
-    lines : position in the file of each record, from 0; of a long file, position of its patient among the sorted ids
-    n_empty : records without codes, left out
-    """
-
-    vocabulary: tuple[str, ...]
-    offsets: Keys
-    items: NDArray[np.int32]
-    ids: pl.Series | None
-    lines: Keys
-    n_empty: int
-    notes: tuple[str, ...] = ()
-
-
-def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> EncodedCodes:
-    """Number the codes of every record.
-
-    If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from cloister.io import Source, CodeColumns, code_lists
-    >>> frame = pl.DataFrame({"codes": ["V51 001 001", "001"]})
-    >>> source = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns())
-    >>> encode(source).vocabulary, encode(source, repeats=True).vocabulary
-    (('001', 'V51'), ('001#1', '001#2', 'V51#1'))
-    """
-    found = codes_by_record(source)
-    names, keys, n_read = found.names, found.keys, found.n_records
-    check_writable(names, source, repeats=repeats)
-    names, keys = counted_once(names, keys, repeats=repeats)
-    record, item = np.divmod(keys, max(1, len(names)))
-    sizes = np.bincount(record, minlength=n_read)
-    kept = np.flatnonzero(sizes)
-    n_empty = n_read - len(kept)
-    if (n_empty and not drop_empty) or not len(kept):
-        first = int(np.argmin(sizes > 0)) + 1 if source.layout == "wide" else None
-        where = "" if first is None else f" (the first is record {first})"
-        raise InputError(
-            f"{n_empty} of {n_read} patients in {source.name} have no code{where}. "
-            f"Leave them out with {setting('drop_empty')}."
-            if n_empty < n_read
-            else f"No patient in {source.name} has a code: there is nothing to release.",
-            file=source.name,
-            row=first,
-            column=source.columns.codes or source.columns.code,
-        )
-    offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-    np.cumsum(sizes[kept], out=offsets[1:])
-    ids = None if found.ids is None else found.ids.gather(kept) if n_empty else found.ids
-    return EncodedCodes(tuple(names), offsets, item.astype(np.int32), ids, kept, n_empty, found.notes)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CodesByRecord:
     """Codes by record, with repetitions.

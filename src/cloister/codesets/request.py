@@ -1,4 +1,4 @@
-"""What is asked of code sets, and what is asked about: settings, code sets with where they came from, and workloads.
+"""What is requested of code sets: settings and workloads.
 
 A workload is the case counts that a release should answer well. Source: Loukides et al. (2014), Journal of Biomedical
 Informatics 50, section 6.1: sets of codes that a share of the patients have, and sets of codes drawn at random, a
@@ -7,19 +7,15 @@ larger set being a smaller one and one more code (section 6.4).
 
 from dataclasses import dataclass
 from numbers import Integral
-from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-import polars as pl
 
 from cloister.errors import InputError
-from cloister.io import CodeColumns, Query
-from cloister.sources import read_code_lists
 from cloister.utility import CountedSets, frequent_itemsets
 
-from .data import CodeSets, Integers
-from .encode import encode, occurrence
+from .data import CodeSets
+from .encode import occurrence
 from .policy import UtilityPolicy, least_support
 
 LARGEST_QUERY = 4
@@ -85,35 +81,6 @@ Method = TypeVar("Method", bound=MethodRequest, covariant=True)
 
 
 @dataclass(frozen=True)
-class GivenCodes:
-    """Code sets as they were given: by a file, or as objects, which are called so and have no lines.
-
-    Attributes
-    ----------
-    columns : which column of the file is what
-    not_released : other columns of the file
-    n_empty : patients without codes that were left out
-    lines : (n_records,) position of each record in the file, from 0; never released
-    notes : what a user should know about how they were read
-    """
-
-    codes: CodeSets
-    name: str = "code sets"
-    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
-    not_released: tuple[str, ...] = ()
-    delimiter: str = ","
-    format: Literal["csv", "parquet"] = "csv"
-    n_empty: int = 0
-    lines: Integers | None = None
-    notes: tuple[str, ...] = ()
-
-    def original_ids(self) -> pl.Series:
-        """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
-        lines = np.arange(self.codes.n_records) if self.lines is None else self.lines
-        return pl.Series(lines + 1) if self.codes.ids is None else self.codes.ids
-
-
-@dataclass(frozen=True)
 class CodesRequest(Generic[Method]):
     """What is asked of code sets.
 
@@ -136,40 +103,6 @@ class CodesRequest(Generic[Method]):
     def __post_init__(self) -> None:
         if self.policy is not None and self.policy.support is not None:
             self.policy.support.check(self.method.k)
-
-
-def read_given(
-    path: str | Path | Query,
-    columns: CodeColumns,
-    *,
-    repeats: bool = False,
-    drop_empty: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: tuple[str, ...] = (),
-    usual_delimiter: str | None = None,
-) -> GivenCodes:
-    """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
-    source = read_code_lists(
-        path,
-        columns=columns,
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=missing,
-        usual_delimiter=usual_delimiter,
-    )
-    encoded = encode(source, repeats=repeats, drop_empty=drop_empty)
-    return GivenCodes(
-        codes=CodeSets.of(encoded, repeats=repeats),
-        name=source.name,
-        columns=source.columns,
-        not_released=source.not_released,
-        delimiter=source.delimiter or ",",
-        format=source.format,
-        n_empty=encoded.n_empty,
-        lines=encoded.lines,
-        notes=(*source.notes, *encoded.notes),
-    )
 
 
 def check_seed(seed: int) -> int:
@@ -209,37 +142,3 @@ def _is_numbered(codes: CodeSets) -> bool:
 def counted(codes: CodeSets) -> CountedSets:
     """Index code sets for counting."""
     return CountedSets.of(codes.offsets, codes.items, codes.n_codes)
-
-
-@dataclass(frozen=True)
-class VisitsFile:
-    """How a file of visits is read; what is None is found out.
-
-    ``visit`` tells visits apart; ``codes`` or ``code``, with all codes of a visit or one, may be missing from the file.
-    """
-
-    visit: str | None = None
-    codes: str | None = None
-    code: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CodesExpectation:
-    """What the recipient expects, whatever the manifest says; of generalized codes also the policies that it names."""
-
-    k: int | None = None
-    m: int | None = None
-    privacy: Any = None
-    policy: str | Path | UtilityPolicy | None = None
-    visits: VisitsFile | None = None
-
-
-@dataclass(frozen=True)
-class CodesOriginal:
-    """What only the custodian has: the code sets, and the crosswalk written with the release, if it is given."""
-
-    given: GivenCodes
-    crosswalk: pl.DataFrame | None

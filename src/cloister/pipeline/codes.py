@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cloister.codesets.data import data_frame
+from cloister.codesets.data import GivenCodes, data_frame
 from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest
 from cloister.codesets.disassociation.facts import NO_SETS, codebook, count_sets, facts_of, rules_of, shown_of
 from cloister.codesets.disassociation.manifest import DisassociationGuarantee, settings_of
@@ -14,7 +14,7 @@ from cloister.codesets.disassociation.release import CodesRelease, crosswalk, ex
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_told
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch

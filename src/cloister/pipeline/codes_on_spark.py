@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets, data_frame
+from cloister.codesets.data import CodeSets, GivenCodes, data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
 from cloister.codesets.disassociation.facts import codebook, shown_of
 from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.policy import as_told
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
 from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks

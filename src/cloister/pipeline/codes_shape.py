@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from cloister.codesets.data import GivenCodes, read_given
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.codesets.policy import known_codes
-from cloister.codesets.request import (
-    CodesRequest,
-    GivenCodes,
-    check_seed,
-    read_given,
-)
+from cloister.codesets.request import CodesRequest, check_seed
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns

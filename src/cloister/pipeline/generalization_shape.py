@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.codesets.data import GivenCodes
 from cloister.codesets.encode import occurrence
 from cloister.codesets.generalization.data import VISITS, GeneralizationRequest, Status
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
+from cloister.codesets.generalization.privacy_sets import VisitsFile
 from cloister.codesets.options import CodesOptions
-from cloister.codesets.request import CodesRequest, GivenCodes, VisitsFile
+from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.release import Release

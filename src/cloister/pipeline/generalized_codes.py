@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cloister.codesets.data import GivenCodes
 from cloister.codesets.generalization.data import GeneralizationRequest, GeneralizedCodes
-from cloister.codesets.generalization.facts import facts_of
 from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
 from cloister.codesets.generalization.manifest import (
     GeneralizationSettings,
@@ -18,12 +18,13 @@ from cloister.codesets.generalization.release import (
     check_writable,
     codebook,
     data_frame,
+    facts_of,
     shown_of,
 )
-from cloister.codesets.generalization.verify import GeneralizationSecret, promise_of, verify
+from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_told, classified
-from cloister.codesets.request import CodesRequest, GivenCodes, check_codes
+from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
@@ -48,7 +49,7 @@ def protect_by_generalization(
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
-    promise = promise_of(request.method)
+    promise = guarantee_of(request.method)
     with watch.stage("verify"):
         passed(verify(released, promise, secret))
     with watch.stage("measure"):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.options import DISASSOCIATION, CodesOptions
 from cloister.codesets.policy import UtilityPolicy, parse_policy
-from cloister.codesets.request import CodesRequest, GivenCodes, MethodRequest, check_codes, parse_workload
+from cloister.codesets.request import CodesRequest, MethodRequest, check_codes, parse_workload
 from cloister.release import Release
 from cloister.results import Manifest
 from cloister.shape import Original, Prepared, Rows, Run

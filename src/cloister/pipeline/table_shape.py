@@ -139,7 +139,7 @@ class PreparedTable(Prepared):
             return
         from cloister.table_with_codes.data import asking_presence, check_column, k_of, read_codes, with_presence
 
-        codes.check(k_of(request))
+        codes.request(k_of(request))
         check_column(source.frame, request, codes, source.name)
         read_codes(source.frame, codes, source.name)
         reduced = with_presence(source.frame, codes.column, codes.missing)
@@ -156,7 +156,7 @@ class PreparedTable(Prepared):
 
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
     """The table, and the codes of another source in one more column."""
-    from cloister.codesets.request import read_given  # loaded only for that
+    from cloister.codesets.data import read_given
 
     from .tables_with_codes import with_codes
 

@@ -24,7 +24,7 @@ from cloister.tabular.describe import (
 )
 from cloister.tabular.encode import encode, suppression_limit
 from cloister.tabular.facts import codebook, custodian_report_data
-from cloister.tabular.manifest import TableSections, promise_of
+from cloister.tabular.manifest import TableSections, guarantee_of
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
@@ -125,17 +125,17 @@ def take_encoded(
     with watch.stage("verify"):
         # What the manifest promises is verified, and beside it what it does not publish.
         limit = suppression_limit(request.suppression, n)
-        promise = replace(promise_of(manifest), suppressed=protected.suppressed, limit=limit)
+        guarantee = replace(guarantee_of(manifest), suppressed=protected.suppressed, limit=limit)
         check = partial(
             verify,
-            promise=promise,
+            guarantee=guarantee,
             original=replace(original_of(table, request), records=protected.originals),
             populations=populations_of(table, request),
             every_rule=True,
         )
         passed(check(protected.frame))
     exact, known = exact_figures(protected, n), _crosswalk(table, protected, request)
-    shown = partial(custodian_report_data, table, protected, promise)
+    shown = partial(custodian_report_data, table, protected, guarantee)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known)
 
 

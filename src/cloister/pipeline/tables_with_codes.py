@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted
 from cloister.codesets.disassociation.protect import load_kernels
 from cloister.codesets.disassociation.release import exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.release import Custody
@@ -33,8 +33,7 @@ from cloister.table_with_codes.data import (
     with_presence,
 )
 from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
-from cloister.table_with_codes.protect import protect_codes_of, record_codes
-from cloister.table_with_codes.release import TableWithCodesRelease
+from cloister.table_with_codes.protect import TableWithCodesRelease, protect_codes_of, record_codes
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 
@@ -54,7 +53,7 @@ def protect_table_with_codes(
 ) -> TableWithCodesRelease:
     """Take a table with codes through the stages."""
     watch = watch or Stopwatch()
-    asked.check(k_of(request))
+    asked.request(k_of(request))
     with watch.stage("start"):
         interruptible(load_kernels)
     with watch.stage("encode"):

@@ -26,7 +26,6 @@ from cloister.trajectories.protect import ClusterBlocks, anonymize
 from cloister.trajectories.release import TrajectoriesRelease, order_of, written
 from cloister.trajectories.request import (
     GivenTrajectories,
-    ReleaseSettings,
     attributes_of,
     check_known,
     check_trajectories,
@@ -40,7 +39,6 @@ from .stages import completed, interruptible, passed
 def protect_trajectories(
     given: GivenTrajectories,
     request: TrajectoriesRequest,
-    settings: ReleaseSettings | None = None,
     *,
     seed: int = 0,
     threads: int | None = None,
@@ -50,13 +48,13 @@ def protect_trajectories(
     cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
     """Take trajectories through the stages."""
-    settings, watch = settings or ReleaseSettings(), watch or Stopwatch()
+    watch = watch or Stopwatch()
     check_trajectories(given.trajectories)
     if load is not None:
         with watch.stage("start"):
             interruptible(load)
     with watch.stage("encode"):
-        domain = _fitted(given, request, settings)
+        domain = _fitted(given, request)
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
         diversity = request.diversity
         column = None if diversity is None else diversity.column
@@ -70,13 +68,13 @@ def protect_trajectories(
         files = written(protected.released, protected.alignment, given.attributes, order)
         beside = None if given.attributes is None else given.attributes.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
-        promise = ExpectedGuarantee(request.k, request.drop_empty, diversity)
+        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        exact = exact_figures(given, settings, domain, protected)
-        asked = settings_of(given, request, settings)
+        exact = exact_figures(given, request.workload, domain, protected)
+        asked = settings_of(given, request)
         facts = facts_of(files, asked)
-        utility = utility_of(facts.counts, protected, settings.policy)
+        utility = utility_of(facts.counts, protected, request.policy)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
         described = _described(request, asked, facts, utility, protected.blocks, has_ids=_has_ids(given))
@@ -95,10 +93,10 @@ def protect_trajectories(
     )
 
 
-def _fitted(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> FittedTrajectories:
+def _fitted(given: GivenTrajectories, request: TrajectoriesRequest) -> FittedTrajectories:
     """Codes and ages, and hierarchies that have them all."""
-    check_known(given, request.code_hierarchy, settings.unknown)
-    return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, settings.unknown)
+    check_known(given, request)
+    return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
 
 
 def _has_ids(given: GivenTrajectories) -> bool:

@@ -18,12 +18,11 @@ from cloister.results import Manifest
 from cloister.settings import asked, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
-from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
+from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
 from cloister.trajectories.protect import ClusterBlocks, load_kernels
 from cloister.trajectories.request import (
     GivenTrajectories,
-    ReleaseSettings,
     attributes_of,
     check_known,
     check_trajectories,
@@ -99,8 +98,6 @@ class PreparedTrajectories(Prepared):
                 texts = options.sensitive_codes
                 told["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
             self.request = request = request_of(told, given.trajectories, policy)
-            spec = None if policy is None else policy.spec
-            self.settings = ReleaseSettings(Unknown(options.on_unknown_code), options.workload, spec)
         self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
         self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
 
@@ -113,7 +110,6 @@ class PreparedTrajectories(Prepared):
             return protect_trajectories(
                 given,
                 self.request,
-                self.settings,
                 seed=options.seed,
                 threads=options.threads,
                 watch=run.watch,
@@ -124,10 +120,10 @@ class PreparedTrajectories(Prepared):
 
     def check(self) -> None:
         """Raise what protecting would raise before anything is aligned."""
-        given, request, unknown = self.given, self.request, self.settings.unknown
+        given, request = self.given, self.request
         check_trajectories(given.trajectories)
-        check_known(given, request.code_hierarchy, unknown)
-        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, unknown)
+        check_known(given, request)
+        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
         column = None if request.diversity is None else request.diversity.column
         attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
@@ -177,9 +173,9 @@ def request_of(
         code_hierarchy=usual_codes(trajectories) if codes is None else codes,
         age_hierarchy=USUAL_AGES if ages is None else ages,
         weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
-        drop_empty=settings["drop_empty_pairs"],
         diversity=diversity_of(*(settings.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
         constraints=() if policy is None else constraints_of(policy),
+        policy=None if policy is None else policy.spec,
     )
 
 

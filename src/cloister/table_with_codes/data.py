@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, encode
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, ProtectedCodes, Refine
-from cloister.codesets.encode import encode
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
@@ -48,33 +47,21 @@ class CodesAsked:
     inference_check: InferenceCheck = InferenceCheck.REPORT
     inference_threshold: float = 1.0
 
-    def check(self, k: int) -> None:
-        """Refuse numbers that cannot be asked for."""
-        self.request(k, None)
-
-    def request(self, k: int, policy: UtilityPolicy | None) -> DisassociationRequest:
-        """Return what is asked of the codes inside the classes of a table."""
-        return DisassociationRequest(
-            k=k,
-            m=self.m,
-            max_cluster_size=self.max_cluster_size,
-            policy=policy,
-            refine=self.refine,
-            inference_check=self.inference_check,
-            inference_threshold=self.inference_threshold,
-        )
+    def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
+        """Return what is asked of the codes inside the classes of a table; refuses what cannot be asked for."""
+        more = self.refine, self.inference_check, self.inference_threshold
+        return DisassociationRequest(k, self.m, self.max_cluster_size, policy, *more)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReadCodes:
-    """The codes of a table as read: of the patients that have any, and how many have none.
+    """The codes of a table as read, of the patients that have any.
 
     ``records`` (codes.n_records,) is the row of the table of each, ascending.
     """
 
     codes: CodeSets
     records: Integers
-    n_without: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,12 +164,13 @@ def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
         delimiter=",",
         name=file,
     )
-    encoded = encode(source, drop_empty=True)
-    if ROOT in encoded.vocabulary:
+    read = encode(source, drop_empty=True)
+    if ROOT in read.codes.vocabulary:
         raise InputError(
             f"Column {column!r} of {file} has a code {ROOT!r}, which stands for suppressed records in a release. "
             "Write it in another way.",
             file=file,
             column=column,
         )
-    return ReadCodes(CodeSets.of(encoded), encoded.lines, encoded.n_empty)
+    assert read.lines is not None  # they were read
+    return ReadCodes(read.codes, read.lines)

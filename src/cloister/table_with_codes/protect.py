@@ -1,18 +1,26 @@
-"""The codes of a protected table, disassociated inside each class of it."""
+"""The codes of a protected table, disassociated inside each class of it; and the release of both."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets, code_texts
+from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation, RecordClasses, lay_out
 from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.release import reconstruct
+from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.policy import UtilityPolicy, as_told, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.canonical_order import take_sequences
+from cloister.release_folder import CLUSTERS
+from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.recoding.merging import RecordCodes
+from cloister.tabular.release import TableRelease
 
 from .data import PRESENT, CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
 
@@ -109,3 +117,32 @@ def with_reconstruction(
     texts = pl.DataFrame([runs.gather(rows).alias("equal"), drawn.alias("text")])
     shown = frame.get_column(column).clone().scatter(rows, texts.sort("equal", "text")["text"])
     return pl.DataFrame([shown if series.name == column else series for series in frame])
+
+
+@dataclass(frozen=True)
+class TableWithCodesRelease(TableRelease):
+    """A table with codes that passed verification; each cluster has the class of the table that it is in."""
+
+    clusters: Disassociation
+    _check_both: Callable[[pl.DataFrame, Disassociation], Verdict] = field(repr=False)
+
+    def reconstruct(self, seed: int = 0, item_support: ItemSupport | str = ItemSupport.ONE) -> CodeSets:
+        """Return code sets that could have led to this release; see `cloister.codesets.disassociation.release`."""
+        return reconstruct(self.clusters, seed, item_support)
+
+    def recheck(self) -> Verdict:
+        """Return the verdict on table and codes."""
+        return self._check_both(self.frame, self.clusters)
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the table and the clusters."""
+        names = super().write_data(folder)
+        write_clusters(self.clusters, folder / CLUSTERS)
+        return *names, CLUSTERS
+
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on both files."""
+        written = read_clusters(folder / CLUSTERS)
+        if not same_release(written, self.clusters):
+            return Verdict(False, "the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
+        return self._check_both(self.read_written(folder), written)

@@ -12,18 +12,18 @@ from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
 from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.disassociation.verify_counts import SET
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.facts import codebook
-from cloister.tabular.manifest import promise_of
+from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import (
     TableOriginal,
     check_table,
     checked,
     codebook_failures,
-    expectation_of,
     original_of,
     read_released,
     report_data_of_release,
@@ -33,7 +33,7 @@ from cloister.tabular.verify import generalized
 
 from .data import PRESENT, with_presence, words_of
 from .manifest import TableWithCodesManifest, cluster_counts, codebook_with_codes
-from .verify import SET, agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
+from .verify import agreements, classes_of_rows, counts_agree, may_be_part, sizes_agree
 
 CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
 
@@ -91,7 +91,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         """
         files, original = release.files, release.original
         assert original is not None
-        found = check_table(files.reduced, files.stated, expectation_of(release.request), original.reduced)
+        found = check_table(files.reduced, files.stated, release.request, original.reduced)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []
@@ -121,7 +121,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
 
 def _together(files: _Files) -> list[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds."""
-    promise = promise_of(files.stated)
+    promise = guarantee_of(files.stated)
     expected = tuple(name for name in promise.levels if name != files.column)
     named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
     return [named, *agreements(files.frame, files.column, promise.id, files.released)]
@@ -132,7 +132,7 @@ def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tu
     original, reduced, stated, released = both.whole, both.reduced, files.stated, files.released
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column = promise_of(stated), stated.codes.column
+    promise, column = guarantee_of(stated), stated.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()

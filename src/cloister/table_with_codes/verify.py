@@ -4,18 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.disassociation.verify import verify as verify_codes
+from cloister.codesets.disassociation.verify_counts import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
 from cloister.results import Verdict
-
-Integers = NDArray[np.int64]
-
-SET, CLASS, CODE, COUNT = "set", "class", "code", "count"
 
 
 def verify_both(
@@ -93,51 +89,13 @@ def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
 
 
 def counts_agree(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> bool:
-    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it.
-
-    In a reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
-    that would have no code, so that it is alone.
-    """
-    cells = rows.select(CLASS, pl.col(SET).str.split(" ").alias(CODE)).explode(CODE)
-    found = cells.group_by(CLASS, CODE).len(COUNT).with_columns(pl.col(CLASS).cast(pl.Int64))
-    both = _allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)
-    most = pl.col("most")
-    if is_drawn:
-        alone = rows.group_by(CLASS, pl.col(SET).alias(CODE)).len("alone").with_columns(pl.col(CLASS).cast(pl.Int64))
-        both = both.join(alone, on=[CLASS, CODE], how="left")
-        most = pl.min_horizontal(most, pl.col("least") + pl.col("alone").fill_null(0))
-    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), most).fill_null(value=False))
-    return bool(fits.to_series().all())
+    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
+    return not miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released, is_drawn=is_drawn)
 
 
 def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
     """Return whether records with these codes are as many as the clusters', and have each code as often at least."""
     held = sets.to_frame(CODE).select(pl.col(CODE).str.split(" ")).explode(CODE).group_by(CODE).len(COUNT)
-    least = _allowed(released).group_by(CODE).agg(pl.col("least").sum())
+    least = counts_allowed(released).group_by(CODE).agg(pl.col("least").sum())
     both = least.join(held, on=CODE, how="left")
     return bool(len(sets) >= released.n_records and (both[COUNT].fill_null(0) >= both["least"]).all())
-
-
-def _allowed(released: Disassociation) -> pl.DataFrame:
-    """How often each code may occur in each class: as chunks tell, and one to all records for each item chunk."""
-    joints = np.zeros(released.n_joints, dtype=np.int64)
-    for joint in range(released.n_joints):
-        child = int(released.children[released.child_offsets[joint]])
-        n = released.n_clusters
-        joints[joint] = released.class_of[child] if child < n else joints[child - n]
-    record, shared = released.record_chunks, released.shared_chunks
-    in_record = released.class_of[record.owner].repeat(np.diff(record.item_offsets[record.subrecord_offsets]))
-    in_shared = joints[shared.owner].repeat(np.diff(shared.item_offsets[shared.subrecord_offsets]))
-    in_items = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    parts = [
-        _part(in_record, record.items, np.ones(record.items.size, dtype=np.int64)),
-        _part(in_shared, shared.items, np.ones(shared.items.size, dtype=np.int64)),
-        _part(released.class_of[in_items], released.item_chunks, released.sizes[in_items]),
-    ]
-    names = pl.Series(CODE, released.vocabulary, dtype=pl.String)
-    counted = pl.concat(parts).group_by(CLASS, "item").agg(pl.len().cast(pl.Int64).alias("least"), pl.col("most").sum())
-    return counted.select(CLASS, names.gather(counted["item"]), "least", "most")
-
-
-def _part(classes: NDArray[np.integer], items: NDArray[np.integer], most: Integers) -> pl.DataFrame:
-    return pl.DataFrame({CLASS: classes.astype(np.int64), "item": items.astype(np.int64), "most": most})

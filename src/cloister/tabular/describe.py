@@ -30,7 +30,7 @@ from .manifest import (
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
-from .verification.promise import Original, bound_hierarchies
+from .verification.guarantee import Original, bound_hierarchies
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""

@@ -12,7 +12,7 @@ from cloister.report_figures import Counted, Counts, ReportCounts, banded, label
 
 from .data import EncodedTable, ProtectedTable
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
-from .verification.promise import Promise
+from .verification.guarantee import Guarantee
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -64,23 +64,23 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
     return every.group_by(texts.columns).agg(counted(every).alias("records"))["records"]
 
 
-def report_data(released: pl.DataFrame, promise: Promise, without: str | None = None) -> ReportCounts:
+def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records, or of their tally, beside the manifest.
 
     Parameters
     ----------
     without : a column of which nothing is shown, as another part of the report does
     """
-    skipped, hidden = {without, *promise.averaged}, {promise.id if promise.numbered else None, without}
+    skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
     return ReportCounts(
-        k=promise.k,
-        sizes=class_sizes(released, list(promise.levels)),
+        k=guarantee.k,
+        sizes=class_sizes(released, list(guarantee.levels)),
         of="records",
         by="the size of their class",
         columns=tuple(
             Counted(DATA, column, "records", _counts(released, column))
-            for column in promise.levels
+            for column in guarantee.levels
             if column not in skipped
         ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
@@ -88,7 +88,7 @@ def report_data(released: pl.DataFrame, promise: Promise, without: str | None = 
 
 
 def custodian_report_data(
-    table: EncodedTable, protected: ProtectedTable, promise: Promise, without: str | None = None
+    table: EncodedTable, protected: ProtectedTable, guarantee: Guarantee, without: str | None = None
 ) -> ReportCounts:
     """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
 
@@ -97,15 +97,15 @@ def custodian_report_data(
 
     def before(column: str) -> Counts:
         ladder = table.ladders[column]
-        label_of = dict(zip(ladder.values, ladder.labels[promise.levels[column]], strict=True))
+        label_of = dict(zip(ladder.values, ladder.labels[guarantee.levels[column]], strict=True))
         found: dict[str | None, int] = {}
         for value, count in _counts(table.frame, column).items():
             found[label_of[value]] = found.get(label_of[value], 0) + count
         return found
 
-    data = report_data(protected.frame.filter(protected.originals.is_not_null()), promise, without)
+    data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
     columns = data.columns
-    if promise.has_one_policy:
+    if guarantee.has_one_policy:
         columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
     return replace(data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders)))
 

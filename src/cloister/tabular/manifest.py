@@ -14,7 +14,7 @@ from cloister.utility import LOSSES
 
 from .data import is_withheld
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
-from .verification.promise import Promise
+from .verification.guarantee import Guarantee
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
@@ -339,12 +339,12 @@ def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     return RecordCounts.model_validate(told)
 
 
-def promise_of(manifest: TableSections) -> Promise:
+def guarantee_of(manifest: TableSections) -> Guarantee:
     """Return what a manifest promises, for the verifier."""
     quasi, settings = manifest.quasi_identifiers, manifest.settings
     used = {name: column.used_levels for name, column in quasi.items()}
     ids = [(name, column.ids) for name, column in manifest.columns.items() if isinstance(column, TableIdColumn)]
-    return Promise(
+    return Guarantee(
         columns=tuple(manifest.columns),
         levels={name: levels[-1] for name, levels in used.items()},
         k=settings.k,

@@ -26,7 +26,7 @@ from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
 from .facts import class_sizes
 from .manifest import TableManifest
 from .recoding.microaggregation import variance_lost
-from .verification.promise import Promise
+from .verification.guarantee import Guarantee
 
 AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
@@ -104,7 +104,7 @@ def confirm_loss(utility: Utility, loss: float) -> None:
 
 
 def differing_losses(
-    records: pl.DataFrame, manifest: TableManifest, promise: Promise, ladders: Mapping[str, BoundHierarchy]
+    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, ladders: Mapping[str, BoundHierarchy]
 ) -> list[str]:
     """Return the losses of a manifest that do not follow from the records, from each other or from the original.
 
@@ -115,19 +115,19 @@ def differing_losses(
     """
     wrong, columns = [], []
     for name, stated in manifest.utility.columns.items():
-        level, levels = promise.levels[name], promise.recoded.get(name, (promise.levels[name],))
+        level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
         if name in ladders:
-            one = _column_loss(records, ladders[name], levels, promise.suppressed or 0)
+            one = _column_loss(records, ladders[name], levels, guarantee.suppressed or 0)
             wrong += [] if abs(one.loss - stated.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
             wrong += [] if one.top == stated.top else [f"utility.columns.{name}.top"]
         else:
             one = ColumnLoss(name, levels, stated.top, stated.loss, level / max(1, stated.top), stated.labels)
         columns.append(one)
-    if promise.suppressed is None:
+    if guarantee.suppressed is None:
         return wrong
-    sizes = class_sizes(records, list(promise.levels))
-    losses = _losses(columns, sizes, promise.suppressed, manifest.settings.weights)
-    if promise.recoded:  # where levels differ between classes, labels alone do not tell at which they are
+    sizes = class_sizes(records, list(guarantee.levels))
+    losses = _losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
+    if guarantee.recoded:  # where levels differ between classes, labels alone do not tell at which they are
         del losses["precision"]
     stated_losses = manifest.utility.losses
     return wrong + [

@@ -17,19 +17,11 @@ from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .facts import class_sizes, codebook, facts_of, report_data
-from .manifest import TableManifest, promise_of
+from .manifest import TableManifest, guarantee_of
 from .measure import differing_losses
 from .roles import check_columns
-from .verification.promise import Original, bound_hierarchies
+from .verification.guarantee import Original, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """What the recipient expects, whatever the manifest says: a class size, and the quasi-identifiers to judge by."""
-
-    k: int | None = None
-    quasi_identifiers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,14 +68,14 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
+        """Recompute the guarantee."""
         stated, original = release.manifest, release.original
         assert original is not None
-        verdict = check_table(release.files, stated, expectation_of(release.request), original)
+        verdict = check_table(release.files, stated, release.request, original)
         how, checks = verdict.how, (*verdict.checks, *checked(stated, original))
         if stated.table is not None:
             how = how.replace("from the released file", "from counts of the protected table in its database")
-            if unseen := [column for column in stated.table.not_counted if column != promise_of(stated).id]:
+            if unseen := [column for column in stated.table.not_counted if column != guarantee_of(stated).id]:
                 others = [check for check in checks if check != OTHERS_AS_RECORDED]
                 checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
         return replace(verdict, how=how, checks=checks)
@@ -107,14 +99,9 @@ def original_of(request: Request) -> TableOriginal:
     return TableOriginal(given, request.hierarchies, people)
 
 
-def expectation_of(request: Request) -> Expectation:
-    """Return what is expected of a table."""
-    return Expectation(request.k, request.quasi_identifiers)
-
-
 def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
-    is_known = stated.suppressed == 0 or promise_of(stated).has_one_policy  # which records were released
+    is_known = stated.suppressed == 0 or guarantee_of(stated).has_one_policy  # which records were released
     is_compared = original.frame is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
@@ -126,9 +113,9 @@ def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
 def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
     """Return the records of the data file; runs of them where there are many."""
     path = folder / (stated.data_file or "")
-    delimiter, promise = delimiter_of(path, stated), promise_of(stated)
+    delimiter, guarantee = delimiter_of(path, stated), guarantee_of(stated)
     if is_large(path):
-        return read_runs(path, delimiter, promise.id if promise.numbered else None)
+        return read_runs(path, delimiter, guarantee.id if guarantee.numbered else None)
     return read_data(path, delimiter)
 
 
@@ -137,35 +124,33 @@ def delimiter_of(path: Path, stated: TableManifest) -> str | None:
     return stated.settings.delimiter if path.suffix == ".csv" else None
 
 
-def check_table(
-    frame: pl.DataFrame, stated: TableManifest, expectation: Expectation, original: TableOriginal
-) -> Verdict:
+def check_table(frame: pl.DataFrame, stated: TableManifest, request: Request, original: TableOriginal) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
-    promise, source, ladders = promise_of(stated), None, None
+    guarantee, source, ladders = guarantee_of(stated), None, None
     stayed = () if stated.table is None else stated.table.not_counted
     if original.frame is not None:
         given = without_formulas(original.frame) if stated.settings.escape_formulas else original.frame
         given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
         source = source_of(given, stated, original.hierarchies)
-        promise = replace(promise, limit=stated.settings.allowed_suppression(n_records(given)))
+        guarantee = replace(guarantee, limit=stated.settings.allowed_suppression(n_records(given)))
         ladders = _ladders_of_released(frame, source, stated, original.hierarchies)
-    verdict = verify(frame, promise, source, _populations(original, stated))
-    check_columns(expectation.quasi_identifiers, frame.columns, "the release")
-    if uncounted := [column for column in expectation.quasi_identifiers if column in stayed]:
+    verdict = verify(frame, guarantee, source, _populations(original, stated))
+    check_columns(request.quasi_identifiers, frame.columns, "the release")
+    if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
             f"Classes by {', '.join(uncounted)} were not counted: the values of these columns stay in the database. "
             "Expect something of the others, or count there."
         )
     failures = [*verdict.failures]
-    if tuple(table_columns(frame)) == promise.columns and (records := released_texts(frame, promise)).height:
+    if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
         known = ladders if ladders is not None and stated.utility.exact else {}
-        known = {column: ladder for column, ladder in known.items() if column not in promise.averaged}
+        known = {column: ladder for column, ladder in known.items() if column not in guarantee.averaged}
         wrong = facts_of(records, stated.settings).differing(stated)
-        wrong += differing_losses(records, stated, promise, known)
+        wrong += differing_losses(records, stated, guarantee, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
         # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
-        k = expectation.k or max(rule.class_size for rule in stated.guarantee.rules)
-        sizes = class_sizes(records, expectation.quasi_identifiers or tuple(stated.quasi_identifiers)).sort()
+        k = request.k or max(rule.class_size for rule in stated.guarantee.rules)
+        sizes = class_sizes(records, request.quasi_identifiers or tuple(stated.quasi_identifiers)).sort()
         if small := len(sizes.filter(sizes < k)):
             failures.append(
                 f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"
@@ -177,21 +162,21 @@ def _ladders_of_released(
     frame: pl.DataFrame, source: Original, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
     """Ladders bound to the values of those original records that were released; None where it is not known which."""
-    promise = promise_of(stated)
-    if promise.suppressed == 0:
+    guarantee = guarantee_of(stated)
+    if guarantee.suppressed == 0:
         return source.ladders
-    if promise.recoded or promise.averaged or tuple(table_columns(frame)) != promise.columns:
+    if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
         return None
-    texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in promise.levels])
-    every = generalized(texts, source.ladders, promise.levels).with_row_index(RECORDS)
-    classes = released_texts(frame, promise).select(list(promise.levels)).unique()
-    rows = every.join(classes, on=list(promise.levels), how="semi", nulls_equal=True)[RECORDS]
+    texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in guarantee.levels])
+    every = generalized(texts, source.ladders, guarantee.levels).with_row_index(RECORDS)
+    classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
+    rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
     return _ladders(source.frame[rows.sort()], stated, hierarchies)
 
 
 def report_data_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records beside the manifest."""
-    return report_data(released_texts(frame, promise_of(stated)), promise_of(stated), without)
+    return report_data(released_texts(frame, guarantee_of(stated)), guarantee_of(stated), without)
 
 
 def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
@@ -211,10 +196,10 @@ def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.
 
 def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
     """Return a table as that which a release was made from, its hierarchies bound to its values."""
-    promise = promise_of(stated)
-    check_columns([column for column in promise.columns if column != promise.id], frame.columns, "the original")
+    guarantee = guarantee_of(stated)
+    check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
     groups = {}
-    for rule in promise.rules:
+    for rule in guarantee.rules:
         if "hierarchy" in rule and rule["column"] in frame.columns:
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
@@ -223,7 +208,7 @@ def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[s
 
 
 def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Original]:
-    asked = {str(rule["population"]) for rule in promise_of(stated).rules if "population" in rule}
+    asked = {str(rule["population"]) for rule in guarantee_of(stated).rules if "population" in rule}
     strange = sorted(original.populations.keys() - asked)
     if strange:
         raise InputError(
@@ -247,7 +232,7 @@ def _ladders(
         words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
     ladders = bound_hierarchies(frame, chosen)
-    for name, level in promise_of(stated).levels.items():
+    for name, level in guarantee_of(stated).levels.items():
         if not level < ladders[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
     return ladders

@@ -1,4 +1,4 @@
-"""The promise of a released table, recomputed from the release by other means than those that made it.
+"""The guarantee of a released table, recomputed from the release by other means than those that made it.
 
 Nothing here imports the search or the kernels: classes are counted by sorting and grouping text with Polars, and the
 original, where it is given, is generalized again by looking labels up. Columns are named by their place, c0, c1 and so
@@ -14,7 +14,7 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Verdict
 
-from .verification.promise import COUNT, Classes, FoundChecks, Original, Promise, Reference, natural_order
+from .verification.guarantee import COUNT, Classes, FoundChecks, Guarantee, Original, Reference, natural_order
 from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
@@ -25,13 +25,13 @@ KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 
 def verify(
     frame: pl.DataFrame,
-    promise: Promise,
+    guarantee: Guarantee,
     original: Original | None = None,
     populations: Mapping[str, Original] | None = None,
     *,
     every_rule: bool = False,
 ) -> Verdict:
-    """Check a released table against its promise, and against its original if that is given.
+    """Check a released table against its guarantee, and against its original if that is given.
 
     Rules are recomputed from the released records. What a rule compares with beyond them must be given; where it is
     not, a check says that the rule was not recomputed.
@@ -42,53 +42,57 @@ def verify(
     every_rule : whether a rule that cannot be recomputed is a failure
     """
     checks = FoundChecks()
-    _check_columns(frame, promise, checks)
+    _check_columns(frame, guarantee, checks)
     if checks.failures:
         return _verdict(checks, original)
-    places = _places(promise)
-    texts, promise = _placed(frame, places), _promise_by_place(promise, places)
-    released = _without_stars(texts, promise, checks)
+    places = _places(guarantee)
+    texts, guarantee = _placed(frame, places), _by_place(guarantee, places)
+    released = _without_stars(texts, guarantee, checks)
     n = n_records(released)
     checks.expect(n > 0, "there are records", "the file has no released record")
-    if promise.released is not None:
-        wrong = f"{promise.released} released records are declared, but {n} were found"
-        checks.expect(n == promise.released, f"{n} records were released", wrong)
+    if guarantee.released is not None:
+        wrong = f"{guarantee.released} released records are declared, but {n} were found"
+        checks.expect(n == guarantee.released, f"{n} records were released", wrong)
     if not n:
         return _verdict(checks, original)
     source = None
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
         source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
-    reference = _reference(n, promise, places, original, source, populations or {})
-    classes = Classes(released, list(promise.levels), places)
-    _check_rules(classes, promise, reference, checks, every_rule=every_rule)
-    _check_order_and_ids(texts, released, promise, checks)
+    reference = _reference(n, guarantee, places, original, source, populations or {})
+    classes = Classes(released, list(guarantee.levels), places)
+    _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
+    _check_order_and_ids(texts, released, guarantee, checks)
     if source is not None:
-        if promise.has_one_policy:
-            _check_original(classes, promise, source, reference, checks)
+        if guarantee.has_one_policy:
+            _check_original(classes, guarantee, source, reference, checks)
         else:
             if source.records is not None:
-                check_record_by_record(texts, promise, source, checks)
+                check_record_by_record(texts, guarantee, source, checks)
             else:
-                check_by_labels(classes, promise, source, checks)
-            _check_suppressed(n_records(source.frame) - n, promise, checks)
+                check_by_labels(classes, guarantee, source, checks)
+            _check_suppressed(n_records(source.frame) - n, guarantee, checks)
         # No keyed id is an original one. Numbers may be: released in order, they say nothing.
-        if promise.id is not None and not promise.numbered and promise.id in source.frame.columns:
-            same = released.select(promise.id).join(source.frame.select(promise.id), on=promise.id, how="semi").height
+        if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
+            same = (
+                released.select(guarantee.id)
+                .join(source.frame.select(guarantee.id), on=guarantee.id, how="semi")
+                .height
+            )
             checks.expect(same == 0, "no id of the original is released", f"{same} ids of the original were released")
     return _verdict(checks, original)
 
 
-def released_texts(frame: pl.DataFrame, promise: Promise) -> pl.DataFrame:
+def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
-    places = _places(promise)
-    released = _without_stars(_placed(frame, places), _promise_by_place(promise, places), FoundChecks())
+    places = _places(guarantee)
+    released = _without_stars(_placed(frame, places), _by_place(guarantee, places), FoundChecks())
     texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
     return with_records_of(texts, released)
 
 
-def _places(promise: Promise) -> dict[str, str]:
-    return {column: f"c{place}" for place, column in enumerate(promise.columns)}
+def _places(guarantee: Guarantee) -> dict[str, str]:
+    return {column: f"c{place}" for place, column in enumerate(guarantee.columns)}
 
 
 def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
@@ -98,14 +102,14 @@ def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
     return with_records_of(placed, frame)
 
 
-def _promise_by_place(promise: Promise, places: Mapping[str, str]) -> Promise:
+def _by_place(guarantee: Guarantee, places: Mapping[str, str]) -> Guarantee:
     return replace(
-        promise,
+        guarantee,
         columns=tuple(places.values()),
-        levels={places[column]: level for column, level in promise.levels.items()},
-        recoded={places[column]: levels for column, levels in promise.recoded.items()},
-        averaged={places[column]: how for column, how in promise.averaged.items()},
-        id=None if promise.id is None else places[promise.id],
+        levels={places[column]: level for column, level in guarantee.levels.items()},
+        recoded={places[column]: levels for column, levels in guarantee.recoded.items()},
+        averaged={places[column]: how for column, how in guarantee.averaged.items()},
+        id=None if guarantee.id is None else places[guarantee.id],
     )
 
 
@@ -115,7 +119,7 @@ def _ladders_by_place(ladders: Mapping[str, BoundHierarchy], places: Mapping[str
 
 def _reference(
     n_released: int,
-    promise: Promise,
+    guarantee: Guarantee,
     places: Mapping[str, str],
     original: Original | None,
     source: Original | None,
@@ -123,14 +127,16 @@ def _reference(
 ) -> Reference:
     """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
     people = {}
-    for name in {rule["population"] for rule in promise.rules if rule.get("population") in populations}:
+    for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
         table = populations[name]
         ladders = _ladders_by_place(table.ladders, places)
-        people[name] = generalized(_placed(table.frame, places), ladders, promise.levels)
+        people[name] = generalized(_placed(table.frame, places), ladders, guarantee.levels)
     if original is None or source is None:
-        few, most = (1, promise.k - 1) if promise.suppressed is None else (promise.suppressed, promise.suppressed)
+        few, most = (
+            (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
+        )
         return Reference(n_released + few, n_released + most, populations=people)
-    ordered = {rule["column"] for rule in promise.rules if rule.get("distance") == "ordered"}
+    ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
     order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
     n = n_records(original.frame)
     return Reference(n, n, source.frame, order, source.groups, people)
@@ -145,46 +151,44 @@ def _verdict(checks: FoundChecks, original: Original | None) -> Verdict:
     return Verdict(not checks.failures, how, tuple(checks.passed), tuple(checks.failures))
 
 
-def _without_stars(texts: pl.DataFrame, promise: Promise, checks: FoundChecks) -> pl.DataFrame:
+def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> pl.DataFrame:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
-    if not promise.stars:
+    if not guarantee.stars:
         return texts
     star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
     stars = texts.filter(star)
     n_stars = n_records(stars)
-    if promise.suppressed is None:
+    if guarantee.suppressed is None:
         return texts.filter(~star)
     checks.expect(
-        n_stars >= promise.suppressed,
+        n_stars >= guarantee.suppressed,
         "suppressed records are rows of *",
-        f"{promise.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
+        f"{guarantee.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
     )
     # a released record can be all roots as well; what is beyond the declared number is counted as released.
-    return pl.concat([texts.filter(~star), first_records(stars, n_stars - promise.suppressed)])
+    return pl.concat([texts.filter(~star), first_records(stars, n_stars - guarantee.suppressed)])
 
 
-def _check_columns(frame: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
+def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> None:
     """Check the columns, and that there are rules about them: without any, nothing is promised."""
-    checks.expect(
-        tuple(table_columns(frame)) == promise.columns,
-        "the columns are those declared",
-        f"the file has {len(table_columns(frame))} columns that are not, in order, the {len(promise.columns)} declared",
-    )
-    if not promise.rules:
+    columns, declared = tuple(table_columns(frame)), guarantee.columns
+    wrong = f"the file has {len(columns)} columns that are not, in order, the {len(declared)} declared"
+    checks.expect(columns == declared, "the columns are those declared", wrong)
+    if not guarantee.rules:
         checks.failures.append("no privacy rule is declared")
-    recorded = {*promise.columns} - {*promise.levels} - {promise.id}
+    recorded = {*guarantee.columns} - {*guarantee.levels} - {guarantee.id}
     checks.failures += [
         f"{name_of(rule)} is about a column that was not released as recorded"
-        for rule in promise.rules
+        for rule in guarantee.rules
         if "column" in rule and rule["column"] not in recorded
     ]
 
 
 def _check_rules(
-    classes: Classes, promise: Promise, reference: Reference, checks: FoundChecks, *, every_rule: bool
+    classes: Classes, guarantee: Guarantee, reference: Reference, checks: FoundChecks, *, every_rule: bool
 ) -> None:
     sizes = classes.sizes[COUNT].sort()
-    for rule in promise.rules:
+    for rule in guarantee.rules:
         name = name_of(rule)
         if is_about_table(rule):
             holds = table_holds(rule, sizes.to_list())
@@ -204,25 +208,27 @@ def _check_rules(
         checks.expect(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
 
 
-def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
+def _check_order_and_ids(
+    texts: pl.DataFrame, released: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks
+) -> None:
     """Neither order nor ids carry information.
 
     Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
     (a row of a tally has the first of those it stands for), or look like keyed hashes.
     """
-    keys = [column for column in table_columns(texts) if column != promise.id]
-    if promise.id is not None and not promise.numbered:
-        keys.append(promise.id)
+    keys = [column for column in table_columns(texts) if column != guarantee.id]
+    if guarantee.id is not None and not guarantee.numbered:
+        keys.append(guarantee.id)
     values = texts.select(keys).with_columns(pl.all().fill_null(""))
     checks.expect(
         values.equals(values.sort(keys)),
         "records are sorted by their released values",
         "records are not sorted by their released values: their order may carry information",
     )
-    if promise.id is None:
+    if guarantee.id is None:
         return
-    ids = released[promise.id]
-    if promise.numbered:
+    ids = released[guarantee.id]
+    if guarantee.numbered:
         records = records_of(released)
         expected = (records.cum_sum() - records + 1).cast(pl.String)
         checks.expect(
@@ -239,16 +245,16 @@ def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, promise: P
 
 
 def _check_original(
-    classes: Classes, promise: Promise, original: Original, reference: Reference, checks: FoundChecks
+    classes: Classes, guarantee: Guarantee, original: Original, reference: Reference, checks: FoundChecks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
-    labels = generalized(original.frame, original.ladders, promise.levels)
-    sensitive = sorted({classes.places[rule["column"]] for rule in promise.rules if "column" in rule})
+    labels = generalized(original.frame, original.ladders, guarantee.levels)
+    sensitive = sorted({classes.places[rule["column"]] for rule in guarantee.rules if "column" in rule})
     every = Classes(
         with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns, classes.places
     )
-    expected = releasable(promise.rules, every, reference, classes.sizes.height)
+    expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
     if expected is None:
         checks.passed.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
         expected = every.sizes.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
@@ -258,7 +264,7 @@ def _check_original(
         "released classes are the classes of the original at the stated levels, complete",
         f"{differing} classes differ from the original generalized to the stated levels",
     )
-    others = [column for column in promise.columns if column not in promise.levels and column != promise.id]
+    others = [column for column in guarantee.columns if column not in guarantee.levels and column != guarantee.id]
     if not differing and others:
         # Record by record of the released classes: each combination of values is as frequent as it was recorded.
         recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
@@ -267,27 +273,27 @@ def _check_original(
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
         checks.expect(moved == 0, OTHERS_AS_RECORDED, wrong)
-    _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), promise, checks)
+    _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), guarantee, checks)
 
 
-def _check_suppressed(suppressed: int, promise: Promise, checks: FoundChecks) -> None:
-    if promise.limit is not None:
+def _check_suppressed(suppressed: int, guarantee: Guarantee, checks: FoundChecks) -> None:
+    if guarantee.limit is not None:
         checks.expect(
-            suppressed <= promise.limit,
+            suppressed <= guarantee.limit,
             "no more records than allowed were suppressed",
-            f"more records were suppressed than the {promise.limit} allowed",
+            f"more records were suppressed than the {guarantee.limit} allowed",
         )
-    if promise.suppressed is not None:
+    if guarantee.suppressed is not None:
         checks.expect(
-            suppressed == promise.suppressed,
+            suppressed == guarantee.suppressed,
             "the number of suppressed records is right",
-            f"{promise.suppressed} suppressed records are declared, but it should be another number",
+            f"{guarantee.suppressed} suppressed records are declared, but it should be another number",
         )
     else:
         checks.expect(
-            0 < suppressed < promise.k,
-            f"from 1 to {promise.k - 1} records were suppressed, as the number kept back says",
-            f"fewer than {promise.k} suppressed records are declared, but it should be none or more",
+            0 < suppressed < guarantee.k,
+            f"from 1 to {guarantee.k - 1} records were suppressed, as the number kept back says",
+            f"fewer than {guarantee.k} suppressed records are declared, but it should be none or more",
         )
 
 

@@ -26,6 +26,7 @@ WEIGHT = re.compile(
 """A weight as it may be typed, or as Python writes a small number."""
 
 LARGEST = 2**31 - 1  # The largest number that a request may state
+WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
 
 
 class Method(StrEnum):
@@ -40,6 +41,14 @@ class Cost(StrEnum):
 
     PAPER = "paper"
     EXACT = "exact"
+
+
+class Unknown(StrEnum):
+    """What becomes of codes that the hierarchy does not have."""
+
+    ERROR = "error"
+    ROOT = "root"
+    DROP = "drop"
 
 
 @dataclass(frozen=True)
@@ -83,9 +92,13 @@ class TrajectoriesRequest:
     cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
-    drop_empty: bool = False  # leave out pairs of which neither code nor age is told (`*`, `*`)
+    drop_empty_pairs: bool = False  # leave out pairs of which neither code nor age is told (`*`, `*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
     constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
+    policy: str | None = None  # where these sets came from
+    on_unknown_code: Unknown = Unknown.ERROR
+    # pairs, and sets of pairs, whose counts are measured for the custodian: ``frequent:1``, of percent of the patients
+    workload: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
@@ -93,6 +106,9 @@ class TrajectoriesRequest:
         object.__setattr__(self, "weights", weights_of(*self.weights))
         object.__setattr__(self, "method", _word(Method, self.method, "method"))
         object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
+        object.__setattr__(self, "on_unknown_code", _word(Unknown, self.on_unknown_code, "word for unknown codes"))
+        if self.workload is not None:
+            percent_of(self.workload)
         if isinstance(self.block, str):
             if self.block not in ("auto", "off"):
                 raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
@@ -101,6 +117,18 @@ class TrajectoriesRequest:
         named = [code for constraint in self.constraints for code in constraint.codes]
         if len(named) != len(set(named)):
             raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
+
+
+def percent_of(workload: str) -> float:
+    """Return the percentage that a workload names."""
+    found = WORKLOAD.fullmatch(workload)
+    percent = float(found[1]) if found else 0.0
+    if not 0 < percent <= 100:
+        raise InputError(
+            "A workload is written as frequent:1: pairs of code and age, and sets of them, that at least 1 percent of "
+            "the patients have."
+        )
+    return percent
 
 
 def _word(words: type[Word], word: str, what: str) -> Word:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from enum import StrEnum
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -11,18 +10,10 @@ import numpy as np
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 
-from .data import Trajectories
+from .data import Trajectories, Unknown
 
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
 """Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks."""
-
-
-class Unknown(StrEnum):
-    """What becomes of codes that the hierarchy does not have."""
-
-    ERROR = "error"
-    ROOT = "root"
-    DROP = "drop"
 
 
 H = TypeVar("H", bound=Hierarchy)

@@ -9,9 +9,8 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
 
-from .data import LARGEST, Cost, Diversity, Method, TrajectoriesRequest
-from .domain import Unknown
-from .request import GWAS_SETS, WORKLOAD, GivenTrajectories, ReleaseSettings, is_made_of_data
+from .data import LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
+from .request import GWAS_SETS, GivenTrajectories, is_made_of_data
 
 DECIMALS = 3  # Of published losses
 
@@ -241,29 +240,22 @@ class TrajectoriesManifest(ManifestHead):
         return fitting(self, fits)
 
 
-def settings_of(given: GivenTrajectories, request: TrajectoriesRequest, settings: ReleaseSettings) -> PublishedSettings:
+def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedSettings:
     """Return what was asked, and how the input was read; the delimiter is set where a file is written."""
     columns, diversity = given.columns, request.diversity
-    return PublishedSettings(
-        source=given.name,
-        k=request.k,
-        weights=(str(request.weights[0]), str(request.weights[1])),
-        cost=request.cost,
-        block=request.block,
-        drop_empty_pairs=request.drop_empty,
-        code_hierarchy=request.code_hierarchy.spec,
-        age_hierarchy=request.age_hierarchy.spec,
-        on_unknown_code=settings.unknown,
-        sensitive=None if diversity is None else diversity.column,
-        sensitive_codes=None if diversity is None or not diversity.codes else tuple(sorted(diversity.codes)),
-        diversity=None if diversity is None else diversity.l,
-        policy=settings.policy,
-        workload=settings.workload,
-        attributes=None if given.attributes is None else given.attributes.name,
-        ids="number",
-        input_columns=InputColumns(
-            id=columns.id, code=columns.code, age=columns.age, date=columns.date, anchor=columns.anchor
-        ),
-        age_unit=None if columns.date is None else columns.unit,
-        not_released=tuple(given.not_released),
-    )
+    found = {name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)}
+    found |= {
+        "source": given.name,
+        "weights": tuple(map(str, request.weights)),
+        "code_hierarchy": request.code_hierarchy.spec,
+        "age_hierarchy": request.age_hierarchy.spec,
+        "sensitive": None if diversity is None else diversity.column,
+        "sensitive_codes": None if diversity is None or not diversity.codes else tuple(sorted(diversity.codes)),
+        "diversity": None if diversity is None else diversity.l,
+        "attributes": None if given.attributes is None else given.attributes.name,
+        "ids": "number",
+        "input_columns": {name: getattr(columns, name) for name in InputColumns.model_fields},
+        "age_unit": None if columns.date is None else columns.unit,
+        "not_released": tuple(given.not_released),
+    }
+    return PublishedSettings.model_validate(found)

@@ -14,7 +14,7 @@ from cloister.kernels.nearest import Sequences
 
 from .clusters import gather, merge_for_diversity, release, require_possible, suppress_for_diversity
 from .data import Attributes, Cost, Integers, Method, ProtectedTrajectories, Trajectories, TrajectoriesRequest
-from .losses import measure, outcomes_of
+from .figures import measure, outcomes_of
 from .problem import Problem, cut, pose, side_by_side
 from .tree import ValueTree
 
@@ -97,7 +97,7 @@ def anonymize_under(
     if diversity is not None:
         change = suppress_for_diversity if diversity.codes else merge_for_diversity
         clusters = change(problem, clusters, diversity)
-    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty)
+    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty_pairs)
     losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)

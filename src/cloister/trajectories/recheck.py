@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Checker, Facts, Opened, Request
+from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
-from cloister.io import EventColumns, as_text
+from cloister.io import EventColumns
 from cloister.release_folder import ATTRIBUTES, DATA, read_data
 from cloister.results import Verdict
 
@@ -19,7 +19,7 @@ from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories, read_given
 from .verify import ExpectedGuarantee, verify
-from .verify_original import Integers, Secret, losses_agree
+from .verify_original import Secret, losses_agree
 
 NO_LOSSES = "the losses in release.json are not those of the files"
 
@@ -134,7 +134,10 @@ def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, releas
             "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
             f"{setting('attributes')}."
         )
-    return Secret(domain.trajectories, domain.codes, domain.ages, attributes, _origin(original, released))
+    given = original.given.trajectories
+    ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
+    origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))
+    return Secret(domain.trajectories, domain.codes, domain.ages, attributes, origin)
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:
@@ -145,24 +148,3 @@ def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hier
             f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {setting(name)}."
         )
     return given
-
-
-def _origin(original: TrajectoriesOriginal, released: WrittenTrajectories) -> Integers | None:
-    """The patient of the original behind each released one; None without a crosswalk."""
-    frame, trajectories = original.crosswalk, original.given.trajectories
-    if frame is None:
-        return None
-    if frame.columns != ["released", "original"]:
-        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
-    n_patients = int(released.frame[ID][-1])
-    numbers = pl.Series(np.arange(1, trajectories.n_patients + 1))
-    ids = as_text(numbers if trajectories.ids is None else trajectories.ids)
-    known = pl.DataFrame({"original": ids, "patient": np.arange(trajectories.n_patients)})
-    row = as_text(frame["released"]).cast(pl.Int64, strict=False).alias("row")
-    told = pl.DataFrame([as_text(frame["original"]), row])
-    rows = pl.DataFrame({"row": np.arange(1, n_patients + 1)})
-    joined = rows.join(told, on="row", how="left", maintain_order="left")
-    joined = joined.join(known, on="original", how="left", maintain_order="left")
-    if joined.height != n_patients or joined["patient"].null_count() or frame.height != n_patients:
-        raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
-    return joined["patient"].to_numpy().astype(np.int64)

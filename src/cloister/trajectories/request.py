@@ -1,6 +1,5 @@
-"""The input: trajectories with where they came from, attributes of patients beside, and settings of the release."""
+"""The input: trajectories with where they came from, and attributes of patients beside."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,16 +9,14 @@ import numpy as np
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import Hierarchy
 from cloister.io import EventColumns, EventSource, Query, as_text, read_table
 from cloister.io.columns import ID_NAMES, listed
 from cloister.sources import read_code_events
 
-from .data import Attributes, Trajectories
-from .domain import Unknown, unknown_codes
+from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown
+from .domain import unknown_codes
 from .sequences import encode
 
-WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
 GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
 
@@ -50,33 +47,6 @@ class GivenTrajectories:
     format: Literal["csv", "parquet"] = "csv"
     notes: tuple[str, ...] = ()
     source: EventSource | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True)
-class ReleaseSettings:
-    """What is asked of a release besides what is asked of the method."""
-
-    unknown: Unknown = Unknown.ERROR
-    # which pairs and sets of pairs are asked for, such as ``frequent:1``: those that at least so many percent of the
-    # patients have; None: none
-    workload: str | None = None
-    policy: str | None = None  # where the sets of codes came from that must not be generalized with others
-
-    def __post_init__(self) -> None:
-        if self.workload is not None:
-            percent_of(self.workload)
-
-
-def percent_of(workload: str) -> float:
-    """Return the percentage that a workload names."""
-    found = WORKLOAD.fullmatch(workload)
-    percent = float(found[1]) if found else 0.0
-    if not 0 < percent <= 100:
-        raise InputError(
-            "A workload is written as frequent:1: pairs of code and age, and sets of them, that at least 1 percent of "
-            "the patients have."
-        )
-    return percent
 
 
 def read_given(
@@ -112,10 +82,10 @@ def read_given(
     )
 
 
-def check_known(given: GivenTrajectories, hierarchy: Hierarchy, unknown: Unknown) -> None:
+def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
     """Refuse codes that the hierarchy does not have, and name the first line that has one; not where they may be so."""
-    vocabulary = given.trajectories.vocabulary
-    outside = hierarchy.outside(vocabulary) if unknown is Unknown.ERROR else []
+    vocabulary, hierarchy = given.trajectories.vocabulary, request.code_hierarchy
+    outside = hierarchy.outside(vocabulary) if request.on_unknown_code is Unknown.ERROR else []
     if outside and given.source is not None:
         message = unknown_codes(len(outside), len(vocabulary), hierarchy)
         message = message.replace(". Correct", f" ({given.name}, {{place}} is the first). Correct", 1)

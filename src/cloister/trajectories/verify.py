@@ -125,7 +125,7 @@ def _check_sensitive_codes(
     """Refuse codes that stand for sensitive ones alone, and trajectories behind which too many patients have one."""
     original = secret.trajectories
     covered: dict[str, set[str]] = {}
-    for code, labels in zip(original.vocabulary, labels_of(secret)[0].covering, strict=True):
+    for code, labels in zip(original.vocabulary, labels_of(secret)[0], strict=True):
         for label in labels - {ROOT}:
             covered.setdefault(label, set()).add(code)
     released = frame[CODE].unique().to_list()

@@ -1,10 +1,10 @@
 """A release of trajectories against its original: nobody is lost or invented, order is kept, labels cover, losses hold.
 
 Counted with NumPy, Polars and plain Python from labels of the hierarchies; shares nothing with alignment, trees and
-`losses`.
+`figures`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
 
@@ -47,26 +47,16 @@ class Secret:
     position: Numbers | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CoveringLabels:
+def _covering(ladder: BoundHierarchy, values: tuple[str, ...]) -> Covered:
     """What each value of a column may be released as."""
+    above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
+    return tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values)
 
-    covering: Covered = field(repr=False)
 
-    @classmethod
-    def of(cls, ladder: BoundHierarchy, values: tuple[str, ...]) -> "CoveringLabels":
-        """Return the labels of these values."""
-        above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
-        return cls(tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values))
-
-    def all_known(self) -> frozenset[str]:
-        """Return every label that covers some value."""
-        return frozenset().union(*self.covering)
-
-    def cover(self, values: Numbers, labels: pl.Series) -> bool:
-        """Whether each label covers the value beside it."""
-        pairs = pl.DataFrame({"value": values, "label": labels}).unique()
-        return all(label in self.covering[value] for value, label in pairs.iter_rows())
+def _cover(covering: Covered, values: Numbers, labels: pl.Series) -> bool:
+    """Whether each label covers the value beside it."""
+    pairs = pl.DataFrame({"value": values, "label": labels}).unique()
+    return all(label in covering[value] for value, label in pairs.iter_rows())
 
 
 def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
@@ -79,7 +69,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     if secret.origin is None:
         # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
         columns = ((CODE, codes), (AGE, ages))
-        held = [set(released.frame[name].unique()) <= labels.all_known() for name, labels in columns]
+        held = [set(released.frame[name].unique()) <= frozenset().union(*labels) for name, labels in columns]
         checks.require(all(held), "every label covers a value of the original")
         return
     if not checks.require(np.array_equal(np.sort(secret.origin), np.arange(n_released)), EACH_ONCE):
@@ -91,12 +81,12 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     _check_pairs(checks, released.frame, secret, codes, ages)
 
 
-def labels_of(secret: Secret) -> tuple[CoveringLabels, CoveringLabels]:
+def labels_of(secret: Secret) -> tuple[Covered, Covered]:
     """Return what codes and ages of the original may be released as."""
     original = secret.trajectories
     codes = secret.codes.bind("code", original.vocabulary)
     ages = secret.ages.bind("age", original.age_values)
-    return CoveringLabels.of(codes, original.vocabulary), CoveringLabels.of(ages, original.age_values)
+    return _covering(codes, original.vocabulary), _covering(ages, original.age_values)
 
 
 def _check_attributes(checks: Checks, attributes: pl.DataFrame | None, secret: Secret) -> None:
@@ -114,9 +104,7 @@ def _check_attributes(checks: Checks, attributes: pl.DataFrame | None, secret: S
         checks.require(False, BESIDE)
 
 
-def _check_pairs(
-    checks: Checks, frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels
-) -> None:
+def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> None:
     """Place the kept pairs of the original beside the released rows, one by one."""
     original, position, origin = secret.trajectories, secret.position, secret.origin
     if position is None or origin is None or position.size != original.n_pairs:
@@ -149,8 +137,8 @@ def _check_pairs(
     ids = number[owner[source]]
     place = np.arange(ids.size) - np.searchsorted(ids, ids)
     checks.require(np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]), PLACED)
-    checks.require(codes.cover(original.codes[source], paired[CODE]), CODES_COVER)
-    checks.require(ages.cover(original.ages[source], paired[AGE]), AGES_COVER)
+    checks.require(_cover(codes, original.codes[source], paired[CODE]), CODES_COVER)
+    checks.require(_cover(ages, original.ages[source], paired[AGE]), AGES_COVER)
 
 
 def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
@@ -165,7 +153,7 @@ def _highest_before(position: Numbers, first: NDArray[np.bool_]) -> Integers:
     return np.where(first, -1, before - block * width - 1)
 
 
-def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: CoveringLabels) -> bool:
+def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> bool:
     """Whether the released pairs of each patient cover pairs of the original one after another."""
     if secret.origin is None:
         return False
@@ -180,10 +168,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: CoveringLabels, ages: Cover
             continue
         # Each row must cover a pair after the one that the row before it covers; the earliest is always good.
         events = iter(pairs[bounds[patient] : bounds[patient + 1]])
-        if not all(
-            any(code in codes.covering[known] and age in ages.covering[at] for known, at in events)
-            for code, age in rows
-        ):
+        if not all(any(code in codes[known] and age in ages[at] for known, at in events) for code, age in rows):
             return False
     return True
 

@@ -309,7 +309,7 @@ BAD = {
     "k of 0": (WIDE, ("-k", "0"), "k is 0"),
     "m of 0": (WIDE, ("-m", "0"), "m is 0"),
     "m beside privacy": (WIDE, ("-m", "2", "--privacy", "records"), "Give one of them"),
-    "privacy": (WIDE, ("--privacy", "all:x"), "needs a whole number after the colon"),
+    "privacy": (WIDE, ("--privacy", "all:x"), "needs a whole number from 1 on after the colon"),
     "privacy file": (WIDE, ("--privacy", "nowhere.json"), "is not there"),
     "privacy folder": (WIDE, ("--privacy", "."), "is a folder"),
     "visits": (WIDE, ("--privacy", "visits:nowhere.csv"), "nowhere.csv"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cloister import CodeSets
 from cloister.codesets import encode as module
-from cloister.codesets.encode import encode
+from cloister.codesets.data import encode
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Source, code_lists
 
@@ -34,8 +34,8 @@ def long(rows, missing=()):
 
 def sets(encoded):
     """The code sets as lists of codes."""
-    bounds = encoded.offsets.tolist()
-    return [[encoded.vocabulary[i] for i in encoded.items[a:b]] for a, b in pairwise(bounds)]
+    codes = encoded.codes
+    return [[codes.vocabulary[i] for i in codes.items[a:b]] for a, b in pairwise(codes.offsets.tolist())]
 
 
 @given(RECORDS)
@@ -44,7 +44,7 @@ def test_wide_lists_become_sets(records):
     encoded = encode(wide([" ".join(record) for record in records]))
 
     assert [sorted(set(record), key=str.encode) for record in records] == sets(encoded)
-    assert encoded.items.dtype == np.int32
+    assert encoded.codes.items.dtype == np.int32
 
 
 @given(RECORDS, st.randoms(use_true_random=False))
@@ -55,7 +55,7 @@ def test_long_lists_become_the_same_sets_in_any_order(records, random):
     encoded = encode(long(rows))
 
     assert sets(encode(wide([" ".join(record) for record in records]))) == sets(encoded)
-    assert [f"{number:03d}" for number in range(len(records))] == encoded.ids.to_list()
+    assert [f"{number:03d}" for number in range(len(records))] == encoded.codes.ids.to_list()
 
 
 @given(RECORDS)
@@ -64,9 +64,9 @@ def test_repeats_are_numbered(records):
     encoded = encode(wide([" ".join(record) for record in records]), repeats=True)
     expected = CodeSets.from_records(records, repeats=True)
 
-    assert expected.vocabulary == encoded.vocabulary
-    assert expected.offsets.tolist() == encoded.offsets.tolist()
-    assert expected.items.tolist() == encoded.items.tolist()
+    assert expected.vocabulary == encoded.codes.vocabulary
+    assert expected.offsets.tolist() == encoded.codes.offsets.tolist()
+    assert expected.items.tolist() == encoded.codes.items.tolist()
 
 
 @given(RECORDS, st.integers(1, 4))
@@ -78,8 +78,8 @@ def test_slices_make_no_difference(records, at_once):
         pieces = encode(source)
     whole = encode(source)
 
-    assert whole.items.tolist() == pieces.items.tolist()
-    assert whole.vocabulary == pieces.vocabulary
+    assert whole.codes.items.tolist() == pieces.codes.items.tolist()
+    assert whole.codes.vocabulary == pieces.codes.vocabulary
 
 
 def test_white_space_of_all_kinds_separates():
@@ -92,7 +92,7 @@ def test_missing_texts_are_no_codes():
     assert sets(encode(wide(["250 ? 401", "401"], missing=("?",)))) == [["250", "401"], ["401"]]
     encoded = encode(long([("1", "250"), ("1", "?"), ("2", "401")], missing=("?",)))
     assert sets(encoded) == [["250"], ["401"]]
-    assert encoded.notes == ("lines of codes.csv without a code were passed over",)
+    assert encoded.notes[-1] == "lines of codes.csv without a code were passed over"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_patients_without_codes(source):
     encoded = encode(source, drop_empty=True)
 
     assert sets(encoded) == [["a"], ["b"]]
-    assert encoded.ids.to_list() == ["1", "3"]
+    assert encoded.codes.ids.to_list() == ["1", "3"]
     assert (encoded.n_empty, encoded.lines.tolist()) == (1, [0, 2])
 
 
@@ -140,8 +140,8 @@ def test_one_code_a_million_times():
     """One patient with one code a million times, and a vocabulary of one."""
     encoded = encode(wide([" ".join(["250.00"] * 1_000_000), "250.00"]))
 
-    assert encoded.vocabulary == ("250.00",)
-    assert encoded.offsets.tolist() == [0, 1, 2]
+    assert encoded.codes.vocabulary == ("250.00",)
+    assert encoded.codes.offsets.tolist() == [0, 1, 2]
 
 
 def test_a_record_with_many_codes():

@@ -8,9 +8,8 @@ from typing import Annotated
 import pytest
 
 import cloister as cl
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.options import CodesOptions
-from cloister.codesets.request import GivenCodes
 from cloister.jobs import job as sections
 from cloister.pipeline.codes_shape import CodesShape
 from cloister.pipeline.course import write_release

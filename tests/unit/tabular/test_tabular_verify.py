@@ -7,7 +7,7 @@ import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.tabular.facts import class_sizes
-from cloister.tabular.verification.promise import Original, Promise
+from cloister.tabular.verification.guarantee import Guarantee, Original
 from cloister.tabular.verify import released_texts, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
@@ -24,7 +24,7 @@ def with_k(k, promise=None):
 
 
 K2 = ({"model": "k-anonymity", "k": 2},)
-PROMISE = Promise(("id", "age", "dx"), {"age": 1}, 2, 5, 1, K2, id="id", numbered=True, limit=1)
+PROMISE = Guarantee(("id", "age", "dx"), {"age": 1}, 2, 5, 1, K2, id="id", numbered=True, limit=1)
 
 
 def test_a_good_release_holds():
@@ -113,7 +113,7 @@ def test_what_is_kept_back_is_not_judged():
 def test_missing_sorts_first_and_forms_classes():
     """A missing value is someone: it has a class of its own, and stands first."""
     frame = pl.DataFrame({"a": [None, None, "x", "x"]}, schema={"a": pl.String})
-    promise = Promise(("a",), {"a": 0}, 2, 4, 0, K2)
+    promise = Guarantee(("a",), {"a": 0}, 2, 4, 0, K2)
 
     assert verify(frame, promise).holds
     assert not verify(frame[[2, 3, 0, 1]], promise).holds

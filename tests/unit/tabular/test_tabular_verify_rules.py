@@ -13,10 +13,10 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy.population_estimates import Sample, estimated_share
-from cloister.tabular.verification.promise import (
+from cloister.tabular.verification.guarantee import (
     Classes,
+    Guarantee,
     Original,
-    Promise,
     Reference,
     bound_hierarchies,
     natural_order,
@@ -63,7 +63,7 @@ RULES = [*ON_DX, *AGAINST_ORIGINAL, *AGAINST_POPULATION]
 
 def promise(*rules, **changes):
     """What the good release promises, with these rules."""
-    return replace(Promise(("ward", "dx"), {"ward": 0}, 2, 8, 2, rules, limit=2), **changes)
+    return replace(Guarantee(("ward", "dx"), {"ward": 0}, 2, 8, 2, rules, limit=2), **changes)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule['model']} {rule.get('distance', '')}")

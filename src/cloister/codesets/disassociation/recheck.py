@@ -10,8 +10,7 @@ import polars as pl
 from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.data import CODES, ID
 from cloister.codesets.encode import plain_code
-from cloister.codesets.original import read_original
-from cloister.codesets.request import CodesOriginal
+from cloister.codesets.manifest import CodesOriginal, read_original
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
 from cloister.release_folder import CLUSTERS, DATA, read_data
@@ -21,16 +20,15 @@ from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
 from .facts import (
     codebook,
-    codes_counted_exactly,
     facts_of,
     method_failures,
-    published_supports,
     rules_of,
     shown_of,
     utility_follows,
 )
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
+from .verify_counts import CLASS, SET, miscounted
 
 CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
 
@@ -114,31 +112,11 @@ def _reconstruction_failures(folder: Path, stated: DisassociationManifest, relea
         failures.append(f"the records of {DATA[0]} are not sorted by their codes, or some have none")
     if ID in frame.columns and frame[ID].to_list() != [str(number) for number in range(1, frame.height + 1)]:
         failures.append(f"the ids of {DATA[0]} are not the numbers of its records")
-    return failures + _count_failures(text, released)
-
-
-def _count_failures(text: pl.Series, released: Disassociation) -> list[str]:
-    """Codes that stand in the data file more or less often than the clusters allow.
-
-    A code of an item chunk is given to one record, and otherwise to records that would have no code: it is alone there.
-    """
-    names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    # As often as the chunks say, and for each item chunk in one to all records of a cluster.
-    n_codes, published = len(released.vocabulary), published_supports(released)
-    cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-    lowest = published + np.bincount(released.item_chunks, minlength=n_codes)
-    most = np.bincount(released.item_chunks, weights=released.sizes[cluster], minlength=n_codes).astype(np.int64)
-    highest = np.where(codes_counted_exactly(released), published, published + most)
-    allowed = pl.DataFrame({"code": names, "lowest": lowest, "highest": highest}).group_by("code").sum()
-    found = text.drop_nulls().str.split(" ").explode().alias("code").value_counts(name="found")
-    alone = text.alias("code").value_counts(name="alone")
-    both = found.join(allowed, on="code", how="full", coalesce=True).join(alone, on="code", how="left")
-    spare = both["lowest"] + both["alone"].fill_null(0)
-    fits = both["found"].is_between(both["lowest"], pl.select(pl.min_horizontal(both["highest"], spare)).to_series())
-    fits = fits.fill_null(False)
-    wrong = both.height - int(fits.sum())
-    stand = "code stands" if wrong == 1 else "codes stand"
-    return [f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow"] if wrong else []
+    cells = text.drop_nulls().str.split(" ").alias(SET).to_frame()
+    if wrong := miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released):
+        stand = "code stands" if wrong == 1 else "codes stand"
+        failures.append(f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow")
+    return failures
 
 
 def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, Integers, starts_of
+from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
 from cloister.codesets.encode import occurrence
-from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
+from cloister.codesets.request import CodesRequest, CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
 from cloister.kernels.canonical_order import take_sequences

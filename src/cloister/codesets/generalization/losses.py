@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.codesets.request import CodesRequest, CodesWorkload, GivenCodes, counted
+from cloister.codesets.request import CodesRequest, CodesWorkload, counted
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import model_validator
 
+from cloister.codesets.data import GivenCodes
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,
@@ -19,7 +20,7 @@ from cloister.codesets.manifest import (
     Whole,
     input_settings,
 )
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest
 from cloister.manifest.head import Count, Positive, Section, fitting
 
 from .data import ALL, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered

@@ -18,13 +18,12 @@ import numpy as np
 
 from cloister.codesets.data import CodeSets, spread, starts_of
 from cloister.codesets.encode import MARK, occurrence
-from cloister.codesets.request import VisitsFile
 from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
-from .data import ALL, RECORDS, VISITS, Integers, Numbers, PrivacySets, Sets
-from .stated_policies import sets_of, sets_of_json, sets_of_records, sets_of_visits
+from .data import ALL, VISITS, Integers, Numbers, PrivacySets, Sets
+from .privacy_sets import VisitsFile, sets_in, sets_of, sets_of_json, sets_of_records, sets_of_visits, size_in
 from .terms import record_bits
 
 WHOLE = 1
@@ -44,11 +43,12 @@ class PrivacyPolicy(PrivacySets):
     @classmethod
     def of(cls, sets: Iterable[Iterable[str]], spec: str = "given") -> "PrivacyPolicy":
         """Make a policy of sets of codes; codes that do not occur in the data are allowed."""
-        return cls._maximal(sets_of(sets, spec))
+        return cls.maximal_of(sets_of(sets, spec))
 
     @classmethod
-    def _maximal(cls, stated: PrivacySets) -> "PrivacyPolicy":
-        return cls(stated.vocabulary, maximal(stated.sets), stated.spec)
+    def maximal_of(cls, given: PrivacySets) -> "PrivacyPolicy":
+        """Return the policy of the sets that lie in no other."""
+        return cls(given.vocabulary, maximal(given.sets), given.spec)
 
     @classmethod
     def all_combinations(cls, codes: CodeSets, m: int = 2) -> "PrivacyPolicy":
@@ -64,7 +64,7 @@ class PrivacyPolicy(PrivacySets):
     @classmethod
     def records(cls, codes: CodeSets) -> "PrivacyPolicy":
         """All the codes of each patient."""
-        return cls._maximal(sets_of_records(codes))
+        return cls.maximal_of(sets_of_records(codes))
 
     @classmethod
     def visits(cls, visits: str | Path | Sequence[Iterable[str]], read_as: VisitsFile | None = None) -> "PrivacyPolicy":
@@ -78,12 +78,12 @@ class PrivacyPolicy(PrivacySets):
         """
         if not isinstance(visits, str | Path):
             return cls.of(visits, VISITS)
-        return cls._maximal(sets_of_visits(visits, read_as))
+        return cls.maximal_of(sets_of_visits(visits, read_as))
 
     @classmethod
     def from_json(cls, path: str | Path) -> "PrivacyPolicy":
         """Read a policy: a list of lists of codes."""
-        return cls._maximal(sets_of_json(path))
+        return cls.maximal_of(sets_of_json(path))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,16 +146,10 @@ def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
 
 def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
     """Return a policy by its words: ``all:2``, ``visits:FILE``, ``records`` or a JSON file."""
-    kind, colon, rest = spec.partition(":")
-    if spec == RECORDS:
-        return PrivacyPolicy.records(codes)
-    if kind == VISITS and colon:
-        return PrivacyPolicy.visits(rest, read_as)
-    if kind != ALL or not colon:
-        return PrivacyPolicy.from_json(spec)
-    if not rest.isascii() or not rest.isdigit():
-        raise InputError(f"The privacy policy {spec!r} needs a whole number after the colon, as in all:2.")
-    return PrivacyPolicy.all_combinations(codes, int(rest))
+    m = size_in(spec)
+    if m is not None:
+        return PrivacyPolicy.all_combinations(codes, m)
+    return PrivacyPolicy.maximal_of(sets_in(spec, codes, read_as))
 
 
 AT_ONCE = 5_000_000

@@ -1,4 +1,9 @@
-"""A release folder of generalized code sets, checked again from its files alone, or with the original and policies."""
+"""A release folder of generalized code sets, checked again from its files alone, or with the original and policies.
+
+A release names its policies and does not hold them: their sets may be those of patients, and may name codes that are
+suppressed. They are as the user gives them, or made anew: codes by level and the diseases of genome-wide studies follow
+from the terms alone.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,26 +12,166 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Checker, Facts, Opened, Request
-from cloister.codesets.data import CODES, CodeSets
-from cloister.codesets.encode import plain_code
-from cloister.codesets.manifest import CodeRecords, left_out_of
-from cloister.codesets.original import expectation_of, read_original
-from cloister.codesets.request import CodesOriginal, GivenCodes
-from cloister.errors import InputError
-from cloister.io import as_text
+from cloister.checker import Checker, Facts, Opened, Request, origins
+from cloister.codesets.data import CODES, CodeSets, GivenCodes
+from cloister.codesets.encode import occurrence, plain_code
+from cloister.codesets.manifest import CodeRecords, CodesOriginal, left_out_of, read_original
+from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
+from cloister.errors import InputError, setting
 from cloister.release_folder import DATA, MANIFEST, read_data
 from cloister.results import Verdict
 
-from .data import Generalization, Integers, PrivacySets, Sets, Uncovered
-from .facts import evidence_is_possible, facts_of
-from .manifest import GeneralizationManifest
-from .release import codebook, data_frame, read_released, shown_of, texts_in_file
-from .stated_policies import KnownPrivacy, known_policy, known_privacy, lacking, sets_named
-from .verify import GeneralizationGuarantee, GeneralizationSecret, verify
+from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
+from .manifest import GeneralizationManifest, GeneralizationSettings
+from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
+from .release import codebook, data_frame, evidence_is_possible, facts_of, read_released, shown_of, texts_in_file
+from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
 NO_FIGURES = "utility in release.json does not follow from the data file"
 NO_COUNTS = "records are not those of the original"
+
+
+LEVEL, OF_ALL = "level", ("sim:", "sup:")
+"""Utility policies by level and `GWAS` follow from the terms; those that begin like the others, from the original."""
+
+
+def known_policy(
+    stated: GeneralizationManifest,
+    released: Generalization,
+    given: "str | Path | UtilityPolicy | None",
+    codes: CodeSets | None,
+) -> UtilityPolicy | None:
+    """Return the utility policy of a release; one without sets if there is none, None if it is not known.
+
+    A policy that is ``given``, or its words, is taken; ``codes`` are the original.
+    """
+    asked = stated.settings
+    if asked.policy is None:
+        return NO_SETS
+    if isinstance(given, UtilityPolicy):
+        return given
+    if given is not None and not isinstance(given, str | Path):
+        raise InputError(
+            f"A utility policy is a UtilityPolicy, or words as on the command line, not {type(given).__name__}."
+        )
+    present = CodeSets.of_all(released.vocabulary, repeats=released.repeats) if codes is None else codes
+    promised, wanted = policy_words(asked.policy), None if given is None else policy_words(str(given))
+    if given is not None and (wanted is None or not wanted.fits(promised)):
+        if codes is None and str(given).startswith(OF_ALL):
+            raise InputError(
+                f"The sets of the policy {given} are made of the codes of all patients, and it is not the one that the "
+                f"release names. Give the original with {setting('original')}."
+            )
+        return parse_policy(str(given), present)
+    if promised is None or (codes is None and promised.kind not in (GWAS, LEVEL)):
+        return None
+    words = asked.policy
+    if words.startswith(f"{LEVEL}:") and "/" not in words and asked.code_hierarchy in CLASSIFICATIONS:
+        words = f"{words}/{asked.code_hierarchy}"
+    try:
+        return parse_policy(words, present)
+    except InputError:
+        # The codes that it was made of may all be suppressed.
+        if codes is None and stated.utility.suppressed_codes > 0:
+            return NO_SETS
+        raise
+
+
+def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
+    """Return how many sets of a privacy policy have a code of the release, or of the original."""
+    present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
+    names = privacy.vocabulary
+    if released.repeats:
+        present = {plain_code(code, repeats=True) for code in present}
+        names = tuple((occurrence(name) or (name, 1))[0] for name in names)
+    sets, known = privacy.sets, np.array([name in present for name in names], dtype=np.bool_)
+    found = len(set(sets.owners()[known[sets.items]].tolist()))
+    if not found:
+        raise InputError(
+            f"None of the {len(sets)} sets of the privacy policy {privacy.spec} has a code of the release, so nothing "
+            "was checked. Give the policy that the release names, with codes as the data write them, or the original "
+            f"with {setting('original')}."
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownPrivacy:
+    """Privacy policies that a release is checked against.
+
+    Attributes
+    ----------
+    promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
+    further : another one that was given
+    m : sets of up to so many codes are expected to be safe
+    """
+
+    promised: PrivacySets | None
+    further: PrivacySets | None
+    m: int | None
+    is_lacking: bool
+
+
+def known_privacy(asked: GeneralizationSettings, request: Request, codes: CodeSets | None) -> KnownPrivacy:
+    """Return the privacy policies that are known: the promised one first, by its name, and what else was given.
+
+    The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
+    so that any may be it.
+    """
+    given, m = _given_privacy(request, asked, codes)
+    if asked.m is not None:
+        return KnownPrivacy(None, given, m, False)
+    if asked.privacy == RECORDS and codes is not None:
+        further = None if given is None or given.spec == RECORDS else given
+        return KnownPrivacy(sets_of_records(codes), further, m, False)
+    if given is not None and asked.privacy in (given.spec, GIVEN):
+        return KnownPrivacy(given, None, m, False)
+    return KnownPrivacy(None, given, m, True)
+
+
+def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
+    """Return what is said of a release that is in order, but whose privacy policy is not known."""
+    give = (
+        f"Give the original with {setting('original')}."
+        if asked.privacy == RECORDS
+        else f"Give it with {setting('privacy')}, by the name that the release says."
+    )
+    other = ""
+    if privacy.further is not None:
+        other = f" The one that was given, {privacy.further.spec}, is another; its sets hold."
+    elif privacy.m is not None:
+        other = f" Sets of up to {privacy.m} terms hold, but that is not what is promised."
+    return InputError(
+        f"The files are in order, but the privacy policy that the release promises to keep to, {asked.privacy}, is not "
+        f"among them, since it tells sets of codes of patients.{other} {give}"
+    )
+
+
+def _given_privacy(
+    request: Request, settings: GeneralizationSettings, codes: CodeSets | None
+) -> tuple[PrivacySets | None, int | None]:
+    """The privacy policy that the user gives, and m where that is meant."""
+    given, m = request.privacy, request.m
+    if given is None:
+        return None, m
+    if isinstance(given, PrivacySets):
+        return (given, m) if given.m is None else (None, max(given.m, m or 1))
+    if not isinstance(given, str | Path):
+        raise InputError(
+            f"A privacy policy is a PrivacyPolicy, or words as on the command line, not {type(given).__name__}."
+        )
+    size = size_in(str(given))
+    if size is None:
+        # A file of visits has the columns that the original has.
+        words, columns = request.words, settings.input_columns
+        visits = VisitsFile(request.visit, columns.codes, columns.code, words.encoding, words.delimiter, words.missing)
+        return sets_in(str(given), codes, visits), m
+    if m is not None:
+        raise InputError(
+            f"{setting('m')} stands for all sets of so many codes, as {setting('privacy', str(given))} does. "
+            "Give one of them."
+        )
+    return None, size
 
 
 @dataclass(frozen=True)
@@ -111,9 +256,8 @@ def _released(release: ReleaseFolder) -> Generalization:
 
 
 def _privacy(release: ReleaseFolder) -> KnownPrivacy:
-    settings, original = release.manifest.settings, release.original
-    expected = expectation_of(release.request, settings)
-    return known_privacy(settings, expected, None if original is None else original.given.codes)
+    original = release.original
+    return known_privacy(release.manifest.settings, release.request, None if original is None else original.given.codes)
 
 
 def _promise(stated: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
@@ -162,21 +306,11 @@ def _misfits(released: Generalization, given: GivenCodes, stated: Generalization
 
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
     """The record of the original behind each released one; None without a crosswalk."""
-    frame, codes = original.crosswalk, original.given.codes
-    if frame is None:
+    places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
+    if places is None:
         return None
-    if frame.columns != ["released", "original"]:
-        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
-    known = pl.DataFrame({"original": as_text(original.given.original_ids()), "record": np.arange(codes.n_records)})
-    rows = pl.DataFrame({"row": np.arange(1, released.n_records + 1)})
-    row = as_text(frame["released"]).cast(pl.Int64, strict=False).alias("row")
-    told = pl.DataFrame([as_text(frame["original"]), row])
-    joined = rows.join(told, on="row", how="left", maintain_order="left")
-    joined = joined.join(known, on="original", how="left", maintain_order="left")
-    if joined.height != released.n_records or joined["record"].null_count() or frame.height != released.n_records:
-        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
-    origin = np.empty(released.n_records, dtype=np.int64)
-    origin[texts_in_file(released)[1]] = joined["record"].to_numpy()
+    origin = np.empty_like(places)
+    origin[texts_in_file(released)[1]] = places  # released numbers are those of the lines
     return origin
 
 

@@ -97,7 +97,7 @@ COMPARED = (
 )
 
 
-def promise_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
+def guarantee_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
     """Return what a release that was asked for is to keep; AA follows the hierarchy, whatever the utility policy."""
     privacy = None if request.privacy.m is not None else request.privacy
     if request.method is GeneralizationMethod.APRIORI:

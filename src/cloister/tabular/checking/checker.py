@@ -17,8 +17,7 @@ from cloister.search.problem import Aggregate, Candidate, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
 from ..coding import Coded
-from .rule_sources import has_population, population_texts
-from .sensitive import SensitiveValues
+from .rule_sources import SensitiveValues, has_population, population_texts
 
 
 class RuleChecker:

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
 
-from .promise import COUNT, Classes, FoundChecks, Original, Promise
+from .guarantee import COUNT, Classes, FoundChecks, Guarantee, Original
 
 ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
 Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
-def check_record_by_record(texts: pl.DataFrame, promise: Promise, original: Original, checks: FoundChecks) -> None:
+def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: Original, checks: FoundChecks) -> None:
     """Compare every released record with the record it was made from.
 
     Parameters
@@ -44,9 +44,9 @@ def check_record_by_record(texts: pl.DataFrame, promise: Promise, original: Orig
         return
     released, own = texts.filter(records.is_not_null()), original.frame[known]
     wrong = 0
-    for column in _labelled(promise):
+    for column in _labelled(guarantee):
         fits = pl.Series([False]).new_from_index(0, released.height)
-        for level in _levels(promise, column):
+        for level in _levels(guarantee, column):
             fits |= ancestors(own[column], original.ladders[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
     checks.expect(
@@ -54,22 +54,22 @@ def check_record_by_record(texts: pl.DataFrame, promise: Promise, original: Orig
         "every label is that of its record's own value, at a level stated for its column",
         f"{wrong} labels are not those of the value of their record at any level stated for the column",
     )
-    if others := _others(promise):
+    if others := _others(guarantee):
         moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
         checks.expect(
             moved == 0,
             "columns that were not generalized are as in the original",
             f"{moved} values differ from the original in columns that were not generalized",
         )
-    _check_averages(released, own, promise, checks)
+    _check_averages(released, own, guarantee, checks)
 
 
-def _check_averages(released: pl.DataFrame, own: pl.DataFrame, promise: Promise, checks: FoundChecks) -> None:
+def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> None:
     """Averages are those of the recorded values of all records that look alike; empty where one has no value."""
-    if not promise.averaged:
+    if not guarantee.averaged:
         return
-    columns, wrong = list(promise.levels), 0
-    for column, how in promise.averaged.items():
+    columns, wrong = list(guarantee.levels), 0
+    for column, how in guarantee.averaged.items():
         values = released.select(columns).with_columns(own[column].alias("recorded"), released[column].alias("shown"))
         groups = values.group_by(columns).agg(pl.col("recorded"), pl.col("shown").first())
         for recorded, shown in groups.select("recorded", "shown").iter_rows():
@@ -89,14 +89,14 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, promise: Promise,
     )
 
 
-def check_by_labels(classes: Classes, promise: Promise, original: Original, checks: FoundChecks) -> None:
+def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, checks: FoundChecks) -> None:
     """Check what can be checked where it is not known which record is whose.
 
     Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
     the other columns is more frequent than there.
     """
-    columns = _labelled(promise)
-    beneath = {column: _beneath(original, column, _levels(promise, column)) for column in columns}
+    columns = _labelled(guarantee)
+    beneath = {column: _beneath(original, column, _levels(guarantee, column)) for column in columns}
     unknown = sum(
         classes.sizes[column].n_unique() - sum(label in beneath[column] for label in classes.sizes[column].unique())
         for column in columns
@@ -118,7 +118,7 @@ def check_by_labels(classes: Classes, promise: Promise, original: Original, chec
             "every class has at least as many records of the original beneath its labels",
             f"{short} classes have more records than the original has beneath their labels",
         )
-    if others := _others(promise):
+    if others := _others(guarantee):
         found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
         both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
         more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
@@ -128,7 +128,7 @@ def check_by_labels(classes: Classes, promise: Promise, original: Original, chec
             f"{more} combinations of values occur less often in the original, in columns that were not generalized",
         )
     checks.passed.append("which record is whose was not checked: the release does not tell")
-    if promise.averaged:
+    if guarantee.averaged:
         checks.passed.append(
             "averages were not recomputed: it is not known which records of the original are in a class"
         )
@@ -151,16 +151,16 @@ def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str
     return masks
 
 
-def _labelled(promise: Promise) -> list[str]:
-    return [column for column in promise.levels if column not in promise.averaged]
+def _labelled(guarantee: Guarantee) -> list[str]:
+    return [column for column in guarantee.levels if column not in guarantee.averaged]
 
 
-def _others(promise: Promise) -> list[str]:
-    return [column for column in promise.columns if column not in promise.levels and column != promise.id]
+def _others(guarantee: Guarantee) -> list[str]:
+    return [column for column in guarantee.columns if column not in guarantee.levels and column != guarantee.id]
 
 
-def _levels(promise: Promise, column: str) -> tuple[int, ...]:
-    return promise.recoded.get(column, (promise.levels[column],))
+def _levels(guarantee: Guarantee, column: str) -> tuple[int, ...]:
+    return guarantee.recoded.get(column, (guarantee.levels[column],))
 
 
 def ancestors(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:

@@ -14,7 +14,7 @@ import polars as pl
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
 
-from .promise import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
+from .guarantee import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
 from .uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
@@ -131,7 +131,7 @@ def _poisson(count: int, mean: float) -> float:
 def _in_population(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Records of a population table in each class."""
     if rule["population"] not in reference.populations:
-        return f"it compares with the population {rule['population']} (--population)"
+        return f"it compares with the population {rule['population']}, which was not given"
     people = reference.populations[rule["population"]].group_by(classes.columns).agg(pl.len().alias("people"))
     joined = classes.sizes.join(people, on=classes.columns, how="left", nulls_equal=True, maintain_order="left")
     return joined["people"].fill_null(0).cast(pl.Int64)
@@ -233,7 +233,7 @@ def _gain_within(rule: Description, classes: Classes, reference: Reference, boun
 def _whole(rule: Description, classes: Classes, reference: Reference) -> pl.DataFrame | str:
     """Records of each value in the whole input: ``value`` and ``all``."""
     if reference.whole is None:
-        return "it compares with the original (--original)"
+        return "it compares with the original, which was not given"
     value = pl.col(classes.places[rule["column"]]).alias("value")
     return reference.whole.group_by(value).agg(counted(reference.whole).alias("all"))
 

@@ -10,13 +10,13 @@ from tests.oracles import disassociation as oracle
 from tests.patients_with_codes import RECORDS, long, wide
 
 import cloister as cl
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.canonical import join_parts
 from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.request import CodesRequest, GivenCodes
+from cloister.codesets.request import CodesRequest
 from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
 from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease

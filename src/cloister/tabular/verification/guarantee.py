@@ -14,7 +14,7 @@ Description = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """What a released table promises, as its manifest states it.
 
     Attributes
