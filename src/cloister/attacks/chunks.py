@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
-from cloister.codesets.manifest import CodesOriginal
+from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS

@@ -17,7 +17,7 @@ from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
-from cloister.codesets.manifest import CodesOriginal
+from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import data_file, delimiter_told, read_data
 from cloister.results import Manifest

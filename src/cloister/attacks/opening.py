@@ -12,7 +12,7 @@ import polars as pl
 
 from cloister.checker import ReadingWords, Request
 from cloister.claims import recheck as claims
-from cloister.codesets import manifest as codes
+from cloister.codesets import original as codes
 from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.generalization.manifest import GeneralizationManifest
 from cloister.errors import InputError

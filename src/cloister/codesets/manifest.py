@@ -1,20 +1,14 @@
 """The manifest of code sets as types, what does not depend on the method; and the original, read as it says."""
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import polars as pl
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from cloister.checker import Request
-from cloister.errors import InputError
-from cloister.io import CodeColumns
 from cloister.manifest.head import Count, FileName, ManifestHead, MisfitError, Positive, Section, fitting
 
-from .data import LARGEST, CodeSets, GivenCodes, read_given
+from .data import LARGEST, GivenCodes
 from .policy import is_built, is_support, policy_words
 from .request import CodesRequest, MethodRequest
 
@@ -220,34 +214,3 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
     if few:
         most += k - 1
     return f"<{most + 1}" if few or 0 < n_empty < k else n_empty
-
-
-@dataclass(frozen=True)
-class CodesOriginal:
-    """What only the custodian has: the code sets, and the crosswalk written with the release, if it is given."""
-
-    given: GivenCodes
-    crosswalk: pl.DataFrame | None
-
-
-def read_original(request: Request, settings: SharedCodesSettings) -> CodesOriginal | None:
-    """Return the original and its crosswalk; the original may have been read before."""
-    given, words = request.original, request.words
-    if given is None:
-        return None
-    if isinstance(given, CodeSets):
-        given = GivenCodes(given)
-    if not isinstance(given, GivenCodes):
-        if not isinstance(given, str | Path):
-            raise InputError("The original of code sets is given as the file that they were read from.")
-        given = read_given(
-            given,
-            CodeColumns(**settings.input_columns.model_dump()),
-            repeats=settings.repeats,
-            drop_empty=settings.drop_empty,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
-            missing=words.missing,
-            usual_delimiter=settings.delimiter,
-        )
-    return CodesOriginal(given, request.secret())

@@ -15,7 +15,8 @@ import polars as pl
 from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.codesets.data import CODES, CodeSets, GivenCodes
 from cloister.codesets.encode import occurrence, plain_code
-from cloister.codesets.manifest import CodeRecords, CodesOriginal, left_out_of, read_original
+from cloister.codesets.manifest import CodeRecords, left_out_of
+from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.errors import InputError, setting
 from cloister.release_folder import DATA, MANIFEST, read_data
