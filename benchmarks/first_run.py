@@ -1,6 +1,7 @@
 """What compiling costs: specialisations and processor seconds of first commands, each with an empty cache of kernels.
 
 Run ``python benchmarks/first_run.py [demo|table|codes|trajectories ...]``; ``--each`` lists every kernel compiled.
+``python benchmarks/first_run.py clone`` measures what a newcomer waits for, in a fresh clone with an empty home.
 """
 
 import os
@@ -8,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -85,6 +87,43 @@ def per_kernel(rows: list[list[str]]) -> list[tuple[float, str, set[str]]]:
     return sorted(((seconds[name], name, types[name]) for name in seconds), reverse=True)
 
 
+def seconds_until(words: list[str], folder: Path, environment: dict[str, str], shown: str) -> tuple[float, float]:
+    """Seconds until a command says something, and until it ends."""
+    began, first = time.perf_counter(), 0.0
+    with subprocess.Popen(
+        words, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as running:
+        for line in running.stdout or ():
+            if shown in line and not first:
+                first = time.perf_counter() - began
+    if running.returncode:
+        raise SystemExit(f"{shlex.join(words)} ended with exit code {running.returncode}")
+    return first, time.perf_counter() - began
+
+
+def clone() -> None:
+    """Measure a fresh clone of what is committed here, with an empty home."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, home = Path(place, "cloister"), Path(place, "home")
+        home.mkdir()
+        subprocess.run(["git", "clone", "--quiet", str(Path(__file__).parents[1]), str(folder)], check=True)
+        kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
+        environment = kept | {"HOME": str(home)}
+        made_up(0, 1000).write(folder / "hospital")
+        command = [str(folder / ".venv/bin/cloister")]
+        protect = [*command, "protect", "codes", "hospital/codes.csv", "--id", "patient_id", "--codes", "codes"]
+        cases: list[tuple[str, list[str], float]] = [
+            ("make demo, from nothing", ["make", "demo"], 120),
+            ("protect codes after it", [*protect, "-k", "5", "-m", "2", "--out", "released"], 5),
+            ("make demo again", ["make", "demo"], 120),
+            ("cloister --help", [*command, "--help"], 0.1),
+        ]
+        print(f"{'newcomer':26} {'first part, s':>14} {'all, s':>8} {'bar, s':>8}")
+        for what, words, bar in cases:
+            first, whole = seconds_until(words, folder, environment, "protected and verified")
+            print(f"{what:26} {first or whole:14.1f} {whole:8.1f} {bar:8.1f}", flush=True)
+
+
 def main(wanted: list[str], *, each: bool) -> None:
     """Measure the commands wanted and print a table."""
     print(f"{'command':14} {'kernels':>8} {'specialisations':>16} {'compiling, s':>13} {'all, s':>8} {'cache, MB':>10}")
@@ -106,4 +145,7 @@ def main(wanted: list[str], *, each: bool) -> None:
 
 
 if __name__ == "__main__":
-    main([word for word in sys.argv[1:] if word != "--each"], each="--each" in sys.argv)
+    if sys.argv[1:] == ["clone"]:
+        clone()
+    else:
+        main([word for word in sys.argv[1:] if word != "--each"], each="--each" in sys.argv)

@@ -1,4 +1,4 @@
-"""The manifest of code sets as types, what does not depend on the method; and the original, read as it says."""
+"""The manifest of code sets as types: what does not depend on the method."""
 
 import re
 from typing import Annotated, Literal, Self
