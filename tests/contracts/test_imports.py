@@ -176,7 +176,7 @@ ALLOWED = {
         ),
     },
     "attacks": {
-        *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
+        *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),
         *("checker", "shape", "sources"),
         *SHAPES,
     },
@@ -206,7 +206,7 @@ ALLOWED = {
             "search",
         ),
         *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
-        *("shape", "sources", "version"),
+        *("manifests", "shape", "sources", "version"),
         *SHAPES,
     },
     "exploration": {

@@ -9,6 +9,7 @@ from cloister.attacks.simulation import simulate
 from cloister.checker import ReadingWords, Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
+from cloister.manifests import AnyManifest
 from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
@@ -72,7 +73,7 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
         words=words,
     )
 
-    def attacked(folder: Path, manifest: Manifest) -> Attacked:
+    def attacked(folder: Path, manifest: AnyManifest) -> Attacked:
         with prepared.run.watch.stage(ATTACK):
             found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
         if not found.holds:
