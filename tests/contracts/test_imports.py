@@ -137,7 +137,7 @@ ALLOWED = {
     "settings": {"settings", "io", "errors"},
     "registry": {"jobs", "shape", "pipeline"},
     "all_kernels": {"kernels", "search", "risk", *SHAPES},
-    "shape": {"hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
+    "shape": {"hierarchy", "jobs", "manifests", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
         "settings",

@@ -9,7 +9,7 @@ from cloister.attacks.simulation import simulate
 from cloister.checker import ReadingWords, Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
 from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
@@ -53,7 +53,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
             options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
-    notes = [*prepared.notes(release, manifest), *formula_notes(options.out), *changed]
+    notes = [*prepared.notes(release, typed(manifest)), *formula_notes(options.out), *changed]
     return WrittenRelease(manifest, notes, run.watch.seconds.get(ATTACK))
 
 
