@@ -145,7 +145,8 @@ class PreparedTrajectories(Prepared):
         absent = sensitive - {*given.trajectories.vocabulary}
         if absent:
             notes.append(
-                f"{len(absent)} of {len(sensitive)} sensitive codes do not occur in the data: see that they are spelled right"
+                f"{len(absent)} of {len(sensitive)} sensitive codes do not occur in the data: see that they are "
+                "spelled right"
             )
         if options.workload is not None and options.custodian_dir is None:
             notes.append(WORKLOAD_NOTE)
