@@ -16,7 +16,7 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.manifests import typed
+from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import (
     CODEBOOK,
     FIGURES,
@@ -80,7 +80,7 @@ class Release(ABC):
     manifest: Manifest
     custody: Custody = field(repr=False)
     shown: Callable[[], ReportCounts] = field(repr=False)
-    attack: Callable[[Path, Manifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
+    attack: Callable[[Path, AnyManifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -206,7 +206,7 @@ class Release(ABC):
         found = {}
         if self.attack is not None:
             begun = time.perf_counter()
-            attacked = self.attack(partial, manifest)
+            attacked = self.attack(partial, typed(manifest))
             manifest["attack"] = attacked.as_manifest()
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's

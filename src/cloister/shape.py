@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.job import Job, Part
+from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.settings import RunOptions, Told
 from cloister.stopwatch import Stopwatch
 
@@ -116,7 +116,7 @@ class Prepared(ABC):
         """Raise what protecting would raise, as far as that can be found out without."""
 
     @abstractmethod
-    def notes(self, release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what a user should know of the release, without the stop at the end."""
 
     @abstractmethod

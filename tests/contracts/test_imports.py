@@ -137,7 +137,7 @@ ALLOWED = {
     "settings": {"settings", "io", "errors"},
     "registry": {"jobs", "shape", "pipeline"},
     "compiling": {"kernels"},
-    "shape": {"compiling", "hierarchy", "jobs", "release", "results", "search", "settings", "stopwatch"},
+    "shape": {"compiling", "hierarchy", "jobs", "manifests", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
         "settings",
@@ -176,7 +176,7 @@ ALLOWED = {
         ),
     },
     "attacks": {
-        *("attacks", "errors", "results", "io", "hierarchy", "release", "release_folder"),
+        *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),
         *("checker", "shape", "sources"),
         *SHAPES,
     },
@@ -206,7 +206,7 @@ ALLOWED = {
             "search",
         ),
         *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
-        *("shape", "sources", "version"),
+        *("manifests", "shape", "sources", "version"),
         *SHAPES,
     },
     "exploration": {

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
+from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
-from cloister.results import Manifest
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
@@ -182,7 +182,7 @@ def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
     return np.array([place.get(code, -1) for code in codes.vocabulary], dtype=np.int64)
 
 
-def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> OpenedRelease:
+def open_chunks(folder: Path, manifest: DisassociationManifest, original: CodesOriginal) -> OpenedRelease:
     """Open a release of disassociated code sets."""
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
     own = _cluster_of(original, released)
@@ -199,7 +199,7 @@ def open_chunks(folder: Path, manifest: Manifest, original: CodesOriginal) -> Op
     )
     return OpenedRelease(
         shape="codes",
-        method=str(manifest["method"]),
+        method=manifest.method,
         k=released.k,
         n_patients=codes.n_records,
         n_released=released.n_records,

@@ -24,8 +24,7 @@ from cloister.claims.verify_simulation import History, powers
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
-from cloister.release_folder import delimiter_told, read_data
-from cloister.results import Manifest
+from cloister.release_folder import read_data
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
 from .labelled import numbered
@@ -114,15 +113,14 @@ class Histories(RecordGroups):
         return alive
 
 
-def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
+def open_claims(folder: Path, manifest: ClaimsManifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
     """Open a release of claims.
 
     ``original``: as read, with the plan
     ``seed``: of the order in which values become known
     """
-    stated, source = ClaimsManifest.of(manifest), original.claims
-    promise = ClaimsPromise.of(stated)
-    prepared = prepared_again(source, stated).claims
+    source, promise = original.claims, ClaimsPromise.of(manifest)
+    prepared = prepared_again(source, manifest).claims
     truth = original_of(prepared, None)
     (name,) = source.plan.patient_columns("id")
     patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
@@ -133,7 +131,7 @@ def open_claims(folder: Path, manifest: Manifest, original: ClaimsOriginal, seed
     adversary = _adversary(promise, truth, patients, claims, rows, seed)
     return OpenedRelease(
         shape="claims",
-        method=str(manifest["method"]),
+        method=manifest.method,
         k=promise.k,
         n_patients=truth.patients.height,
         n_released=patients.height,
@@ -156,11 +154,11 @@ def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) ->
     return found
 
 
-def _read(folder: Path, manifest: Manifest, table: str) -> pl.DataFrame:
-    name = next((name for name in manifest["files"] if name.startswith(f"{table}.")), None)
+def _read(folder: Path, manifest: ClaimsManifest, table: str) -> pl.DataFrame:
+    name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
     if name is None:
         raise InputError(f"The release names no file of {table}.", file="release.json")
-    return read_data(folder / name, delimiter_told(manifest)).cast(pl.String)
+    return read_data(folder / name, manifest.settings.delimiter).cast(pl.String)
 
 
 def _adversary(

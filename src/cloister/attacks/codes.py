@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.codesets.data import CODES, ID, CodeSets
+from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
+from cloister.codesets.manifest import CodesManifest
 from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
-from cloister.release_folder import data_file, delimiter_told, read_data
-from cloister.results import Manifest
+from cloister.release_folder import data_file, read_data
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
 from .figures import Inference
@@ -133,15 +133,17 @@ class FurtherCode:
 USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
-def open_codes(folder: Path, manifest: Manifest, original: CodesOriginal, known: Request) -> OpenedRelease:
+def open_codes(
+    folder: Path, manifest: GeneralizationManifest, original: CodesOriginal, known: Request
+) -> OpenedRelease:
     """Open a release of generalized code sets.
 
     ``known``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
     covered by the guarantee there
     """
-    asked, codes = GeneralizationManifest.of(manifest).settings, original.given.codes
+    asked, codes = manifest.settings, original.given.codes
     cells = read_cells(folder, manifest)
-    is_numbered = ID in manifest["columns"]
+    is_numbered = manifest.columns.id is not None
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, record_ids(original), numbers, codes.n_records)
     released = found_by_terms(cells, codes, rows)
@@ -155,7 +157,7 @@ def open_codes(folder: Path, manifest: Manifest, original: CodesOriginal, known:
     is_known = not np.any(rows == NOT_KNOWN)
     return OpenedRelease(
         shape="codes",
-        method=str(manifest["method"]),
+        method=manifest.method,
         k=asked.k,
         n_patients=codes.n_records,
         n_released=len(cells),
@@ -192,10 +194,10 @@ def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
     return (*some, KnowledgeStep(f"{before}all codes", None))
 
 
-def read_cells(folder: Path, manifest: Manifest) -> pl.Series:
+def read_cells(folder: Path, manifest: CodesManifest) -> pl.Series:
     """Return the terms of each record of the data file, as text."""
-    name = data_file(manifest["files"])
-    frame = pl.DataFrame() if name is None else read_data(folder / name, delimiter_told(manifest))
+    name = data_file(manifest.files)
+    frame = pl.DataFrame() if name is None else read_data(folder / name, manifest.settings.delimiter)
     if CODES not in frame.columns:
         raise InputError(f"The release has no data file with a column {CODES}.", file=name)
     return frame[CODES].cast(pl.String)

@@ -2,30 +2,27 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from cloister.checker import ReadingWords, Request
 from cloister.claims import recheck as claims
 from cloister.codesets import original as codes
-from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.generalization.manifest import GeneralizationManifest
 from cloister.errors import InputError
 from cloister.io import from_native, without_formulas
+from cloister.manifests import AnyManifest, typed
 from cloister.release import Release
-from cloister.release_folder import form_of, read_manifest
-from cloister.results import Manifest
+from cloister.release_folder import read_manifest
 from cloister.shape import Original
 from cloister.sources import read_table
 from cloister.table_with_codes.manifest import TableWithCodesManifest
 from cloister.tabular.manifest import TableManifest
 from cloister.trajectories import recheck as trajectories
-from cloister.trajectories.manifest import TrajectoriesManifest
 
 from .chunks import open_chunks
 from .claims import open_claims
@@ -37,6 +34,7 @@ from .table_with_codes import open_table_with_codes
 from .trajectories import open_trajectories
 
 FOLDER = "release"
+T = TypeVar("T")
 
 
 def check_targets(targets: int, seed: int) -> None:
@@ -52,37 +50,38 @@ def open_release(release: Release | str | Path, original: Any, known: Request, s
         place = Path(release)
         if not os.path.isdir(place):
             raise InputError(f"There is no folder {place.name}.", file=place.name)
-        return open_folder(place, read_manifest(place), original, known, seed)
+        return open_folder(place, typed(read_manifest(place)), original, known, seed)
     if known.crosswalk is None:
         known = replace(known, crosswalk=release.custody.crosswalk)
     with tempfile.TemporaryDirectory(prefix="cloister-") as private:  # mode 0700; what is in it may be released
         folder = Path(private) / FOLDER
-        return open_folder(folder, release.write(folder), original, known, seed)
+        return open_folder(folder, typed(release.write(folder)), original, known, seed)
 
 
-def open_folder(folder: Path, manifest: Manifest, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
+def open_folder(folder: Path, manifest: AnyManifest, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
     ``manifest``: of the release; it need not be in the folder yet
     """
-    opened = OPENED.get(form_of(manifest))
-    if opened is None:
-        raise InputError(
-            f"{folder.name} is not a release of a shape that this version can attack: table, codes, trajectories, "
-            "claims."
-        )
-    return opened(folder, manifest, replace(known, original=original), seed)
+    known = replace(known, original=original)
+    if manifest.form == "claims":
+        return open_claims(folder, manifest, _given(claims.read_original(known)), seed)
+    if manifest.form == "trajectories":
+        return open_trajectories(folder, manifest, _given(trajectories.read_original(known, manifest)))
+    if manifest.form == "disassociation":
+        return open_chunks(folder, manifest, _given(codes.read_original(known, manifest.settings)))
+    if manifest.form == "generalization":
+        return open_codes(folder, manifest, _given(codes.read_original(known, manifest.settings)), known)
+    frame = _frame(known, manifest)
+    if isinstance(manifest, TableWithCodesManifest):
+        return open_table_with_codes(folder, manifest, frame, known.hierarchies, known.secret(), known.words.missing)
+    return open_table(folder, manifest, frame, known.hierarchies, known.secret())
 
 
-def _table(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
-    typed = TableManifest.of(manifest)
-    return open_table(folder, typed, _frame(known, typed), known.hierarchies, known.secret())
-
-
-def _table_with_codes(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
-    typed = TableWithCodesManifest.of(manifest)
-    frame = _frame(known, typed)
-    return open_table_with_codes(folder, typed, frame, known.hierarchies, known.secret(), known.words.missing)
+def _given(original: T | None) -> T:
+    """The original, which every attack needs."""
+    assert original is not None
+    return original
 
 
 def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
@@ -98,42 +97,6 @@ def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
     else:
         frame = from_native(original).frame
     return without_formulas(frame) if manifest.settings.escape_formulas else frame
-
-
-def _chunks(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
-    given = codes.read_original(known, DisassociationManifest.of(manifest).settings)
-    assert given is not None
-    return open_chunks(folder, manifest, given)
-
-
-def _generalized(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
-    settings = GeneralizationManifest.of(manifest).settings
-    given = codes.read_original(known, settings)
-    assert given is not None
-    return open_codes(folder, manifest, given, known)
-
-
-def _trajectories(folder: Path, manifest: Manifest, known: Request, _seed: int) -> OpenedRelease:
-    given = trajectories.read_original(known, TrajectoriesManifest.of(manifest))
-    assert given is not None
-    return open_trajectories(folder, manifest, given)
-
-
-def _claims(folder: Path, manifest: Manifest, known: Request, seed: int) -> OpenedRelease:
-    given = claims.read_original(known)
-    assert given is not None
-    return open_claims(folder, manifest, given, seed)
-
-
-OPENED: dict[str, Callable[[Path, Manifest, Request, int], OpenedRelease]] = {
-    "table": _table,
-    "table_with_codes": _table_with_codes,
-    "disassociation": _chunks,
-    "generalization": _generalized,
-    "trajectories": _trajectories,
-    "claims": _claims,
-}
-"""How a release of each form and its original are opened, from folder, manifest, what is known, and seed."""
 
 
 @dataclass(frozen=True)

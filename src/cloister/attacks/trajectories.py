@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.results import Manifest
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
@@ -104,17 +103,16 @@ class ByCodes:
         return match_of(found, self.among.sizes, int(self.among.own[target]))
 
 
-def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOriginal) -> OpenedRelease:
+def open_trajectories(folder: Path, manifest: TrajectoriesManifest, original: TrajectoriesOriginal) -> OpenedRelease:
     """Open a release of trajectories.
 
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
     """
-    stated = TrajectoriesManifest.of(manifest)
-    files = TrajectoriesChecker().read_files(folder, stated)
+    files = TrajectoriesChecker().read_files(folder, manifest)
     frame, attributes = files.frame, None if files.attributes is None else files.attributes.drop(ID)
     if frame.height == 0 or not frame[ID].is_sorted():
         raise InputError("The data file does not hold numbered patients with their codes and ages.")
-    domain = original.fitted_as(stated)
+    domain = original.fitted_as(manifest)
     theirs = domain.trajectories
     ids = patient_ids(theirs.ids, theirs.n_patients)
     n_released = int(frame[ID].n_unique())
@@ -138,13 +136,13 @@ def open_trajectories(folder: Path, manifest: Manifest, original: TrajectoriesOr
     lists = {} if attributes is None else as_lists(attributes)
     return OpenedRelease(
         shape="trajectories",
-        method=str(manifest["method"]),
-        k=stated.settings.k,
+        method=manifest.method,
+        k=manifest.settings.k,
         n_patients=theirs.n_patients,
         n_released=n_released,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(by_codes, by_pairs),
-        sensitive=_sensitive(stated.settings, original, attributes, groups, by_pairs),
+        sensitive=_sensitive(manifest.settings, original, attributes, groups, by_pairs),
         ids=None if theirs.ids is None else ids,
         traces=Traces(released, by_pairs, groups, lists, rows),
     )

@@ -2,39 +2,40 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
-from cloister.claims.manifest import ClaimsManifest
 from cloister.cli.output import facts, grid
-from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.generalization.manifest import GeneralizationManifest
-from cloister.codesets.manifest import CodeRecords
-from cloister.manifests import typed
+from cloister.manifests import codes_of, typed
 from cloister.release_folder import REPORT
 from cloister.report.sentences import codes_sentences, guarantee_sentences, table_sentences
 from cloister.results import Manifest
 from cloister.shape import Rows
-from cloister.table_with_codes.manifest import TableWithCodesManifest
 from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 from cloister.tabular.options import FULL_DOMAIN
-from cloister.trajectories.manifest import TrajectoriesManifest
+
+if TYPE_CHECKING:  # a release of one shape loads no other
+    from cloister.claims.manifest import ClaimsManifest
+    from cloister.codesets.disassociation.manifest import DisassociationManifest
+    from cloister.codesets.generalization.manifest import GeneralizationManifest
+    from cloister.codesets.manifest import CodeRecords
+    from cloister.trajectories.manifest import TrajectoriesManifest
 
 
 def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
     read = typed(manifest)
     source, took = read.settings.source, f"{read.seconds.total:.2f} s"
-    if isinstance(read, TableManifest):
+    if read.form in ("table", "table_with_codes"):
         took = f"{took}, of which search {read.seconds.search:.2f} s"
-    if isinstance(read, ClaimsManifest):
+    if read.form == "claims":
         source = f"{source} and {read.settings.claims}"
     screen.print(facts("Release", [("source", source), *ROWS[read.form](read), ("time", took)]))
-    if isinstance(read, TableManifest):
+    if read.form in ("table", "table_with_codes"):
         screen.print(table_columns(read))
-    if isinstance(read, ClaimsManifest):
+    if read.form == "claims":
         screen.print(claims_columns(read))
     screen.print(f"Report: {out / REPORT}", soft_wrap=True)
 
@@ -55,9 +56,9 @@ def table_rows(read: TableManifest) -> Rows:
     if read.table is not None:
         rows.append(("protected table", f"{read.table.name}, in the database"))
     rows.append(("guarantee", _verified(table_sentences(read))))
-    if isinstance(read, TableWithCodesManifest):
+    if (codes := codes_of(read)) is not None:
         rows.append(("and of codes", _verified(codes_sentences(read))))
-        hidden = f"{read.codes.utility.occurrences_in_item_chunks:.2%}"
+        hidden = f"{codes.utility.occurrences_in_item_chunks:.2%}"
         rows.append(("counts not told", f"at most {hidden} of the occurrences of codes"))
     loss = f"{utility.loss:.6f}" if utility.exact else f"about {utility.loss:.2f}"
     rows.append(("highest risk", f"{read.risk.highest:.4f} (average {read.risk.average:.4f})"))
@@ -86,9 +87,9 @@ def _search(read: TableManifest) -> str:
 
 def table_columns(read: TableManifest) -> Table:
     """Return role, level and loss of each column; of a level that differs between classes, the lowest and highest."""
-    rows = []
+    rows, codes = [], codes_of(read)
     for name, column in read.columns.items():
-        if isinstance(read, TableWithCodesManifest) and name == read.codes.column:
+        if codes is not None and name == codes.column:
             rows.append([name, "codes", "", ""])
         elif isinstance(column, QuasiIdentifierColumn) and name in read.utility.columns:
             lost, levels = read.utility.columns[name], column.used_levels
@@ -99,7 +100,7 @@ def table_columns(read: TableManifest) -> Table:
     return grid("Columns", ["column", "role", "level", "loss"], rows)
 
 
-def generalized_rows(read: GeneralizationManifest) -> Rows:
+def generalized_rows(read: "GeneralizationManifest") -> Rows:
     """Return what was released of generalized code sets."""
     utility = read.utility
     loss = f"{utility.ilm_terms:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
@@ -117,7 +118,7 @@ def generalized_rows(read: GeneralizationManifest) -> Rows:
     ]
 
 
-def chunks_rows(read: DisassociationManifest) -> Rows:
+def chunks_rows(read: "DisassociationManifest") -> Rows:
     """Return what was released of disassociated code sets."""
     utility, parts, pairs = read.utility, read.clusters, read.risk.tied_pairs
     rows = [
@@ -134,11 +135,11 @@ def chunks_rows(read: DisassociationManifest) -> Rows:
     return rows
 
 
-def _left_out(records: CodeRecords, which: str) -> str:
+def _left_out(records: "CodeRecords", which: str) -> str:
     return f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} {which}"
 
 
-def _asked_of_codes(read: DisassociationManifest | GeneralizationManifest, satisfied: str, preserved: str) -> Rows:
+def _asked_of_codes(read: "DisassociationManifest | GeneralizationManifest", satisfied: str, preserved: str) -> Rows:
     """What became of the utility policy and the workload, where they were asked for."""
     utility, settings, rows = read.utility, read.settings, []
     if settings.policy is not None and utility.constraints is None:
@@ -151,7 +152,7 @@ def _asked_of_codes(read: DisassociationManifest | GeneralizationManifest, satis
     return rows
 
 
-def trajectories_rows(read: TrajectoriesManifest) -> Rows:
+def trajectories_rows(read: "TrajectoriesManifest") -> Rows:
     """Return what was released of trajectories, under which guarantee, at what loss."""
     records, utility, risk, policy = read.records, read.utility, read.risk, read.settings.policy
     alike = f"{utility.trajectories:,} different ones, each of {risk.smallest:,} to {risk.largest:,} patients"
@@ -180,7 +181,7 @@ def _exact_loss(exact: float, paper: float | None) -> str:
     return f"{exact:.3f} (0 nothing, 1 all; {counted})"
 
 
-def claims_rows(read: ClaimsManifest) -> Rows:
+def claims_rows(read: "ClaimsManifest") -> Rows:
     """Return what was released of claims, at which measured risk."""
     records, risk, choice, likeliest = read.records, read.risk, read.choice, read.risk.likeliest
     (low, high), (lowest, highest) = risk.interval, likeliest.interval
@@ -199,7 +200,7 @@ def claims_rows(read: ClaimsManifest) -> Rows:
     ]
 
 
-def claims_columns(read: ClaimsManifest) -> Table:
+def claims_columns(read: "ClaimsManifest") -> Table:
     """Return the level of each quasi-identifier."""
     rows = [
         [name, table, f"{column.level} of {column.top}", column.hierarchy or ""]

@@ -18,8 +18,8 @@ from cloister.errors import InputError
 from cloister.io import Query, Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
+from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.settings import Told, check_threads
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import Form, read_claim_tables, read_table
@@ -175,7 +175,7 @@ class PreparedHistories(Prepared):
         settings_of(self.claims.plan, threads=1)
         encode(prepare(self.claims).claims)
 
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
@@ -187,7 +187,8 @@ class PreparedHistories(Prepared):
             )
         if plan.ids.patients.startswith(HMAC):
             notes.append("keyed ids link this release to others made with the same key, for whoever has both")
-        used = manifest["choice"]["max_flag_rate"]
+        assert manifest.form == "claims"
+        used = manifest.choice.max_flag_rate
         if used != plan.risk.max_flag_rate:
             notes.append(
                 f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "

@@ -13,8 +13,8 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
+from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.settings import asked, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
@@ -136,7 +136,7 @@ class PreparedOnSpark(Prepared):
     def check(self) -> None:
         """What can be checked was checked."""
 
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted."""
         if self.found is None:
             return []

@@ -7,6 +7,7 @@ from pathlib import Path
 from cloister.checker import ReadingWords, Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
+from cloister.manifests import AnyManifest, typed
 from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
@@ -50,7 +51,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
             options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
         )
     changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
-    notes = [*prepared.notes(release, manifest), *formula_notes(options.out), *changed]
+    notes = [*prepared.notes(release, typed(manifest)), *formula_notes(options.out), *changed]
     return WrittenRelease(manifest, notes, run.watch.seconds.get(ATTACK))
 
 
@@ -73,7 +74,7 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
         words=words,
     )
 
-    def attacked(folder: Path, manifest: Manifest) -> Attacked:
+    def attacked(folder: Path, manifest: AnyManifest) -> Attacked:
         with prepared.run.watch.stage(ATTACK):
             found = simulate(open_folder(folder, manifest, original.data, known, seed), seed=seed)
         if not found.holds:

@@ -12,8 +12,8 @@ from cloister.codesets.options import CodesOptions
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
+from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.settings import asked, stated
 from cloister.shape import Original, Run
 
@@ -41,7 +41,7 @@ class PreparedTerms(PreparedCodes):
             self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=self.custody
         )
 
-    def notes(self, release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
         notes, codes = super().notes(release, manifest), self.given.codes
         statuses = release.custody.figures["statuses"]
@@ -56,7 +56,8 @@ class PreparedTerms(PreparedCodes):
         if unknown:
             do = "code of the privacy policy does" if len(names) == 1 else "codes of the privacy policy do"
             notes.append(f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do")
-        largest, n_codes = manifest["utility"]["largest_term"], manifest["utility"]["codes"]
+        assert manifest.form == "generalization"
+        largest, n_codes = manifest.utility.largest_term, manifest.utility.codes
         if 2 * largest > n_codes and largest != 1:
             notes.append(
                 f"the largest term holds {largest} of {n_codes} codes, so that little can be told from the release; "

@@ -24,6 +24,7 @@ from cloister.jobs.job import SHAPES, Job, Part
 from cloister.jobs.job_file import database_of, unused
 from cloister.jobs.manifest import is_internal_of_job, is_job_release
 from cloister.jobs.release import finish_job
+from cloister.manifests import typed
 from cloister.registry import shape_of
 from cloister.release import Release
 from cloister.results import Manifest
@@ -216,16 +217,22 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
         manifest = _finish(job, partial, manifests, started)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return WrittenRelease(manifest, [*notes, *_told_by_others(manifests), *what_changed(earlier, manifests)])
+    return WrittenRelease(
+        manifest,
+        [
+            *notes,
+            *_told_by_others(manifests),
+            *what_changed(earlier, manifests),
+        ],
+    )
 
 
-def _told_by_others(manifests: dict[str, Manifest]) -> list[str]:
+def _told_by_others(manifests: Mapping[str, Manifest]) -> list[str]:
     """Notes on parts that leave out few patients, which parts with more of them show."""
-    notes = []
-    for name, manifest in manifests.items():
-        records = manifest["records"]
-        more = [other for other, one in manifests.items() if one["records"]["released"] > records["released"]]
-        if isinstance(records["suppressed"], str) and more:
+    notes, counts = [], {name: typed(manifest).records for name, manifest in manifests.items()}
+    for name, records in counts.items():
+        more = [other for other, one in counts.items() if one.released > records.released]
+        if isinstance(records.suppressed, str) and more:
             notes.append(
                 f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
                 "has both parts can tell (see known limits)"
@@ -256,7 +263,7 @@ def _write_part(
         if place is not None:
             place.mkdir(mode=0o700)
     manifest = release.write_into(folder, secret, own)
-    return release, WrittenRelease(manifest, [*prepared.notes(release, manifest), *formula_notes(folder)])
+    return release, WrittenRelease(manifest, [*prepared.notes(release, typed(manifest)), *formula_notes(folder)])
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:

@@ -7,8 +7,8 @@ from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.options import DISASSOCIATION, CodesOptions
 from cloister.codesets.policy import UtilityPolicy, parse_policy
 from cloister.codesets.request import CodesRequest, MethodRequest, check_codes, parse_workload
+from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.shape import Original, Prepared, Rows, Run
 
 from .places import WORKLOAD_NOTE, custody_of
@@ -28,7 +28,7 @@ class PreparedCodes(Prepared):
         """Refuse codes that cannot be written."""
         check_codes(self.given.codes)
 
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted."""
         return notes_on(self.options, self.given, self.policy, manifest)
 
@@ -67,11 +67,13 @@ def request_of(
     )
 
 
-def notes_on(options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: Manifest) -> list[str]:
+def notes_on(
+    options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: AnyManifest
+) -> list[str]:
     """Return what was taken for granted, and what is not said; codes without a policy's set are not for a log."""
-    notes, count = [*given.notes], manifest["records"]["suppressed"]
+    notes, count = [*given.notes], manifest.records.suppressed
     if count != 0:
-        what = "no code" if manifest["method"] == DISASSOCIATION else "no code that is released"
+        what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
         how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
         have = f"{how_many} records have {what} and are" if count != 1 else f"1 record has {what} and is"
         notes.append(f"{have} left out")

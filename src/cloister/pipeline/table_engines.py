@@ -16,9 +16,9 @@ from cloister.engines.statements import fetch_tally
 from cloister.errors import InputError, InternalError, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.query import Query
+from cloister.manifests import AnyManifest
 from cloister.release import Custody, Release
 from cloister.release_folder import TABLE
-from cloister.results import Manifest
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.shape import Original, Prepared, Rows, Run
@@ -127,7 +127,7 @@ class PreparedOnEngine(Prepared):
         if self.request.levels is not None:
             check_levels(problem, self.request.levels)
 
-    def notes(self, _release: Release, _manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted."""
         return [*self.told]
 

@@ -12,9 +12,9 @@ from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
+from cloister.manifests import AnyManifest
 from cloister.privacy import KAnonymity
 from cloister.release import Release
-from cloister.results import Manifest
 from cloister.settings import Told
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
@@ -145,7 +145,7 @@ class PreparedTable(Prepared):
         reduced = with_presence(source.frame, codes.column, codes.missing)
         encode(reduced, asking_presence(request, codes.column), source.name)
 
-    def notes(self, _release: Release, _manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted."""
         return self.told
 

@@ -12,9 +12,9 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
+from cloister.manifests import AnyManifest
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
-from cloister.results import Manifest
 from cloister.settings import asked, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
@@ -127,22 +127,22 @@ class PreparedTrajectories(Prepared):
         column = None if request.diversity is None else request.diversity.column
         attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
-    def notes(self, _release: Release, manifest: Manifest) -> list[str]:
+    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
-        options, given = self.options, self.given
-        notes, settings = list(given.notes), manifest["settings"]
-        if settings["on_unknown_code"] == "drop":
+        options, given, notes = self.options, self.given, [*self.given.notes]
+        if options.on_unknown_code == "drop":
             notes.append("lines with codes that the hierarchy does not have are left out, as asked")
         if given.attributes is not None:
             notes.append(
                 f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
                 "whoever knows a patient's values there may find the patient by them"
             )
-        absent = {*(settings["sensitive_codes"] or ())} - {*given.trajectories.vocabulary}
+        sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
+        absent = sensitive - {*given.trajectories.vocabulary}
         if absent:
-            count = len(settings["sensitive_codes"])
             notes.append(
-                f"{len(absent)} of {count} sensitive codes do not occur in the data: see that they are spelled right"
+                f"{len(absent)} of {len(sensitive)} sensitive codes do not occur in the data: see that they are "
+                "spelled right"
             )
         if options.workload is not None and options.custodian_dir is None:
             notes.append(WORKLOAD_NOTE)

@@ -443,7 +443,7 @@ FORGED = {
     ),
     "a k in words": (
         lambda m: m["guarantee"].update(sentences=["All is well"]),
-        "guarantee, which has unknown keys",
+        "guarantee.sentences, which has unknown keys",
         1,
     ),
     "not verified": (lambda m: m["guarantee"].update(verified=False), "a release says: guarantee.verified", 1),
