@@ -154,29 +154,23 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
             return found, []
         return None, ["numbers in place of true or false"]  # which are equal in Python
     except ValidationError as error:
-        return None, sorted({place for one in error.errors(include_url=False) for place in _places(one)})
+        known = _fields(kind)
+        return None, sorted({place for one in error.errors(include_url=False) for place in _places(one, known)})
     except (ValueError, ArithmeticError, RecursionError):
         return None, ["its text"]
 
 
-def _places(error: Mapping[str, Any]) -> list[str]:
-    """Name the places of an error: of parts that do not fit each other, each of these."""
-    found = error.get("ctx", {}).get("error")
+def _places(error: Mapping[str, Any], known: set[str]) -> list[str]:
+    """Name the places of an error by known fields: of parts that do not fit each other each, of unknown keys above."""
+    found, path, kind = error.get("ctx", {}).get("error"), error["loc"], error["type"]
+    inside = path[:-1] if kind == "extra_forbidden" else path
+    name = ".".join(str(part) for part in inside if isinstance(part, int) or part in known)
     if isinstance(found, MisfitError):
-        above = _place(error["loc"], "") if error["loc"] else ""
-        return [f"{above}.{part}".removeprefix(".") for part in found.parts]
-    return [_place(error["loc"], error["type"])]
-
-
-def _place(path: tuple[int | str, ...], kind: str) -> str:
-    """Name the place of an error; an unknown key may be any text, and only its parent is named."""
-    fields = _fields(Section)
-    known = [str(part) for part in path if isinstance(part, int) or part in fields]
-    name = ".".join(known) or "its keys"
-    return f"{name}, which has unknown keys" if kind == "extra_forbidden" and known else name
+        return [f"{name}.{part}".removeprefix(".") for part in found.parts]
+    return [f"{name}, which has unknown keys" if name and kind == "extra_forbidden" else name or "its keys"]
 
 
 def _fields(kind: type[Section]) -> set[str]:
-    """Names of the fields of all sections; other keys may be values, and no message holds them."""
-    own = {field.alias or name for name, field in kind.model_fields.items()}
-    return own.union(*(_fields(one) for one in kind.__subclasses__()))
+    """Names of the fields of a section and of all in it; other keys may be values, and no message holds them."""
+    schema = kind.model_json_schema()
+    return {name for one in (schema, *schema.get("$defs", {}).values()) for name in one.get("properties", {})}

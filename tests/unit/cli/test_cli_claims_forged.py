@@ -66,9 +66,7 @@ SMUGGLED = {
     "settings.plan": lambda m: m["settings"]["plan"].update(note="P0017"),
     "settings, which has unknown keys": lambda m: m["settings"].update(note="P0017"),
     "risk.as_released, which has unknown keys": lambda m: m["risk"]["as_released"].update(note="P0017"),
-    "guarantee.sentences, which has unknown keys": lambda m: m["guarantee"].update(
-        sentences=["P0017 is the patient of row 1."]
-    ),
+    "guarantee, which has unknown keys": lambda m: m["guarantee"].update(sentences=["P0017 is the patient of row 1."]),
 }
 
 

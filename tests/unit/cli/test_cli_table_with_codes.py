@@ -72,7 +72,7 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
         (
             "release.json",
             lambda manifest: manifest["columns"]["diagnoses"].update(role="kept"),
-            "columns.level, which has unknown keys",
+            "columns, which has unknown keys",
         ),
         ("release.json", lambda m: m["settings"]["hierarchies"].update(diagnoses="icd9"), "settings.hierarchies"),
         ("release.json", lambda m: m["settings"]["level_bounds"].update(diagnoses=[0, 1]), "codes.column"),

@@ -179,7 +179,7 @@ MANIFESTS = {
     "records of another form": (lambda m: m.update(records=None), "a release says: records", 1),
     "no quasi-identifiers": (
         lambda m: [m["columns"][name].update(role="kept") for name in ("age", "sex", "zip")],
-        "columns.level, which has unknown keys",
+        "columns, which has unknown keys",
         1,
     ),
 }
@@ -443,7 +443,7 @@ FORGED = {
     ),
     "a k in words": (
         lambda m: m["guarantee"].update(sentences=["All is well"]),
-        "guarantee.sentences, which has unknown keys",
+        "guarantee, which has unknown keys",
         1,
     ),
     "not verified": (lambda m: m["guarantee"].update(verified=False), "a release says: guarantee.verified", 1),

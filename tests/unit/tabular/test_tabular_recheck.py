@@ -55,9 +55,9 @@ FIELDS = {
     "more said of the guarantee": (("guarantee", "zzz", 1), "guarantee, which has unknown keys"),
     "more said of a quasi-identifier": (
         ("columns", "age", "zzz", 1),
-        "columns.age, which has unknown keys",
+        "columns, which has unknown keys",
     ),
-    "a level of what has none": (("columns", "dx", "level", 1), "columns.sensitive.level, which has unknown keys"),
+    "a level of what has none": (("columns", "dx", "level", 1), "columns, which has unknown keys"),
     "no settings.default_role": (("settings", "default_role", "all"), "settings.default_role"),
     "a suppression of text": (("settings", "time_limit", "PATIENT"), "settings.time_limit"),
     "weights of a sentence": (("settings", "weights", {"k = 500 holds": 1.0}), "settings.weights"),
