@@ -431,6 +431,15 @@ def test_a_course_loads_nothing_of_other_shapes(course, never):
     }
 
 
+def test_a_help_page_loads_no_dataframes_and_no_compiler():
+    """What Ctrl-C could meet before it is heeded is short: options are declared in modules that load nothing."""
+    heavy = ("polars", "numpy", "numba", "scipy", "duckdb", "pydantic")
+    program = f"import sys, cloister.cli.main\nprint([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "[]"
+
+
 def test_the_front_door_loads_nothing():
     """``import cloister`` loads no other module of ours until something is used."""
     outside_checking = [node for node in tree(MODULES["cloister"]).body if isinstance(node, ast.ImportFrom)]

@@ -11,7 +11,6 @@ from types import FrameType
 
 from cloister.cli.output import complain
 from cloister.errors import InputError
-from cloister.io import folder, remove_dead_partials
 
 LEAST = 2 * 2**30
 """Bytes of address space that the libraries need; with less they fail in any way, also by blaming the data."""
@@ -33,6 +32,8 @@ def watched_child() -> int | None:
         return None
     if limit < LEAST:
         return complain(InputError(TOO_LITTLE), as_json=False, verbose=False)
+    from cloister.io import folder, remove_dead_partials  # the help page needs none of it
+
     begun, watcher = os.pipe()
     child = os.fork()
     if child == 0:

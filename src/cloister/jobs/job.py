@@ -4,15 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cloister.claims.options import ClaimsOptions
 from cloister.codesets.options import CodesOptions
-from cloister.io.query import Query, query_text
 from cloister.settings import COLUMN, ENGINE, WHOLE, YES_OR_NO, settings_of
 from cloister.tabular.options import TableOptions
 from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, typed
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
 
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
 
@@ -130,10 +132,12 @@ class FileSource:
     delimiter: str | None = key(None, "one character")
     missing: tuple[str, ...] = key((), "a list of texts")
 
-    def data(self, name: str) -> Path | Query:
+    def data(self, name: str) -> "Path | Query":
         """Where the data are: the file, from the folder of the job, or the query, called as the source is."""
         if self.url is None or self.query is None:
             return Path(self.file)
+        from cloister.io.query import Query, query_text  # what a help page needs loads no dataframes
+
         return Query(self.url, query_text(self.query), name)
 
 
