@@ -76,11 +76,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
         for column in table.ladders
     }
-    columns = []
-    for one in exact.columns:
-        counts, ladder = _counted(labels, one.column), ladders[one.column]
-        loss = _loss(counts, _largest_sets(ladder, one.levels), ladder.n_leaves, suppressed)
-        columns.append(replace(one, loss=loss))
+    columns = [_column_loss(labels, ladders[one.column], one.levels, suppressed) for one in exact.columns]
     losses = _losses(columns, class_sizes(released, list(ladders)), suppressed, request.weights)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
         is_estimated = bool(protected.suppressed) or request.loss is ENTROPY
@@ -127,7 +123,7 @@ def differing_losses(
         return wrong
     sizes = class_sizes(records, list(guarantee.levels))
     losses = _losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
-    if guarantee.recoded:  # where levels differ between classes, labels alone do not tell at which they are
+    if guarantee.recoded and len(ladders) < len(columns):  # levels that differ between classes: looked up by labels
         del losses["precision"]
     stated_losses = manifest.utility.losses
     return wrong + [

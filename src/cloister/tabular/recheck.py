@@ -101,7 +101,9 @@ def original_of(request: Request) -> TableOriginal:
 
 def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
-    is_known = stated.suppressed == 0 or guarantee_of(stated).has_one_policy  # which records were released
+    guarantee = guarantee_of(stated)
+    # Which records were released is known, and of which labels their levels are.
+    is_known = guarantee.has_one_policy or (stated.suppressed == 0 and not guarantee.averaged)
     is_compared = original.frame is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (

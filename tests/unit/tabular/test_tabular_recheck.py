@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from tests.tampering import report_rewritten
+from tests.tampering import report_rewritten, restated
 
 import cloister as cl
 from cloister.release_folder import json_bytes
@@ -157,6 +157,17 @@ KINDS = {
     "clusters": {"method": "cluster"},
     "stars": {"levels": {"age": 1, "sex": 1}, "keep_suppressed": True},
 }
+
+
+@pytest.mark.parametrize("method", ["mondrian", "cluster"])
+def test_precision_is_recomputed_where_levels_differ(tmp_path, method):
+    """With the original, the level of each label is known, and with it how far the values have risen."""
+    folder = tmp_path / "release"
+    written(folder, method=method, suppression_limit=0, loss="precision")
+    restated(folder, lambda m: (m["utility"].update(loss=0.0), m["utility"]["losses"].update(precision=0.0)))
+
+    with pytest.raises(cl.GuaranteeViolation, match=r"utility\.losses\.precision"):
+        cl.verify_folder(folder, original=PEOPLE)
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
