@@ -59,7 +59,7 @@ def verify(
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
         source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
-    reference = _reference(n, guarantee, places, original, source, populations or {})
+    reference = _reference(released, guarantee, places, original, source, populations or {})
     classes = Classes(released, list(guarantee.levels), places)
     _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
     _check_order_and_ids(texts, released, guarantee, checks)
@@ -118,7 +118,7 @@ def _ladders_by_place(ladders: Mapping[str, BoundHierarchy], places: Mapping[str
 
 
 def _reference(
-    n_released: int,
+    released: pl.DataFrame,
     guarantee: Guarantee,
     places: Mapping[str, str],
     original: Original | None,
@@ -131,15 +131,16 @@ def _reference(
         table = populations[name]
         ladders = _ladders_by_place(table.ladders, places)
         people[name] = generalized(_placed(table.frame, places), ladders, guarantee.levels)
-    if original is None or source is None:
-        few, most = (
-            (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
-        )
-        return Reference(n_released + few, n_released + most, populations=people)
     ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
-    order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
-    n = n_records(original.frame)
-    return Reference(n, n, source.frame, order, source.groups, people)
+    n = n_records(released if original is None else original.frame)
+    if original is not None and source is not None:
+        order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
+        return Reference(n, n, source.frame, order, source.groups, people)
+    if guarantee.suppressed == 0:  # sensitive columns are released as recorded: these are the whole input
+        order = {places[column]: natural_order(released[places[column]]) for column in ordered}
+        return Reference(n, n, released, order, populations=people)
+    few, most = (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
+    return Reference(n + few, n + most, populations=people)
 
 
 def _verdict(checks: FoundChecks, original: Original | None) -> Verdict:

@@ -189,6 +189,9 @@ TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
 """Whether the classes of each size satisfy a rule; the last argument says which way to doubt an estimate."""
 
 
+NOT_GIVEN = "it compares with the original, which was not given"
+
+
 def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
     """Whether each class is within a distance of t of the whole; missing is a value of its own."""
     whole = _whole(rule, classes, reference)
@@ -198,7 +201,10 @@ def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> J
     if rule["distance"] == "ordered":
         found = _ordered_distance(column, classes, whole, reference.order[classes.places[column]])
     elif rule["distance"] == "hierarchical":
-        found = _hierarchical_distance(column, classes, whole, reference.groups[column, rule["hierarchy"]])
+        groups = reference.groups.get((column, rule["hierarchy"]))
+        if groups is None:
+            return NOT_GIVEN
+        found = _hierarchical_distance(column, classes, whole, groups)
     else:
         # Half the sum of all differences; those of values that a class lacks are what is left of the whole.
         differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
@@ -233,7 +239,7 @@ def _gain_within(rule: Description, classes: Classes, reference: Reference, boun
 def _whole(rule: Description, classes: Classes, reference: Reference) -> pl.DataFrame | str:
     """Records of each value in the whole input: ``value`` and ``all``."""
     if reference.whole is None:
-        return "it compares with the original, which was not given"
+        return NOT_GIVEN
     value = pl.col(classes.places[rule["column"]]).alias("value")
     return reference.whole.group_by(value).agg(counted(reference.whole).alias("all"))
 
