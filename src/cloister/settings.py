@@ -171,6 +171,17 @@ def check_word(name: str, word: str, known: Iterable[str]) -> None:
         raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
 
 
+def check_numbers(record: type, told: Told) -> None:
+    """Refuse numbers that a setting does not have, whoever gave them."""
+    for one in settings_of(record):
+        value = told.get(one.name)
+        if one.key is None or value is None:
+            continue
+        is_number = int in (one.kind, *get_args(one.kind)) and str not in get_args(one.kind)
+        if is_number and (isinstance(value, bool) or not isinstance(value, int) or not one.key.holds(value)):
+            raise InputError(f"{setting(one.name)} is {value!r}, but must be {one.key.allowed}.")
+
+
 def check_threads(threads: int | None) -> None:
     """Refuse numbers of threads below 1."""
     if threads is not None and threads < 1:

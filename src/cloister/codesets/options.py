@@ -116,7 +116,7 @@ class CodesSettings:
             "2 if not given.",
             "L",
         ),
-        Key("a whole number from 2"),
+        Key("a whole number from 2", holds=lambda diversity: diversity >= 2),
     ] = None
     repeats: Annotated[
         bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key(YES_OR_NO)

@@ -15,7 +15,7 @@ from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
 from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.settings import asked, check_threads, check_words, stated
+from cloister.settings import asked, check_numbers, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
@@ -153,6 +153,9 @@ def disassociation_of(
     settings: Mapping[str, Any], given: GivenCodes, *, accuracy: bool
 ) -> CodesRequest[DisassociationRequest]:
     """Return what settings by name ask of disassociation; see `request_of`."""
+    check_numbers(CodesOptions, settings)
+    if isinstance(settings.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
+        raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
     policy = policy_of(settings, given.codes)
     sensitive = known_codes(settings.get("sensitive") or (), given.codes, "sensitive codes")
     method = asked(DisassociationRequest, settings, policy=policy, sensitive=sensitive)

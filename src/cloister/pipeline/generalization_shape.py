@@ -14,7 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.settings import asked, stated
+from cloister.settings import asked, check_numbers, stated
 from cloister.shape import Original, Run
 
 from .generalized_codes import protect_by_generalization
@@ -68,6 +68,7 @@ class PreparedTerms(PreparedCodes):
 
 def generalization_of(settings: Mapping[str, Any], given: GivenCodes) -> CodesRequest[GeneralizationRequest]:
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
+    check_numbers(CodesOptions, settings)
     policy = policy_of(settings, given.codes)
     method = asked(GeneralizationRequest, settings, policy=policy)
     return request_of(method, settings, given, policy, accuracy=False)

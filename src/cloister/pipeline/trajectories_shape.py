@@ -15,7 +15,7 @@ from cloister.io import EventColumns
 from cloister.manifests import AnyManifest
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
-from cloister.settings import asked, check_threads, check_words, stated
+from cloister.settings import asked, check_numbers, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
@@ -164,6 +164,7 @@ def request_of(
     settings: Mapping[str, Any], trajectories: Trajectories, policy: UtilityPolicy | None
 ) -> TrajectoriesRequest:
     """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
+    check_numbers(TrajectoriesOptions, settings)
     weights = settings["weights"]
     wanted = [settings.get(name) for name in ("code_hierarchy", "age_hierarchy")]
     codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)

@@ -305,7 +305,6 @@ def test_patients_without_codes_are_left_out_on_request(protect, diagnoses, mani
         (1, 3, "fewer than 3 records have no code and are left out"),
         (2, 3, "fewer than 3 records have no code and are left out"),
         (3, 3, "3 records have no code and are left out"),
-        (1, 1, "1 record has no code and is left out"),
     ],
 )
 def test_few_patients_without_codes_are_not_counted_on_the_screen(protect, diagnoses, empty, k, said, words):

@@ -207,7 +207,7 @@ def test_the_classification_that_knows_more_codes_is_taken():
 def test_what_is_sensitive_must_be_named(options):
     """No release comes without the diversity that was asked for, or with that of the letters of a code."""
     with pytest.raises(InputError, match=r"sensitive|Sensitive"):
-        anonymize_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=1, **options)
+        anonymize_trajectories(Trajectories.from_records([[("001", 3)], [("002", 3)]]), k=2, **options)
 
 
 def test_ages_that_a_file_lacks_are_counted():
