@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import FileName, ManifestHead, Section, fitting
+from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
 from cloister.privacy import PrivacyRule, rule_of
 from cloister.release_folder import data_file
 from cloister.utility import LOSSES
@@ -49,7 +49,6 @@ Rule = Annotated[PrivacyRule, PlainValidator(_rule), PlainSerializer(lambda rule
 Whole = Annotated[int, Field(ge=0, le=MOST_RECORDS)]
 Records = Annotated[int, Field(ge=1, le=MOST_RECORDS)]
 Masked = Annotated[str, StringConstraints(pattern=r"^<[0-9]{1,20}$")]
-Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 Average = Literal["mean", "median"]
 LossName = Annotated[str, AfterValidator(_known_loss)]
@@ -78,7 +77,7 @@ class PublishedSettings(Section):
     hierarchies: dict[str, str]
     level_bounds: dict[str, tuple[Whole, Whole | None]]
     not_released: tuple[str, ...]
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
 
     def allowed_suppression(self, records: int) -> int:
         """Return how many of the original records may be suppressed."""

@@ -75,7 +75,7 @@ def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Se
         how += LABELS if secret.origin is None else TRAJECTORIES if secret.position is None else EVERY_PAIR
     if diversity and diversity.codes and (secret is None or secret.position is None or secret.origin is None):
         how += "; sensitive codes: checked when released, not from the files"
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:

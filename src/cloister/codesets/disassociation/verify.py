@@ -65,7 +65,7 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
             for promise, holds in differences(released, layout, secret):
                 checks.require(holds, promise)
     how = HOW if secret is None else HOW_COMPARED
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:

@@ -135,7 +135,7 @@ def verify(
         if secret is not None:
             _check_original(checks, released, secret)
     how = HOW if secret is None else HOW_COMPARED
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:

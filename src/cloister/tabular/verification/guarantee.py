@@ -143,19 +143,3 @@ def natural_order(column: pl.Series) -> pl.Series:
     if numbers.null_count() or numbers.is_nan().any():
         return texts.sort()
     return texts.to_frame("text").sort(numbers, "text")["text"]
-
-
-class FoundChecks:
-    """What was checked and what failed."""
-
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-        self.failures: list[str] = []
-        self.n_unjudged = 0
-
-    def expect(self, holds: bool, check: str, failure: str) -> None:
-        """Note a check that holds, or how it failed."""
-        if holds:
-            self.passed.append(check)
-        else:
-            self.failures.append(failure)
