@@ -263,8 +263,6 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
 
 def columns_of(request: TrajectoriesRequest) -> DataColumns:
     """Return what the columns of the data file are."""
-    hierarchies = {"code": request.code_hierarchy.kind, "age": request.age_hierarchy.kind}
-    generalized = {
-        name: GeneralizedColumn(role="quasi-identifier", hierarchy=kind) for name, kind in hierarchies.items()
-    }
+    kinds = {"code": request.code_hierarchy.kind, "age": request.age_hierarchy.kind}
+    of = {name: GeneralizedColumn(role="quasi-identifier", hierarchy=kind) for name, kind in kinds.items()}
     return DataColumns(id=NumberColumn(role="identifier", ids="number"), **of)
