@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
-from cloister.codesets.encode import occurrence
+from cloister.codesets.encode import occurrences
 from cloister.codesets.request import CodesRequest, CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
@@ -129,13 +129,9 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
     continues = np.zeros(codes.size, dtype=np.bool_)
     if not released.repeats:
         return Items(starts, codes, continues)
-    stems: dict[str, int] = {}
-    found = [occurrence(code) for code in released.vocabulary]
-    names = [numbered for numbered in found if numbered is not None]
-    if len(names) != len(found):
+    unit, level = occurrences(released.vocabulary)
+    if not level.all():
         raise InputError(CHANGED)
-    unit = np.array([stems.setdefault(stem, number) for number, (stem, _) in enumerate(names)], dtype=np.int64)
-    level = np.array([count for _, count in names], dtype=np.int64)
     cluster = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((level[codes], unit[codes], cluster))
     return Items(starts, codes[order], level[codes[order]] > 1)

@@ -10,7 +10,7 @@ import numpy as np
 from cloister.results import Checks, Verdict
 
 from ..data import Integers, are_runs, ascend
-from ..encode import occurrence, plain_code
+from ..encode import occurrence, occurrences
 from .data import Chunks, Disassociation, Layout, is_forest, lay_out
 from .verify_chunks import orders, rare_chunks
 from .verify_original import DisassociationSecret as DisassociationSecret
@@ -214,11 +214,7 @@ def _check_condition(checks: Checks, released: Disassociation) -> None:
 
 def units(released: Disassociation) -> Integers:
     """For each code the number of the first that stays together with it: itself, unless diagnoses repeat."""
-    if not released.repeats:
-        return np.arange(len(released.vocabulary))
-    names: dict[str, int] = {}
-    stems = (plain_code(code, repeats=True) for code in released.vocabulary)
-    return np.array([names.setdefault(stem, number) for number, stem in enumerate(stems)], dtype=np.int64)
+    return occurrences(released.vocabulary)[0] if released.repeats else np.arange(len(released.vocabulary))
 
 
 def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> None:
@@ -268,9 +264,7 @@ def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -
 
 def _check_repeats(checks: Checks, released: Disassociation) -> None:
     """Occurrences of a code are in one place, and none is numbered where the one before it is missing."""
-    unit = units(released)
-    numbered = (occurrence(code) for code in released.vocabulary)
-    level = np.array([0 if each is None else each[1] for each in numbered], dtype=np.int64)
+    unit, level = occurrences(released.vocabulary)
     together = True
     for chunks in (released.record_chunks, released.shared_chunks):
         chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
