@@ -285,7 +285,7 @@ def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
         return None
 
 
-def as_told(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
+def as_published(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
     """Return the policy; where its words would make another one of these codes, with words that say nothing.
 
     A recipient makes the policy anew from its words, so that they must be true.

@@ -23,7 +23,7 @@ from cloister.codesets.generalization.release import (
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
-from cloister.codesets.policy import as_told, classified
+from cloister.codesets.policy import as_published, classified
 from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
@@ -54,7 +54,7 @@ def protect_by_generalization(
         passed(verify(released, promise, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected)
-        policy = None if request.policy is None else as_told(request.policy, given.codes)
+        policy = None if request.policy is None else as_published(request.policy, given.codes)
         spec = None if policy is None else classified(policy.spec, given.codes)
         settings = settings_of(given, request, spec, protected.figures.closeness)
         manifest = _described(given, request, protected, settings)

@@ -44,12 +44,12 @@ class _Files:
 
     frame: pl.DataFrame
     released: Disassociation
-    stated: TableWithCodesManifest
+    manifest: TableWithCodesManifest
     reduced: pl.DataFrame
 
     @property
     def column(self) -> str:
-        return self.stated.codes.column
+        return self.manifest.codes.column
 
 
 @dataclass(frozen=True)
@@ -93,25 +93,25 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         """
         files, original = release.files, release.original
         assert original is not None
-        found = check_table(files.reduced, files.stated, release.request, original.reduced)
+        found = check_table(files.reduced, files.manifest, release.request, original.reduced)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []
         if codes.holds:
             promised = [*_together(files), *_compared(files, original, release.request.words.missing)]
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        of_table = (*found.checks, *checked(files.stated, original.reduced))
+        of_table = (*found.checks, *checked(files.manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
-        files, stated = release.files, release.manifest
-        listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
-        shown = report_data_of_release(files.reduced, stated, files.column)
+        files, manifest = release.files, release.manifest
+        listed = codebook_with_codes(codebook(files.reduced, manifest), files.column, files.released)
+        shown = report_data_of_release(files.reduced, manifest, files.column)
         if shown is not None:
             shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
-        return Facts(_contradictions(release.folder, stated, files.released), listed, shown)
+        return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
         """Count the labels of each column that are lacking, or too many."""
@@ -124,7 +124,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
 
 def _together(files: _Files) -> list[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds."""
-    promise = guarantee_of(files.stated)
+    promise = guarantee_of(files.manifest)
     expected = tuple(name for name in promise.levels if name != files.column)
     named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
     return [named, *agreements(files.frame, files.column, promise.id, files.released)]
@@ -132,10 +132,10 @@ def _together(files: _Files) -> list[tuple[str, bool]]:
 
 def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
-    original, reduced, stated, released = both.whole, both.reduced, files.stated, files.released
+    original, reduced, manifest, released = both.whole, both.reduced, files.manifest, files.released
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column = guarantee_of(stated), stated.codes.column
+    promise, column = guarantee_of(manifest), manifest.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", tuple(missing))).to_series()
@@ -146,7 +146,7 @@ def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tu
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, stated, original.hierarchies)
+    source = source_of(reduced.frame, manifest, original.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
     labels = generalized(texts, source.ladders, promise.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
@@ -160,9 +160,9 @@ def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tu
     ]
 
 
-def _contradictions(folder: Path, stated: TableWithCodesManifest, released: Disassociation) -> list[str]:
+def _contradictions(folder: Path, manifest: TableWithCodesManifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
-    part, records = stated.codes, stated.records.released
+    part, records = manifest.codes, manifest.records.released
     counts = part.patients.with_codes, part.patients.without_codes
     facts = facts_of(released, part.settings, part.utility)
     agreements = {

@@ -12,7 +12,7 @@ from cloister.privacy import PrivacyRule, rule_of
 from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
-from .data import is_withheld
+from .data import must_mask
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 from .verification.guarantee import Guarantee
 
@@ -265,7 +265,7 @@ class TableSections(Section):
         if self.suppressed is None:
             # Rows of * could be counted, so a masked number cannot stand beside them.
             return self.records == record_counts(1, released, k) and not self.settings.keep_suppressed
-        return not is_withheld(self.suppressed, k) and self.records == record_counts(self.suppressed, released, k)
+        return not must_mask(self.suppressed, k) and self.records == record_counts(self.suppressed, released, k)
 
     def _share_fits(self) -> bool:
         released, settings = self.records.released, self.settings
@@ -325,11 +325,11 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
-    if is_withheld(suppressed, k):
-        told: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
+    if must_mask(suppressed, k):
+        counts: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
     else:
-        told = {"in": released + suppressed, "released": released, "suppressed": suppressed}
-    return RecordCounts.model_validate(told)
+        counts = {"in": released + suppressed, "released": released, "suppressed": suppressed}
+    return RecordCounts.model_validate(counts)
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:

@@ -33,9 +33,9 @@ class TrajectoriesOriginal:
     code_hierarchy: Hierarchy | None = None
     age_hierarchy: Hierarchy | None = None
 
-    def fitted_as(self, stated: TrajectoriesManifest) -> FittedTrajectories:
+    def fitted_as(self, manifest: TrajectoriesManifest) -> FittedTrajectories:
         """Return trajectories and hierarchies as they were protected."""
-        asked, columns = stated.settings, stated.columns
+        asked, columns = manifest.settings, manifest.columns
         codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
         ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
         return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
@@ -128,8 +128,8 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
-    domain = original.fitted_as(stated)
+def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
+    domain = original.fitted_as(manifest)
     attributes = None if original.given.attributes is None else original.given.attributes.frame
     if attributes is None and released.attributes is not None:
         raise InputError(

@@ -135,8 +135,8 @@ def _check_sensitive_codes(
     # Only the place of every pair says which code a released label stands for, hence whom it gives away.
     sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
     owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
-    told = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
-    behind = pl.Series("behind\0", np.isin(secret.origin, told))
+    known = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
+    behind = pl.Series("behind\0", np.isin(secret.origin, known))
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * diversity.l > counts[SIZE]).any(),

@@ -250,8 +250,8 @@ def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
 
 
 def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -> None:
-    told = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
-    checks.require(not np.isin(told, released.sensitive).any(), "sensitive codes stand in item chunks only")
+    published = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
+    checks.require(not np.isin(published, released.sensitive).any(), "sensitive codes stand in item chunks only")
     unit = units(released)
     whole = np.flatnonzero(np.isin(unit, unit[released.sensitive]))
     checks.require(np.array_equal(whole, released.sensitive), "all occurrences of a sensitive code are sensitive")

@@ -160,27 +160,27 @@ class TermCounts:
     suppressed: Integers
 
 
-def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, told: bool = False) -> TermCounts:
+def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
     """Gather what losses need.
 
     Parameters
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
-    told : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
+    shown : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
         once
     """
     terms = released.terms
-    codes = {plain_code(code, repeats=released.repeats and told) for code in released.vocabulary}
+    codes = {plain_code(code, repeats=released.repeats and shown) for code in released.vocabulary}
     sizes = [len({plain_code(code, repeats=released.repeats) for code in term}) for term in released.named_terms()]
     return TermCounts(
-        sizes=np.array(sizes, dtype=np.int64) if told else terms.sizes,
+        sizes=np.array(sizes, dtype=np.int64) if shown else terms.sizes,
         levels=np.array([tree.joint_level(terms.members(number)) for number in range(len(terms))], dtype=np.int64),
         supports=released.supports(),
         top=tree.top,
         n_codes=len(codes),
         n_records=released.n_records,
         term_occurrences=np.add.reduceat(occurrences[terms.items], terms.offsets[:-1]),
-        suppressed=occurrences[released.suppressed] * (not told),
+        suppressed=occurrences[released.suppressed] * (not shown),
     )
 
 

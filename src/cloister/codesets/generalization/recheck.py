@@ -36,7 +36,7 @@ LEVEL, OF_ALL = "level", ("sim:", "sup:")
 
 
 def known_policy(
-    stated: GeneralizationManifest,
+    manifest: GeneralizationManifest,
     released: Generalization,
     given: "str | Path | UtilityPolicy | None",
     codes: CodeSets | None,
@@ -45,7 +45,7 @@ def known_policy(
 
     A policy that is ``given``, or its words, is taken; ``codes`` are the original.
     """
-    asked = stated.settings
+    asked = manifest.settings
     if asked.policy is None:
         return NO_SETS
     if isinstance(given, UtilityPolicy):
@@ -72,7 +72,7 @@ def known_policy(
         return parse_policy(words, present)
     except InputError:
         # The codes that it was made of may all be suppressed.
-        if codes is None and stated.utility.suppressed_codes > 0:
+        if codes is None and manifest.utility.suppressed_codes > 0:
             return NO_SETS
         raise
 
@@ -211,17 +211,17 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise."""
-        stated, file, original = release.manifest, release.files, release.original
-        failures = _contradictions(stated, file)
+        manifest, file, original = release.manifest, release.files, release.original
+        failures = _contradictions(manifest, file)
         if original is not None:
-            failures += _misfits(file.released, original.given, stated)
+            failures += _misfits(file.released, original.given, manifest)
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
         released, privacy = _released(release), _privacy(release)
         codes = None if original is None else original.given.codes
-        policy = known_policy(stated, released, release.request.policy, codes)
-        possible = evidence_is_possible(stated.utility, stated.settings, released, policy)
-        promise = replace(_promise(stated, privacy), utility=policy if stated.settings.by_sets else None)
+        policy = known_policy(manifest, released, release.request.policy, codes)
+        possible = evidence_is_possible(manifest.utility, manifest.settings, released, policy)
+        promise = replace(_promise(manifest, privacy), utility=policy if manifest.settings.by_sets else None)
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
         verdict = verify(released, promise, secret)
@@ -262,11 +262,11 @@ def _privacy(release: ReleaseFolder) -> KnownPrivacy:
     return known_privacy(release.manifest.settings, release.request, None if original is None else original.given.codes)
 
 
-def _promise(stated: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
+def _promise(manifest: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
     """What the release promises of the privacy policy, if that is known."""
     # Without its privacy policy the rest of a release can be checked all the same.
     promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
-    return GeneralizationGuarantee(promised, None, stated.settings.uncovered is not Uncovered.SUPPRESS)
+    return GeneralizationGuarantee(promised, None, manifest.settings.uncovered is not Uncovered.SUPPRESS)
 
 
 def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
@@ -279,29 +279,29 @@ def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | 
             yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
 
 
-def _contradictions(stated: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
+def _contradictions(manifest: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
     """What the manifest says that the data file does not, and how that is not written as it must be."""
-    released, numbered = file.released, stated.columns.id is not None
-    differing = facts_of(released, stated.settings).differing(stated)
+    released, numbered = file.released, manifest.columns.id is not None
+    differing = facts_of(released, manifest.settings).differing(manifest)
     failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
     is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
     return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
-def _misfits(released: Generalization, given: GivenCodes, stated: GeneralizationManifest) -> list[str]:
+def _misfits(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
     """Codes of terms that the original does not have; other numbers of codes and records than there are."""
     codes, k = given.codes, released.k
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     left_out = left_out_of(given.n_empty, k, codes.n_records - released.n_records)
-    counts = [] if stated.records == CodeRecords.of(released.n_records, left_out) else [NO_COUNTS]
+    counts = [] if manifest.records == CodeRecords.of(released.n_records, left_out) else [NO_COUNTS]
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original", *counts]
     plain = {code: plain_code(code, repeats=codes.repeats) for code in codes.vocabulary}
     gone = {plain[code] for code in plain.keys() - set(released.vocabulary)}
-    if len(gone) != stated.utility.suppressed_codes:
+    if len(gone) != manifest.utility.suppressed_codes:
         return ["utility.suppressed_codes are not those codes of the original that are in no term", *counts]
-    if len(set(plain.values())) != stated.utility.codes:
+    if len(set(plain.values())) != manifest.utility.codes:
         return ["utility.codes are not those of the original", *counts]
     return counts
 
