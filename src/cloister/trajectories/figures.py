@@ -59,10 +59,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 
 
 def exact_figures(
-    given: GivenTrajectories,
-    workload: str | None,
-    domain: FittedTrajectories,
-    protected: ProtectedTrajectories,
+    given: GivenTrajectories, workload: str | None, domain: FittedTrajectories, protected: ProtectedTrajectories
 ) -> dict[str, Any]:
     """Return figures for the custodian alone."""
     exact: dict[str, Any] = {

@@ -18,14 +18,7 @@ from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
-from .facts import (
-    codebook,
-    facts_of,
-    method_failures,
-    rules_of,
-    shown_of,
-    utility_follows,
-)
+from .facts import codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 from .verify_counts import CLASS, SET, miscounted

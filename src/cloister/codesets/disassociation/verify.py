@@ -93,10 +93,7 @@ def _check_form(checks: Checks, released: Disassociation) -> bool:
     vocabulary = released.vocabulary
     return (
         checks.require(released.k >= 1 and released.m >= 1, "k and m are 1 or more")
-        and checks.require(
-            all(a.encode() < b.encode() for a, b in pairwise(vocabulary)),
-            "the codes are in order",
-        )
+        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
         and checks.require(
             not released.repeats or all(occurrence(code) is not None for code in vocabulary),
             "codes that repeat are numbered",

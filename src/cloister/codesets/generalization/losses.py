@@ -27,13 +27,7 @@ from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
-from .data import (
-    Generalization,
-    GeneralizationRequest,
-    GeneralizedCodes,
-    Integers,
-    Numbers,
-)
+from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
 from .manifest import GeneralizationUtility, TermFigures
 from .release import texts_in_file
 

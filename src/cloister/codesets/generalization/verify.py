@@ -19,14 +19,7 @@ from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Checks, Verdict
 
-from .data import (
-    Generalization,
-    GeneralizationMethod,
-    GeneralizationRequest,
-    PrivacySets,
-    Sets,
-    Uncovered,
-)
+from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered
 from .verify_counts import has_rare_itemset, has_rare_part
 
 
