@@ -323,7 +323,7 @@ def least_support(percent: float, n_records: int) -> int:
     return max(1, math.ceil(round(percent * n_records / 100, 9)))
 
 
-def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
+def _require_known(names: set[str], known: Mapping[str, object], what: str) -> None:
     if unknown := sorted(names - known.keys()):
         raise InputError(
             f"{_shown(unknown)} of the {what} {_verb(unknown, 'do')} not occur in the data. Write codes as the data "

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -253,7 +252,7 @@ def exact_figures(
     protected: ProtectedCodes,
     rebuild: Rebuild,
     seed: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)

@@ -13,7 +13,6 @@ nor the error of a workload, which a recipient could compare with that of a gues
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -242,10 +241,10 @@ def utility_of(
 
 def exact_figures(
     given: GivenCodes, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return figures for the custodian alone."""
     released, figures = protected.released, protected.figures
-    exact: dict[str, Any] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
+    exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
     exact |= asdict(figures)
     exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None
     exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}
