@@ -1,6 +1,5 @@
 """A release folder of a table with codes, checked again from its files, and against the original if that is given."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,12 +43,7 @@ class _Files:
 
     frame: pl.DataFrame
     released: Disassociation
-    manifest: TableWithCodesManifest
     reduced: pl.DataFrame
-
-    @property
-    def column(self) -> str:
-        return self.manifest.codes.column
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
         if tuple(frame.columns) != tuple(manifest.columns):
             raise InputError("the data file does not have the columns that release.json declares")
-        return _Files(frame, released, manifest, with_presence(frame, manifest.codes.column))
+        return _Files(frame, released, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
         """Read what the custodian has."""
@@ -91,26 +85,26 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
         far as counts of single codes tell.
         """
-        files, original = release.files, release.original
+        files, original, manifest = release.files, release.original, release.manifest
         assert original is not None
-        found = check_table(files.reduced, files.manifest, release.request, original.reduced)
+        found = check_table(files.reduced, manifest, release.request, original.reduced)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []
         if codes.holds:
-            promised = [*_together(files), *_compared(files, original, release.request.words.missing)]
+            promised = [*_together(files, manifest), *_compared(release, original)]
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        of_table = (*found.checks, *checked(files.manifest, original.reduced))
+        of_table = (*found.checks, *checked(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
-        files, manifest = release.files, release.manifest
-        listed = codebook_with_codes(codebook(files.reduced, manifest), files.column, files.released)
-        shown = report_data_of_release(files.reduced, manifest, files.column)
+        files, manifest, column = release.files, release.manifest, release.manifest.codes.column
+        listed = codebook_with_codes(codebook(files.reduced, manifest), column, files.released)
+        shown = report_data_of_release(files.reduced, manifest, column)
         if shown is not None:
-            shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
+            shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
         return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
@@ -122,33 +116,33 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return expectation_failures(release.files.released, release.request)
 
 
-def _together(files: _Files) -> list[tuple[str, bool]]:
+def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds."""
-    promise = guarantee_of(files.manifest)
-    expected = tuple(name for name in promise.levels if name != files.column)
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    expected = tuple(name for name in guarantee.levels if name != column)
     named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
-    return [named, *agreements(files.frame, files.column, promise.id, files.released)]
+    return [named, *agreements(files.frame, column, guarantee.id, files.released)]
 
 
-def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tuple[str, bool]]:
+def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
-    original, reduced, manifest, released = both.whole, both.reduced, files.manifest, files.released
+    original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
     if original.frame is None or reduced.frame is None:
         return []
-    promise, column = guarantee_of(manifest), manifest.codes.column
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
     cells = as_text(original.frame.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
-    words = cells.select(words_of("c", tuple(missing))).to_series()
+    words = cells.select(words_of("c", release.request.words.missing)).to_series()
     sets = words.list.unique().list.sort().list.join(" ").alias(SET)
     shown = reduced.frame.get_column(column) == PRESENT
-    if not promise.has_one_policy:
+    if not guarantee.has_one_policy:
         within = may_be_part(sets.filter(shown), released)
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
     source = source_of(reduced.frame, manifest, original.hierarchies)
-    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
-    labels = generalized(texts, source.ladders, promise.levels)
+    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
+    labels = generalized(texts, source.ladders, guarantee.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
     found = classes_of_rows(rows, column, released)
     known = found.filter(found["class"].is_not_null())

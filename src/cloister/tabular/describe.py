@@ -159,7 +159,7 @@ def with_published_rules(request: TableRequest, suppressed: int, n_records: int)
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> Original:
-    """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
+    """Return the table as read, and the hierarchies that it and the values that rules group are bound to."""
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:

@@ -48,7 +48,7 @@ class ValueTree:
 
     @classmethod
     def of(cls, ladder: BoundHierarchy, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
-        """Return the tree of a ladder."""
+        """Return the tree of a bound hierarchy."""
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]
         levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]

@@ -52,7 +52,7 @@ class Original:
     Attributes
     ----------
     frame : the table; sensitive columns with the types they were read with, which say how values are ordered
-    groups : ladders of sensitive columns, by the column and the words for the hierarchy, for rules that need one
+    groups : bound hierarchies of sensitive columns, by the column and the words for each, for rules that need one
     records : position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is
         not known
     """
