@@ -19,7 +19,6 @@ from cloister.results import Verdict
 from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import (
-    TableOriginal,
     check_table,
     checked,
     codebook_failures,
@@ -50,8 +49,8 @@ class _Files:
 class _Original:
     """The original as given, and with its codes reduced."""
 
-    whole: TableOriginal
-    reduced: TableOriginal
+    whole: pl.DataFrame | None
+    reduced: pl.DataFrame | None
 
 
 ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
@@ -74,10 +73,10 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
         """Read what the custodian has."""
         original, column = original_of(request), manifest.codes.column
-        if original.frame is None or column not in original.frame.columns:
+        if original is None or column not in original.columns:
             return _Original(original, original)
-        reduced = with_presence(original.frame, column, request.words.missing)
-        return _Original(original, replace(original, frame=reduced))
+        reduced = with_presence(original, column, request.words.missing)
+        return _Original(original, reduced)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise of the table, of the codes, and of both together.
@@ -127,20 +126,20 @@ def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str
 def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
     original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
-    if original.frame is None or reduced.frame is None:
+    if original is None or reduced is None:
         return []
     guarantee, column = guarantee_of(manifest), manifest.codes.column
-    cells = as_text(original.frame.get_column(column)).to_frame("c")
+    cells = as_text(original.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
     words = cells.select(words_of("c", release.request.words.missing)).to_series()
     sets = words.list.unique().list.sort().list.join(" ").alias(SET)
-    shown = reduced.frame.get_column(column) == PRESENT
+    shown = reduced.get_column(column) == PRESENT
     if not guarantee.has_one_policy:
         within = may_be_part(sets.filter(shown), released)
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, manifest, original.hierarchies)
+    source = source_of(reduced, manifest, release.request.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
     labels = generalized(texts, source.ladders, guarantee.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)

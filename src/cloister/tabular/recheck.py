@@ -1,7 +1,7 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -23,27 +23,10 @@ from .roles import check_columns
 from .verification.guarantee import Original, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
-
-@dataclass(frozen=True)
-class TableOriginal:
-    """What only the custodian has.
-
-    Attributes
-    ----------
-    frame : the table a release was made from, or its tally; None where only populations are compared with
-    hierarchies : those that came from files, by column
-    populations : tables that rules compare with, by the name of their files
-    """
-
-    frame: pl.DataFrame | None = field(default=None, repr=False)
-    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
 
 
-ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
-
-
-class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
+class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     """Checks a table, in its folder or in a database."""
 
     manifest = TableManifest
@@ -65,14 +48,13 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         """Read the records; runs of them where there are many."""
         return read_released(folder, manifest)
 
-    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> pl.DataFrame | None:
         """Read what the custodian has."""
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee."""
         manifest, original = release.manifest, release.original
-        assert original is not None
         verdict = check_table(release.files, manifest, release.request, original)
         how, checks = verdict.how, (*verdict.checks, *checked(manifest, original))
         if manifest.table is not None:
@@ -92,19 +74,18 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         return codebook_failures(release.manifest, listed, expected)
 
 
-def original_of(request: Request) -> TableOriginal:
-    """Return the original of a table, or its tally where it is too large to be held whole, and the populations."""
+def original_of(request: Request) -> pl.DataFrame | None:
+    """Return the original of a table, or its tally where it is too large to be held whole."""
     given = request.original
-    if given is not None and not (isinstance(given, pl.DataFrame) and is_tally(given)):
-        given = from_native(given).frame
-    people = {name: from_native(table).frame for name, table in request.populations.items()}
-    return TableOriginal(given, request.hierarchies, people)
+    if given is None or (isinstance(given, pl.DataFrame) and is_tally(given)):
+        return given
+    return from_native(given).frame
 
 
-def checked(manifest: TableManifest, original: TableOriginal) -> tuple[str, ...]:
+def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
     is_known = manifest.suppressed == 0 or guarantee_of(manifest).has_one_policy  # which records were released
-    is_compared = original.frame is not None and is_known
+    is_compared = original is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
         "figures of risk follow from the released records",
@@ -126,17 +107,19 @@ def delimiter_of(path: Path, manifest: TableManifest) -> str | None:
     return manifest.settings.delimiter if path.suffix == ".csv" else None
 
 
-def check_table(frame: pl.DataFrame, manifest: TableManifest, request: Request, original: TableOriginal) -> Verdict:
+def check_table(
+    frame: pl.DataFrame, manifest: TableManifest, request: Request, original: pl.DataFrame | None
+) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
     guarantee, source, ladders = guarantee_of(manifest), None, None
     stayed = () if manifest.table is None else manifest.table.not_counted
-    if original.frame is not None:
-        given = without_formulas(original.frame) if manifest.settings.escape_formulas else original.frame
+    if original is not None:
+        given = without_formulas(original) if manifest.settings.escape_formulas else original
         given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
-        source = source_of(given, manifest, original.hierarchies)
+        source = source_of(given, manifest, request.hierarchies)
         guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
-        ladders = _ladders_of_released(frame, source, manifest, original.hierarchies)
-    verdict = verify(frame, guarantee, source, _populations(original, manifest))
+        ladders = _ladders_of_released(frame, source, manifest, request.hierarchies)
+    verdict = verify(frame, guarantee, source, _populations(request, manifest))
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
@@ -212,9 +195,9 @@ def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping
     return Original(frame, _ladders(frame, manifest, hierarchies), groups)
 
 
-def _populations(original: TableOriginal, manifest: TableManifest) -> dict[str, Original]:
+def _populations(request: Request, manifest: TableManifest) -> dict[str, Original]:
     asked = {str(rule["population"]) for rule in guarantee_of(manifest).rules if "population" in rule}
-    strange = sorted(original.populations.keys() - asked)
+    strange = sorted(request.populations.keys() - asked)
     if strange:
         raise InputError(
             f"No rule of the release compares with the population {strange[0]}. Its rules name: "
@@ -222,9 +205,10 @@ def _populations(original: TableOriginal, manifest: TableManifest) -> dict[str, 
             file=strange[0],
         )
     people = {}
-    for name, frame in original.populations.items():
+    for name, table in request.populations.items():
+        frame = from_native(table).frame
         check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = Original(frame, _ladders(frame, manifest, original.hierarchies))
+        people[name] = Original(frame, _ladders(frame, manifest, request.hierarchies))
     return people
 
 
