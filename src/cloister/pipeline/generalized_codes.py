@@ -49,9 +49,9 @@ def protect_by_generalization(
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
-    promise = guarantee_of(request.method)
+    guarantee = guarantee_of(request.method)
     with watch.stage("verify"):
-        passed(verify(released, promise, secret))
+        passed(verify(released, guarantee, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected)
         policy = None if request.policy is None else as_published(request.policy, given.codes)
@@ -67,7 +67,7 @@ def protect_by_generalization(
         frame=data_frame(released, numbered=request.numbered),
         format=given.format,
         delimiter=given.delimiter,
-        _check=lambda found: verify(found, promise, secret),
+        _check=lambda found: verify(found, guarantee, secret),
     )
 
 

@@ -71,8 +71,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
-        return verify(release.files, _promise(release), release.original)
+        """Recompute the guarantee."""
+        return verify(release.files, _guarantee(release), release.original)
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
@@ -89,11 +89,11 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []
-        more = verify(release.files, replace(_promise(release), k=k))
+        more = verify(release.files, replace(_guarantee(release), k=k))
         return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
 
 
-def _promise(release: ReleaseFolder) -> ExpectedGuarantee:
+def _guarantee(release: ReleaseFolder) -> ExpectedGuarantee:
     settings = release.manifest.settings
     return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_asked())
 

@@ -210,7 +210,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return read_original(request, manifest.settings)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
+        """Recompute the guarantee."""
         manifest, file, original = release.manifest, release.files, release.original
         failures = _contradictions(manifest, file)
         if original is not None:
@@ -221,10 +221,10 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         codes = None if original is None else original.given.codes
         policy = known_policy(manifest, released, release.request.policy, codes)
         possible = evidence_is_possible(manifest.utility, manifest.settings, released, policy)
-        promise = replace(_promise(manifest, privacy), utility=policy if manifest.settings.by_sets else None)
+        guarantee = replace(_guarantee(manifest, privacy), utility=policy if manifest.settings.by_sets else None)
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
-        verdict = verify(released, promise, secret)
+        verdict = verify(released, guarantee, secret)
         failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
@@ -236,8 +236,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         privacy = _privacy(release)
-        promise = _promise(release.manifest, privacy)
-        failures = _unexpected(_released(release), release.request.k, privacy, promise)
+        guarantee = _guarantee(release.manifest, privacy)
+        failures = _unexpected(_released(release), release.request.k, privacy, guarantee)
         if privacy.is_lacking and not failures:
             raise lacking(release.manifest.settings, privacy)
         return failures
@@ -262,7 +262,7 @@ def _privacy(release: ReleaseFolder) -> KnownPrivacy:
     return known_privacy(release.manifest.settings, release.request, None if original is None else original.given.codes)
 
 
-def _promise(manifest: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
+def _guarantee(manifest: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
     """What the release promises of the privacy policy, if that is known."""
     # Without its privacy policy the rest of a release can be checked all the same.
     promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
@@ -317,17 +317,17 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 
 def _unexpected(
-    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: GeneralizationGuarantee
+    released: Generalization, k: int | None, privacy: KnownPrivacy, guarantee: GeneralizationGuarantee
 ) -> list[str]:
     """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
     failures, k = [], k or released.k
     m = privacy.m or released.m
     if k > released.k or (m is not None and (released.m is None or m > released.m)):
         words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-        verdict = verify(replace(released, k=k, m=m), promise)
+        verdict = verify(replace(released, k=k, m=m), guarantee)
         failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
     if privacy.further is not None:
-        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(promise, privacy=privacy.further))
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=privacy.further))
         spec = privacy.further.spec
         failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures]
     return failures
