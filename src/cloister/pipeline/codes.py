@@ -44,7 +44,7 @@ def protect_codes(
     with watch.stage("verify"):
         passed(interruptible(lambda: check(released)))
     with watch.stage("measure"):
-        exact = exact_figures(given, request, protected, reconstruct, seed)
+        exact = exact_figures(given, request, protected, seed)
         manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(

@@ -102,7 +102,7 @@ def _released(
         passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
         protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
-        exact = exact_figures(given, request, protected, reconstruct, seed)
+        exact = exact_figures(given, request, protected, seed)
         manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}

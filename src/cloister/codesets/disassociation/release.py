@@ -180,7 +180,6 @@ RECONSTRUCTIONS = 10
 CLOSE = 0.05
 """A constraint whose matching error is within this is well supported (section 6.5)."""
 
-Reconstruct = Callable[[int], CodeSets]
 Query = tuple[int, ...]
 """Item numbers, each once."""
 
@@ -209,7 +208,6 @@ class Accuracy:
 def measure_accuracy(
     codes: CodeSets,
     released: Disassociation,
-    reconstruct: Reconstruct,
     *,
     workload: CodesWorkload | None = None,
     constraints: list[Query] | None = None,
@@ -218,7 +216,7 @@ def measure_accuracy(
 ) -> Accuracy:
     """Compare ten reconstructions with the original; if ``itemsets``, also the most frequent sets and pairs."""
     original = counted(codes)
-    rebuilt = [counted(reconstruct(seed + number)) for number in range(RECONSTRUCTIONS)]
+    rebuilt = [counted(reconstruct(released, seed + number)) for number in range(RECONSTRUCTIONS)]
     queries = None
     if workload is not None:
         answers = [sets.counts(workload.queries) for sets in rebuilt]
@@ -243,15 +241,8 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     return float(lost.sum() / max(1, common.sum()))
 
 
-Rebuild = Callable[[Disassociation, int], CodeSets]
-
-
 def exact_figures(
-    given: GivenCodes,
-    request: CodesRequest[DisassociationRequest],
-    protected: ProtectedCodes,
-    rebuild: Rebuild,
-    seed: int,
+    given: GivenCodes, request: CodesRequest[DisassociationRequest], protected: ProtectedCodes, seed: int
 ) -> dict[str, object]:
     """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
@@ -273,12 +264,7 @@ def exact_figures(
         )
     if request.accuracy:
         accuracy = measure_accuracy(
-            given.codes,
-            released,
-            lambda number: rebuild(released, number),
-            workload=request.workload,
-            constraints=constraints,
-            seed=seed,
+            given.codes, released, workload=request.workload, constraints=constraints, seed=seed
         )
         exact["accuracy"] = asdict(accuracy)
     return exact
