@@ -95,8 +95,8 @@ class UtilityPolicy:
         counts = Counter(code for constraint in self.constraints for code in constraint)
         if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
-                f"The sets of a utility policy must be disjoint, but {_shown(shared)} {'stands' if len(shared) == 1 else 'stand'} in more "
-                "than one. Leave each code in one set."
+                f"The sets of a utility policy must be disjoint, but {_shown(shared)} "
+                f"{'stands' if len(shared) == 1 else 'stand'} in more than one. Leave each code in one set."
             )
 
     def __repr__(self) -> str:
@@ -328,8 +328,8 @@ def least_support(percent: float, n_records: int) -> int:
 def _require_known(names: set[str], known: Mapping[str, object], what: str) -> None:
     if unknown := sorted(names - known.keys()):
         raise InputError(
-            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write codes as the data "
-            "do, or leave them out."
+            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write codes "
+            "as the data do, or leave them out."
         )
 
 
