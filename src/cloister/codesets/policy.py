@@ -107,9 +107,8 @@ class UtilityPolicy:
         """Make a policy of sets of codes by name; a set without codes is refused."""
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
-            raise InputError(
-                f"A set of a utility policy needs codes, but {_shown(empty)} {'has' if len(empty) == 1 else 'have'} none."
-            )
+            have = "has" if len(empty) == 1 else "have"
+            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {have} none.")
         return cls(tuple(sets.values()), tuple(sets), spec)
 
     @classmethod
@@ -328,8 +327,8 @@ def least_support(percent: float, n_records: int) -> int:
 def _require_known(names: set[str], known: Mapping[str, object], what: str) -> None:
     if unknown := sorted(names - known.keys()):
         raise InputError(
-            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write codes "
-            "as the data do, or leave them out."
+            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write "
+            "codes as the data do, or leave them out."
         )
 
 
