@@ -45,6 +45,7 @@ def verify(
     _check_columns(frame, guarantee, checks)
     if checks.failures:
         return checks.verdict(_how(original))
+    # Any name of a column may be read as a pattern, or be that of a column of ours: their places are none of these.
     places = _places(guarantee)
     texts, guarantee = _placed(frame, places), _by_place(guarantee, places)
     released = _without_stars(texts, guarantee, checks)

@@ -21,8 +21,6 @@ from .request import GivenTrajectories, read_given
 from .verify import ExpectedGuarantee, verify
 from .verify_original import Secret, losses_agree
 
-NO_LOSSES = "the losses in release.json are not those of the files"
-
 
 @dataclass(frozen=True)
 class TrajectoriesOriginal:
@@ -79,7 +77,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         manifest, files, k = release.manifest, release.files, release.manifest.settings.k
         differing = facts_of(files, manifest.settings).differing(manifest)
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
-        failures += [] if losses_agree(manifest.utility, files, release.original, k) else [NO_LOSSES]
+        if not losses_agree(manifest.utility, files, release.original, k):
+            failures.append("the losses in release.json are not those of the files")
         columns = manifest.columns
         listed = codebook(files, columns.code.hierarchy, columns.age.hierarchy)
         return Facts(failures, listed, shown_of(files, k))

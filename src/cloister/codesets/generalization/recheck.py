@@ -27,10 +27,6 @@ from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
 from .release import codebook, data_frame, evidence_is_possible, facts_of, read_released, shown_of, texts_in_file
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
-NO_FIGURES = "utility in release.json does not follow from the data file"
-NO_COUNTS = "records are not those of the original"
-
-
 LEVEL, OF_ALL = "level", ("sim:", "sup:")
 """Utility policies by level and `GWAS` follow from the terms; those that begin like the others, from the original."""
 
@@ -225,7 +221,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
         verdict = verify(released, guarantee, secret)
-        failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
+        failures = [] if possible else [f"utility in {MANIFEST} does not follow from the data file"]
+        failures += verdict.failures
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
@@ -293,7 +290,11 @@ def _misfits(released: Generalization, given: GivenCodes, manifest: Generalizati
     codes, k = given.codes, released.k
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     left_out = left_out_of(given.n_empty, k, codes.n_records - released.n_records)
-    counts = [] if manifest.records == CodeRecords.of(released.n_records, left_out) else [NO_COUNTS]
+    counts = (
+        []
+        if manifest.records == CodeRecords.of(released.n_records, left_out)
+        else ["records are not those of the original"]
+    )
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original", *counts]
