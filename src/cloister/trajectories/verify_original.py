@@ -166,7 +166,7 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> 
         rows = pairs_released[start:end]
         if rows == [(ROOT, ROOT)]:  # stands for no pair
             continue
-        # Each row must cover a pair after the one that the row before it covers; the earliest leaves most to those after it.
+        # Each row must cover a pair after the one of the row before it; the earliest leaves most to those after it.
         events = iter(pairs[bounds[patient] : bounds[patient + 1]])
         if not all(any(code in codes[known] and age in ages[at] for known, at in events) for code, age in rows):
             return False
