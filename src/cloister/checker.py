@@ -88,6 +88,7 @@ def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> 
         return None
     if crosswalk.columns != ["released", "original"]:
         raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
+    # Each released number once and each patient at most once: a row lacking or doubled shows in these three counts.
     known = pl.DataFrame({"original": as_text(ids), "place": np.arange(len(ids))})
     row = as_text(crosswalk["released"]).cast(pl.Int64, strict=False).alias("row")
     pairs = pl.DataFrame([as_text(crosswalk["original"]), row])

@@ -145,9 +145,14 @@ class Checks:
         self.done: list[str] = []
         self.failures: list[str] = []
 
-    def require(self, holds: "bool | np.bool_", promise: str) -> bool:
-        """Note a promise, and that it failed if it does not hold."""
-        self.done.append(promise)
+    def require(self, holds: "bool | np.bool_", promise: str, failure: str = "") -> bool:
+        """Note a promise, or how it failed."""
+        if holds or not failure:
+            self.done.append(promise)
         if not holds:
-            self.failures.append(f"not so: {promise}")
+            self.failures.append(failure or f"not so: {promise}")
         return bool(holds)
+
+    def verdict(self, how: str) -> Verdict:
+        """Return what was found."""
+        return Verdict(not self.failures, how, tuple(self.done), tuple(self.failures))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from cloister.codesets.policy import UtilityPolicy, as_told
+from cloister.codesets.policy import UtilityPolicy, as_published
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
@@ -98,7 +98,7 @@ def anonymize_trajectories(
     check_word("cost", cost, Cost)
     check_word("on_unknown_code", on_unknown_code, Unknown)
     if policy is not None:
-        policy = as_told(policy, code_set(trajectories))
+        policy = as_published(policy, code_set(trajectories))
     request, given = request_of(told, trajectories, policy), GivenTrajectories(trajectories)
     if attributes is not None:
         if trajectories.ids is None:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
 
-from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
+from cloister.manifest.head import Count, Delimiter, FileName, ManifestHead, Positive, Section, Share, fitting
 from cloister.masking import is_masked_count
 
 from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
@@ -21,7 +21,6 @@ DIGITS = 6
 NEAR = 2e-6
 """How far figures with so many digits may be from what they stand for."""
 
-Share = Annotated[float, Ge(0), Le(1)]
 Number = Annotated[float, Ge(0)]
 Interval = tuple[Share, Share]
 VariableName = Literal["sex", "age", "days since first claim", "length of stay"]
@@ -54,7 +53,7 @@ class ClaimsSettings(Section):
     source: FileName
     claims: FileName
     plan: ClaimsPlan
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
 
     @model_validator(mode="after")
     def _fit(self) -> Self:

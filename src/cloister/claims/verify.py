@@ -63,7 +63,7 @@ def verify(
             risk_holds(checks, files, promise)
             if truth is not None:
                 original_holds(checks, files, promise, truth)
-    return Verdict(not checks.failures, HOW, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(HOW)
 
 
 def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:

@@ -246,12 +246,7 @@ def read_given(
 ) -> GivenCodes:
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
     source = read_code_lists(
-        path,
-        columns=columns,
-        encoding=encoding,
-        delimiter=delimiter,
-        missing=missing,
-        usual_delimiter=usual_delimiter,
+        path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
     )
     return encode(source, repeats=repeats, drop_empty=drop_empty)
 

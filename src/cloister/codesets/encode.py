@@ -1,7 +1,7 @@
 """Lists of codes -> numbered sets: a vocabulary in order, and the items of each record."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +44,20 @@ def occurrence(code: str) -> tuple[str, int] | None:
     """
     found = NUMBERED.fullmatch(code)
     return None if found is None else (found[1], int(found[2]))
+
+
+def occurrences(vocabulary: Sequence[str]) -> tuple[Keys, Keys]:
+    """Return where the first occurrence of each numbered code stands, and which one it is; 0 where none is numbered.
+
+    Examples
+    --------
+    >>> [numbers.tolist() for numbers in occurrences(["250.01#1", "250.01#2", "401.9#1"])]
+    [[0, 0, 2], [1, 2, 1]]
+    """
+    found = [occurrence(code) or (code, 0) for code in vocabulary]
+    first: dict[str, int] = {}
+    unit = [first.setdefault(code, place) for place, (code, _) in enumerate(found)]
+    return np.array(unit, dtype=np.int64), np.array([number for _, number in found], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

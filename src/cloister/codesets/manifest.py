@@ -6,14 +6,23 @@ from typing import Annotated, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from cloister.manifest.head import Count, FileName, ManifestHead, MisfitError, Positive, Section, fitting
+from cloister.manifest.head import (
+    Count,
+    Delimiter,
+    FileName,
+    ManifestHead,
+    MisfitError,
+    NumberColumn,
+    Positive,
+    Section,
+    fitting,
+)
 
 from .data import LARGEST, GivenCodes
 from .policy import is_built, is_support, policy_words
 from .request import CodesRequest, MethodRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
-Share = Annotated[float, Ge(0), Le(1)]
 Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]
 """A number that is masked: it is smaller."""
 
@@ -58,19 +67,12 @@ class SharedCodesSettings(Section):
     ids: Literal["number", "drop"]
     input_columns: CodeInput
     not_released: tuple[str, ...]
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
 
     @model_validator(mode="after")
     def _fit_input(self) -> Self:
         is_read = self.input_columns.model_dump().values()
         return fitting(self, {"not_released": {*self.not_released}.isdisjoint(is_read)})
-
-
-class NumberColumn(Section):
-    """The number of a record."""
-
-    role: Literal["identifier"]
-    ids: Literal["number"]
 
 
 class CodesColumn(Section):

@@ -124,10 +124,7 @@ class CodesSettings:
     drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key(YES_OR_NO)] = False
     workload: Annotated[
         str | None,
-        Help(
-            "Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.",
-            "WORKLOAD",
-        ),
+        Help("Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
         Key("frequent:PERCENT or random:COUNT"),
     ] = None
     codes: Annotated[str | None, Help("Column with all codes of a patient.", "COLUMN"), Key(COLUMN)] = None

@@ -95,8 +95,8 @@ class UtilityPolicy:
         counts = Counter(code for constraint in self.constraints for code in constraint)
         if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
-                f"The sets of a utility policy must be disjoint, but {_shown(shared)} {_verb(shared, 'stand')} in more "
-                "than one. Leave each code in one set."
+                f"The sets of a utility policy must be disjoint, but {_shown(shared)} "
+                f"{'stands' if len(shared) == 1 else 'stand'} in more than one. Leave each code in one set."
             )
 
     def __repr__(self) -> str:
@@ -107,7 +107,8 @@ class UtilityPolicy:
         """Make a policy of sets of codes by name; a set without codes is refused."""
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
-            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {_verb(empty, 'have')} none.")
+            have = "has" if len(empty) == 1 else "have"
+            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {have} none.")
         return cls(tuple(sets.values()), tuple(sets), spec)
 
     @classmethod
@@ -285,7 +286,7 @@ def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
         return None
 
 
-def as_told(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
+def as_published(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
     """Return the policy; where its words would make another one of these codes, with words that say nothing.
 
     A recipient makes the policy anew from its words, so that they must be true.
@@ -323,11 +324,11 @@ def least_support(percent: float, n_records: int) -> int:
     return max(1, math.ceil(round(percent * n_records / 100, 9)))
 
 
-def _require_known(names: set[str], known: Mapping[str, Any], what: str) -> None:
+def _require_known(names: set[str], known: Mapping[str, object], what: str) -> None:
     if unknown := sorted(names - known.keys()):
         raise InputError(
-            f"{_shown(unknown)} of the {what} {_verb(unknown, 'do')} not occur in the data. Write codes as the data "
-            "do, or leave them out."
+            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write "
+            "codes as the data do, or leave them out."
         )
 
 
@@ -335,11 +336,6 @@ def _shown(names: Sequence[str]) -> str:
     """The first names of a list that the user wrote, and how many there are more."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(repr(name) for name in names[:SHOWN]) + more
-
-
-def _verb(names: Sequence[str], plural: str) -> str:
-    singular = {"do": "does", "have": "has", "stand": "stands"}
-    return singular[plural] if len(names) == 1 else plural
 
 
 def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:

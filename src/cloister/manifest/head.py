@@ -23,6 +23,8 @@ from cloister.errors import InputError
 from cloister.results import Manifest
 
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Delimiter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
 Positive = Annotated[int, Field(ge=1)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.+_-]{1,40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[^/]*$")]
@@ -63,6 +65,13 @@ class Section(BaseModel):
         """Return the section as JSON has it, without what was not set."""
         found: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return found
+
+
+class NumberColumn(Section):
+    """A number in the place of ids."""
+
+    role: Literal["identifier"]
+    ids: Literal["number"]
 
 
 class Machine(Section):

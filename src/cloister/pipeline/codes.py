@@ -13,7 +13,7 @@ from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
-from cloister.codesets.policy import as_told
+from cloister.codesets.policy import as_published
 from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
@@ -33,7 +33,7 @@ def protect_codes(
     """Take code sets through the stages, by disassociation."""
     watch = watch or Stopwatch()
     if request.policy is not None:
-        request = replace(request, policy=as_told(request.policy, given.codes))
+        request = replace(request, policy=as_published(request.policy, given.codes))
     with watch.stage("start"):
         interruptible(load_kernels)
     with watch.stage("protect"):
@@ -44,7 +44,7 @@ def protect_codes(
     with watch.stage("verify"):
         passed(interruptible(lambda: check(released)))
     with watch.stage("measure"):
-        exact = exact_figures(given, request, protected, reconstruct, seed)
+        exact = exact_figures(given, request, protected, seed)
         manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     return CodesRelease(

@@ -11,7 +11,7 @@ from cloister.codesets.disassociation.data import DisassociationRequest, Protect
 from cloister.codesets.disassociation.facts import codebook, shown_of
 from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import verify
-from cloister.codesets.policy import as_told
+from cloister.codesets.policy import as_published
 from cloister.codesets.request import CodesRequest
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
@@ -73,7 +73,7 @@ def protect_codes_on_spark(
             with watch.stage("encode"):
                 request = _checked(ask(given))
             if request.policy is not None:
-                request = replace(request, policy=as_told(request.policy, given.codes))
+                request = replace(request, policy=as_published(request.policy, given.codes))
             with watch.stage("protect"):
                 parted = disassociate_blocks(
                     blocks,
@@ -102,7 +102,7 @@ def _released(
         passed(interruptible(lambda: verify(released, None, request.method.diversity)))
     with watch.stage("measure"):
         protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
-        exact = exact_figures(given, request, protected, reconstruct, seed)
+        exact = exact_figures(given, request, protected, seed)
         manifest = describe_disassociation(given, request, released)
         frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
     exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}

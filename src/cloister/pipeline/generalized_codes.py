@@ -23,7 +23,7 @@ from cloister.codesets.generalization.release import (
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
-from cloister.codesets.policy import as_told, classified
+from cloister.codesets.policy import as_published, classified
 from cloister.codesets.request import CodesRequest, check_codes
 from cloister.release import Custody
 from cloister.results import Manifest
@@ -49,12 +49,12 @@ def protect_by_generalization(
         protected = generalize(given.codes, request.method)
         check_size(protected.released)
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
-    promise = guarantee_of(request.method)
+    guarantee = guarantee_of(request.method)
     with watch.stage("verify"):
-        passed(verify(released, promise, secret))
+        passed(verify(released, guarantee, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, request, protected)
-        policy = None if request.policy is None else as_told(request.policy, given.codes)
+        policy = None if request.policy is None else as_published(request.policy, given.codes)
         spec = None if policy is None else classified(policy.spec, given.codes)
         settings = settings_of(given, request, spec, protected.figures.closeness)
         manifest = _described(given, request, protected, settings)
@@ -67,7 +67,7 @@ def protect_by_generalization(
         frame=data_frame(released, numbered=request.numbered),
         format=given.format,
         delimiter=given.delimiter,
-        _check=lambda found: verify(found, promise, secret),
+        _check=lambda found: verify(found, guarantee, secret),
     )
 
 

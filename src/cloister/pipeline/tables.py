@@ -16,11 +16,11 @@ from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.describe import (
-    as_stated,
     described,
     exact_figures,
     original_of,
     populations_of,
+    with_published_rules,
 )
 from cloister.tabular.encode import encode, suppression_limit
 from cloister.tabular.facts import codebook, custodian_report_data
@@ -119,7 +119,7 @@ def take_encoded(
         watch.move("protect", "search", protected.search.seconds)
     n = n_records(table.frame)
     with watch.stage("measure"):
-        request = as_stated(request, protected.suppressed, n)
+        request = with_published_rules(request, protected.suppressed, n)
         manifest = described(table, protected, request, source)
         book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     with watch.stage("verify"):

@@ -12,7 +12,7 @@ from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.facts import counted
 from cloister.codesets.disassociation.protect import load_kernels
-from cloister.codesets.disassociation.release import exact_figures, reconstruct
+from cloister.codesets.disassociation.release import exact_figures
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
@@ -115,7 +115,7 @@ def _described(
 ) -> tuple[Manifest, dict[str, Any]]:
     released = both.protected.released
     request = CodesRequest(asked.request(released.k, both.policy), both.policy)
-    exact = exact_figures(GivenCodes(both.codes), request, both.protected, reconstruct, seed)
+    exact = exact_figures(GivenCodes(both.codes), request, both.protected, seed)
     records = course.protected.labels.height
     part = codes_section(asked, both.policy, both.codes, released, records)
     return course.manifest.published() | {WITH_CODES: part.published()}, exact

@@ -14,12 +14,10 @@ from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, s
 from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
 from cloister.trajectories.manifest import (
     Clustering,
-    DataColumns,
-    GeneralizedColumn,
-    IdColumn,
     PublishedSettings,
     TrajectoriesGuarantee,
     TrajectoriesUtility,
+    columns_of,
     settings_of,
 )
 from cloister.trajectories.protect import ClusterBlocks, anonymize
@@ -113,12 +111,6 @@ def _described(
     has_ids: bool,
 ) -> Manifest:
     """The part of ``release.json`` that is particular to trajectories."""
-    codes, ages = request.code_hierarchy.kind, request.age_hierarchy.kind
-    columns = DataColumns(
-        id=IdColumn(role="identifier", ids="number"),
-        code=GeneralizedColumn(role="quasi-identifier", hierarchy=codes),
-        age=GeneralizedColumn(role="quasi-identifier", hierarchy=ages),
-    )
     guarantee = TrajectoriesGuarantee(
         rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
     )
@@ -126,7 +118,7 @@ def _described(
         "shape": "trajectories",
         "method": str(request.method),
         "settings": settings.published(),
-        "columns": columns.published(),
+        "columns": columns_of(request).published(),
         **({} if facts.attributes is None else {"attributes": facts.attributes.published()}),
         "records": facts.records.published(),
         "guarantee": guarantee.published(),

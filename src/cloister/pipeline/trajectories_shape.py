@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import GWAS, UtilityPolicy, as_told, gwas_diseases, parse_policy
+from cloister.codesets.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
@@ -228,7 +228,7 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
 
 def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
     """Return the utility policy that words or a JSON file name."""
-    return as_told(parse_policy(text, code_set(trajectories)), code_set(trajectories))
+    return as_published(parse_policy(text, code_set(trajectories)), code_set(trajectories))
 
 
 def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:

@@ -12,7 +12,7 @@ from cloister.codesets.disassociation.clusters_file import read_clusters, same_r
 from cloister.codesets.disassociation.data import Disassociation, RecordClasses, lay_out
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
-from cloister.codesets.policy import UtilityPolicy, as_told, is_built, parse_policy
+from cloister.codesets.policy import UtilityPolicy, as_published, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.canonical_order import take_sequences
@@ -64,7 +64,7 @@ def protect_codes_of(
         if given.support is not None:
             given.support.check(k_of(request))
         # Codes of suppressed patients have no part in it.
-        policy = as_told(given.on(read.codes).within(codes), codes)
+        policy = as_published(given.on(read.codes).within(codes), codes)
     columns = tuple(name for name in table.labels.columns if name != asked.column)
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id

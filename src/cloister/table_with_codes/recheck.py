@@ -1,6 +1,5 @@
 """A release folder of a table with codes, checked again from its files, and against the original if that is given."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from cloister.results import Verdict
 from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import (
-    TableOriginal,
     check_table,
     checked,
     codebook_failures,
@@ -44,20 +42,15 @@ class _Files:
 
     frame: pl.DataFrame
     released: Disassociation
-    stated: TableWithCodesManifest
     reduced: pl.DataFrame
-
-    @property
-    def column(self) -> str:
-        return self.stated.codes.column
 
 
 @dataclass(frozen=True)
 class _Original:
     """The original as given, and with its codes reduced."""
 
-    whole: TableOriginal
-    reduced: TableOriginal
+    whole: pl.DataFrame | None
+    reduced: pl.DataFrame | None
 
 
 ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
@@ -73,15 +66,15 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
             raise InputError(f"{CLUSTERS} is not that of a table with codes")
         if tuple(frame.columns) != tuple(manifest.columns):
             raise InputError("the data file does not have the columns that release.json declares")
-        return _Files(frame, released, manifest, with_presence(frame, manifest.codes.column))
+        return _Files(frame, released, with_presence(frame, manifest.codes.column))
 
     def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
         """Read what the custodian has."""
         original, column = original_of(request), manifest.codes.column
-        if original.frame is None or column not in original.frame.columns:
+        if original is None or column not in original.columns:
             return _Original(original, original)
-        reduced = with_presence(original.frame, column, request.words.missing)
-        return _Original(original, replace(original, frame=reduced))
+        reduced = with_presence(original, column, request.words.missing)
+        return _Original(original, reduced)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise of the table, of the codes, and of both together.
@@ -89,26 +82,26 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
         far as counts of single codes tell.
         """
-        files, original = release.files, release.original
+        files, original, manifest = release.files, release.original, release.manifest
         assert original is not None
-        found = check_table(files.reduced, files.stated, release.request, original.reduced)
+        found = check_table(files.reduced, manifest, release.request, original.reduced)
         codes = verify_codes(files.released)
         failures = [*found.failures, *codes.failures]
         promised = []
         if codes.holds:
-            promised = [*_together(files), *_compared(files, original, release.request.words.missing)]
+            promised = [*_together(files, manifest), *_compared(release, original)]
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
-        of_table = (*found.checks, *checked(files.stated, original.reduced))
+        of_table = (*found.checks, *checked(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
         return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
-        files, stated = release.files, release.manifest
-        listed = codebook_with_codes(codebook(files.reduced, stated), files.column, files.released)
-        shown = report_data_of_release(files.reduced, stated, files.column)
-        shown = replace(shown, columns=(*shown.columns, counted(files.released, files.column)))
-        return Facts(_contradictions(release.folder, stated, files.released), listed, shown)
+        files, manifest, column = release.files, release.manifest, release.manifest.codes.column
+        listed = codebook_with_codes(codebook(files.reduced, manifest), column, files.released)
+        shown = report_data_of_release(files.reduced, manifest, column)
+        shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
+        return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
         """Count the labels of each column that are lacking, or too many."""
@@ -119,33 +112,33 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         return expectation_failures(release.files.released, release.request)
 
 
-def _together(files: _Files) -> list[tuple[str, bool]]:
+def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str, bool]]:
     """Promises about table and codes together, each with whether it holds."""
-    promise = guarantee_of(files.stated)
-    expected = tuple(name for name in promise.levels if name != files.column)
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    expected = tuple(name for name in guarantee.levels if name != column)
     named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
-    return [named, *agreements(files.frame, files.column, promise.id, files.released)]
+    return [named, *agreements(files.frame, column, guarantee.id, files.released)]
 
 
-def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tuple[str, bool]]:
+def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
     """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
-    original, reduced, stated, released = both.whole, both.reduced, files.stated, files.released
-    if original.frame is None or reduced.frame is None:
+    original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
+    if original is None or reduced is None:
         return []
-    promise, column = guarantee_of(stated), stated.codes.column
-    cells = as_text(original.frame.get_column(column)).to_frame("c")
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    cells = as_text(original.get_column(column)).to_frame("c")
     # Codes of each record, each once, in order, separated by single spaces.
-    words = cells.select(words_of("c", tuple(missing))).to_series()
+    words = cells.select(words_of("c", release.request.words.missing)).to_series()
     sets = words.list.unique().list.sort().list.join(" ").alias(SET)
-    shown = reduced.frame.get_column(column) == PRESENT
-    if not promise.has_one_policy:
+    shown = reduced.get_column(column) == PRESENT
+    if not guarantee.has_one_policy:
         within = may_be_part(sets.filter(shown), released)
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
         ]
-    source = source_of(reduced.frame, stated, original.hierarchies)
-    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in promise.levels])
-    labels = generalized(texts, source.ladders, promise.levels)
+    source = source_of(reduced, manifest, release.request.hierarchies)
+    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
+    labels = generalized(texts, source.ladders, guarantee.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
     found = classes_of_rows(rows, column, released)
     known = found.filter(found["class"].is_not_null())
@@ -157,9 +150,9 @@ def _compared(files: _Files, both: _Original, missing: Sequence[str]) -> list[tu
     ]
 
 
-def _contradictions(folder: Path, stated: TableWithCodesManifest, released: Disassociation) -> list[str]:
+def _contradictions(folder: Path, manifest: TableWithCodesManifest, released: Disassociation) -> list[str]:
     """What the manifest says of the codes that the clusters do not."""
-    part, records = stated.codes, stated.records.released
+    part, records = manifest.codes, manifest.records.released
     counts = part.patients.with_codes, part.patients.without_codes
     facts = facts_of(released, part.settings, part.utility)
     agreements = {

@@ -15,7 +15,7 @@ MOST_LEAVES = 2**62  # sums of leaves over all records must fit into 64 bits
 
 
 class Coded:
-    """A ladder with numbers for labels: at each level, its labels, the codes of its values and the leaves of its codes.
+    """A bound hierarchy with numbers for labels: by level, its labels, codes of its values and leaves of its codes.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class TableRequest(TableSettings):
         return all(getattr(rule, "needs", None) == "sizes" for rule in self.rules)
 
 
-def is_withheld(suppressed: int, k: int) -> bool:
+def must_mask(suppressed: int, k: int) -> bool:
     """Whether the number of suppressed records, and all that would give it away, is masked for the recipient."""
     return 0 < suppressed < k
 

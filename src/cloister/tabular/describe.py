@@ -12,7 +12,7 @@ from cloister.results import SearchResult, Utility
 from cloister.utility import ENTROPY
 
 from .checking.rule_sources import has_population, in_sample, population_frame
-from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, is_withheld
+from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, must_mask
 from .facts import facts_of
 from .manifest import (
     ASSUMED,
@@ -46,7 +46,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
     settings = _settings(request, table.roles, source)
     facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
     utility = public_utility(table, protected, request)
-    is_masked = is_withheld(protected.suppressed, request.k)
+    is_masked = must_mask(protected.suppressed, request.k)
 
     def published(loss: float) -> float:
         return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
@@ -151,15 +151,15 @@ def _search(
     )
 
 
-def as_stated(request: TableRequest, suppressed: int, n_records: int) -> TableRequest:
+def with_published_rules(request: TableRequest, suppressed: int, n_records: int) -> TableRequest:
     """Return the request with rules as the manifest states them: where the number of records is told, made for it."""
-    if is_withheld(suppressed, request.k):
+    if must_mask(suppressed, request.k):
         return request
     return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> Original:
-    """Return the table as read, and the ladders that it and the values that rules group are generalized by."""
+    """Return the table as read, and the hierarchies that it and the values that rules group are bound to."""
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:

@@ -29,10 +29,10 @@ class TableFacts:
 
     def differing(self, manifest: TableManifest) -> list[str]:
         """Return the figures of a manifest that say something else."""
-        stated = {name: column.labels for name, column in manifest.utility.columns.items()}
+        published = {name: column.labels for name, column in manifest.utility.columns.items()}
         risk, own = manifest.risk.model_dump(), self.risk.model_dump()
         parts = [f"risk.{name}" for name, figure in own.items() if risk[name] != figure]
-        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if stated[name] != n]
+        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if published[name] != n]
         return parts if manifest.records.released == self.released else [*parts, "records.released"]
 
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import FileName, ManifestHead, Section, fitting
+from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
 from cloister.privacy import PrivacyRule, rule_of
 from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
-from .data import is_withheld
+from .data import must_mask
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 from .verification.guarantee import Guarantee
 
@@ -49,7 +49,6 @@ Rule = Annotated[PrivacyRule, PlainValidator(_rule), PlainSerializer(lambda rule
 Whole = Annotated[int, Field(ge=0, le=MOST_RECORDS)]
 Records = Annotated[int, Field(ge=1, le=MOST_RECORDS)]
 Masked = Annotated[str, StringConstraints(pattern=r"^<[0-9]{1,20}$")]
-Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0)]
 Average = Literal["mean", "median"]
 LossName = Annotated[str, AfterValidator(_known_loss)]
@@ -78,7 +77,7 @@ class PublishedSettings(Section):
     hierarchies: dict[str, str]
     level_bounds: dict[str, tuple[Whole, Whole | None]]
     not_released: tuple[str, ...]
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
 
     def allowed_suppression(self, records: int) -> int:
         """Return how many of the original records may be suppressed."""
@@ -271,7 +270,7 @@ class TableSections(Section):
         if self.suppressed is None:
             # Rows of * could be counted, so a masked number cannot stand beside them.
             return self.records == record_counts(1, released, k) and not self.settings.keep_suppressed
-        return not is_withheld(self.suppressed, k) and self.records == record_counts(self.suppressed, released, k)
+        return not must_mask(self.suppressed, k) and self.records == record_counts(self.suppressed, released, k)
 
     def _share_fits(self) -> bool:
         released, settings = self.records.released, self.settings
@@ -332,11 +331,11 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
-    if is_withheld(suppressed, k):
-        told: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
+    if must_mask(suppressed, k):
+        counts: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
     else:
-        told = {"in": released + suppressed, "released": released, "suppressed": suppressed}
-    return RecordCounts.model_validate(told)
+        counts = {"in": released + suppressed, "released": released, "suppressed": suppressed}
+    return RecordCounts.model_validate(counts)
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:

@@ -22,7 +22,7 @@ from cloister.utility import (
     Logarithms,
 )
 
-from .data import EncodedTable, ProtectedTable, TableRequest, is_withheld
+from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
 from .facts import class_sizes
 from .manifest import TableManifest
 from .recoding.microaggregation import variance_lost
@@ -68,7 +68,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
     exact = measure_utility(labels, table.ladders, levels, protected.suppressed, request, table_loss)
     confirm_loss(exact, protected.loss)
-    is_masked = is_withheld(protected.suppressed, request.k)
+    is_masked = must_mask(protected.suppressed, request.k)
     suppressed = request.k - 1 if is_masked else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
     released = protected.frame.filter(protected.originals.is_not_null())
@@ -110,14 +110,14 @@ def differing_losses(
     ladders : bound to the values of the records that were released; of the columns where they are known
     """
     wrong, columns = [], []
-    for name, stated in manifest.utility.columns.items():
+    for name, found in manifest.utility.columns.items():
         level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
         if name in ladders:
             one = _column_loss(records, ladders[name], levels, guarantee.suppressed or 0)
-            wrong += [] if abs(one.loss - stated.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
-            wrong += [] if one.top == stated.top else [f"utility.columns.{name}.top"]
+            wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
+            wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
         else:
-            one = ColumnLoss(name, levels, stated.top, stated.loss, level / max(1, stated.top), stated.labels)
+            one = ColumnLoss(name, levels, found.top, found.loss, level / max(1, found.top), found.labels)
         columns.append(one)
     if guarantee.suppressed is None:
         return wrong

@@ -1,7 +1,7 @@
 """A release folder of a table, checked again from its files alone, and against the original if that is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -23,27 +23,10 @@ from .roles import check_columns
 from .verification.guarantee import Original, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
-
-@dataclass(frozen=True)
-class TableOriginal:
-    """What only the custodian has.
-
-    Attributes
-    ----------
-    frame : the table a release was made from, or its tally; None where only populations are compared with
-    hierarchies : those that came from files, by column
-    populations : tables that rules compare with, by the name of their files
-    """
-
-    frame: pl.DataFrame | None = field(default=None, repr=False)
-    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
 
 
-ReleaseFolder = Opened[TableManifest, pl.DataFrame, TableOriginal]
-
-
-class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
+class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
     """Checks a table, in its folder or in a database."""
 
     def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
@@ -63,80 +46,80 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, TableOriginal]):
         """Read the records; runs of them where there are many."""
         return read_released(folder, manifest)
 
-    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> TableOriginal:
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> pl.DataFrame | None:
         """Read what the custodian has."""
         return original_of(request)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee."""
-        stated, original = release.manifest, release.original
-        assert original is not None
-        verdict = check_table(release.files, stated, release.request, original)
-        how, checks = verdict.how, (*verdict.checks, *checked(stated, original))
-        if stated.table is not None:
+        manifest, original = release.manifest, release.original
+        verdict = check_table(release.files, manifest, release.request, original)
+        how, checks = verdict.how, (*verdict.checks, *checked(manifest, original))
+        if manifest.table is not None:
             how = how.replace("from the released file", "from counts of the protected table in its database")
-            if unseen := [column for column in stated.table.not_counted if column != guarantee_of(stated).id]:
+            if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
                 others = [check for check in checks if check != OTHERS_AS_RECORDED]
                 checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
         return replace(verdict, how=how, checks=checks)
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
-        frame, stated = release.files, release.manifest
-        return Facts([], codebook(frame, stated), report_data_of_release(frame, stated))
+        frame, manifest = release.files, release.manifest
+        return Facts([], codebook(frame, manifest), report_data_of_release(frame, manifest))
 
     def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
         """Count the labels of each column that are lacking, or too many."""
         return codebook_failures(release.manifest, listed, expected)
 
 
-def original_of(request: Request) -> TableOriginal:
-    """Return the original of a table, or its tally where it is too large to be held whole, and the populations."""
+def original_of(request: Request) -> pl.DataFrame | None:
+    """Return the original of a table, or its tally where it is too large to be held whole."""
     given = request.original
-    if given is not None and not (isinstance(given, pl.DataFrame) and is_tally(given)):
-        given = from_native(given).frame
-    people = {name: from_native(table).frame for name, table in request.populations.items()}
-    return TableOriginal(given, request.hierarchies, people)
+    if given is None or (isinstance(given, pl.DataFrame) and is_tally(given)):
+        return given
+    return from_native(given).frame
 
 
-def checked(stated: TableManifest, original: TableOriginal) -> tuple[str, ...]:
+def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
     """Return what was checked of risk and losses, where all of it holds."""
-    guarantee = guarantee_of(stated)
+    guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.
-    is_known = guarantee.has_one_policy or (stated.suppressed == 0 and not guarantee.averaged)
-    is_compared = original.frame is not None and is_known
+    is_known = guarantee.has_one_policy or (manifest.suppressed == 0 and not guarantee.averaged)
+    is_compared = original is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
         "figures of risk follow from the released records",
-        losses if stated.utility.exact else "losses are estimates, which were not recomputed",
+        losses if manifest.utility.exact else "losses are estimates, which were not recomputed",
     )
 
 
-def read_released(folder: Path, stated: TableManifest) -> pl.DataFrame:
+def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     """Return the records of the data file; runs of them where there are many."""
-    path = folder / (stated.data_file or "")
-    delimiter, guarantee = delimiter_of(path, stated), guarantee_of(stated)
+    path = folder / (manifest.data_file or "")
+    delimiter, guarantee = delimiter_of(path, manifest), guarantee_of(manifest)
     if is_large(path):
         return read_runs(path, delimiter, guarantee.id if guarantee.numbered else None)
     return read_data(path, delimiter)
 
 
-def delimiter_of(path: Path, stated: TableManifest) -> str | None:
+def delimiter_of(path: Path, manifest: TableManifest) -> str | None:
     """Return what separates the cells of a data file; None where it is not CSV."""
-    return stated.settings.delimiter if path.suffix == ".csv" else None
+    return manifest.settings.delimiter if path.suffix == ".csv" else None
 
 
-def check_table(frame: pl.DataFrame, stated: TableManifest, request: Request, original: TableOriginal) -> Verdict:
+def check_table(
+    frame: pl.DataFrame, manifest: TableManifest, request: Request, original: pl.DataFrame | None
+) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
-    guarantee, source, ladders = guarantee_of(stated), None, None
-    stayed = () if stated.table is None else stated.table.not_counted
-    if original.frame is not None:
-        given = without_formulas(original.frame) if stated.settings.escape_formulas else original.frame
+    guarantee, source, ladders = guarantee_of(manifest), None, None
+    stayed = () if manifest.table is None else manifest.table.not_counted
+    if original is not None:
+        given = without_formulas(original) if manifest.settings.escape_formulas else original
         given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
-        source = source_of(given, stated, original.hierarchies)
-        guarantee = replace(guarantee, limit=stated.settings.allowed_suppression(n_records(given)))
-        ladders = _ladders_of_released(frame, source, stated, original.hierarchies)
-    verdict = verify(frame, guarantee, source, _populations(original, stated))
+        source = source_of(given, manifest, request.hierarchies)
+        guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
+        ladders = _ladders_of_released(frame, source, manifest, request.hierarchies)
+    verdict = verify(frame, guarantee, source, _populations(request, manifest))
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
@@ -145,14 +128,14 @@ def check_table(frame: pl.DataFrame, stated: TableManifest, request: Request, or
         )
     failures = [*verdict.failures]
     if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
-        known = ladders if ladders is not None and stated.utility.exact else {}
+        known = ladders if ladders is not None and manifest.utility.exact else {}
         known = {column: ladder for column, ladder in known.items() if column not in guarantee.averaged}
-        wrong = facts_of(records, stated.settings).differing(stated)
-        wrong += differing_losses(records, stated, guarantee, known)
+        wrong = facts_of(records, manifest.settings).differing(manifest)
+        wrong += differing_losses(records, manifest, guarantee, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
         # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
-        k = request.k or max(rule.class_size for rule in stated.guarantee.rules)
-        sizes = class_sizes(records, request.quasi_identifiers or tuple(stated.quasi_identifiers)).sort()
+        k = request.k or max(rule.class_size for rule in manifest.guarantee.rules)
+        sizes = class_sizes(records, request.quasi_identifiers or tuple(manifest.quasi_identifiers)).sort()
         if small := len(sizes.filter(sizes < k)):
             failures.append(
                 f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"
@@ -161,10 +144,10 @@ def check_table(frame: pl.DataFrame, stated: TableManifest, request: Request, or
 
 
 def _ladders_of_released(
-    frame: pl.DataFrame, source: Original, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
+    frame: pl.DataFrame, source: Original, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
     """Ladders bound to the values of those original records that were released; None where it is not known which."""
-    guarantee = guarantee_of(stated)
+    guarantee = guarantee_of(manifest)
     if guarantee.suppressed == 0:
         return source.ladders
     if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
@@ -173,20 +156,20 @@ def _ladders_of_released(
     every = generalized(texts, source.ladders, guarantee.levels).with_row_index(RECORDS)
     classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
     rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
-    return _ladders(source.frame[rows.sort()], stated, hierarchies)
+    return _ladders(source.frame[rows.sort()], manifest, hierarchies)
 
 
-def report_data_of_release(frame: pl.DataFrame, stated: TableManifest, without: str | None = None) -> ReportCounts:
+def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records beside the manifest."""
-    return report_data(released_texts(frame, guarantee_of(stated)), guarantee_of(stated), without)
+    return report_data(released_texts(frame, guarantee_of(manifest)), guarantee_of(manifest), without)
 
 
-def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+def codebook_failures(manifest: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
     """Return how a codebook differs from the one that the release must have; as counts."""
     if listed.columns != expected.columns:
         return [f"{CODEBOOK} lacks its columns"]
     failures = []
-    for name, column in stated.columns.items():
+    for name, column in manifest.columns.items():
         released, declared = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))
         if declared != released:
             failures.append(
@@ -196,9 +179,9 @@ def codebook_failures(stated: TableManifest, listed: pl.DataFrame, expected: pl.
     return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
 
 
-def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
+def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
     """Return a table as that which a release was made from, its hierarchies bound to its values."""
-    guarantee = guarantee_of(stated)
+    guarantee = guarantee_of(manifest)
     check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
     groups = {}
     for rule in guarantee.rules:
@@ -206,12 +189,12 @@ def source_of(frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[s
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return Original(frame, _ladders(frame, stated, hierarchies), groups)
+    return Original(frame, _ladders(frame, manifest, hierarchies), groups)
 
 
-def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Original]:
-    asked = {str(rule["population"]) for rule in guarantee_of(stated).rules if "population" in rule}
-    strange = sorted(original.populations.keys() - asked)
+def _populations(request: Request, manifest: TableManifest) -> dict[str, Original]:
+    asked = {str(rule["population"]) for rule in guarantee_of(manifest).rules if "population" in rule}
+    strange = sorted(request.populations.keys() - asked)
     if strange:
         raise InputError(
             f"No rule of the release compares with the population {strange[0]}. Its rules name: "
@@ -219,22 +202,23 @@ def _populations(original: TableOriginal, stated: TableManifest) -> dict[str, Or
             file=strange[0],
         )
     people = {}
-    for name, frame in original.populations.items():
-        check_columns(list(stated.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = Original(frame, _ladders(frame, stated, original.hierarchies))
+    for name, table in request.populations.items():
+        frame = from_native(table).frame
+        check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
+        people[name] = Original(frame, _ladders(frame, manifest, request.hierarchies))
     return people
 
 
 def _ladders(
-    frame: pl.DataFrame, stated: TableManifest, hierarchies: Mapping[str, Hierarchy]
+    frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> dict[str, BoundHierarchy]:
     chosen = {}
-    for name, column in stated.quasi_identifiers.items():
+    for name, column in manifest.quasi_identifiers.items():
         # The words of the manifest may name a builder, but no file of this machine.
-        words, is_file = stated.settings.hierarchies[name], column.hierarchy == "file"
+        words, is_file = manifest.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
     ladders = bound_hierarchies(frame, chosen)
-    for name, level in guarantee_of(stated).levels.items():
+    for name, level in guarantee_of(manifest).levels.items():
         if not level < ladders[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
     return ladders

@@ -167,29 +167,23 @@ def _is_range(value: Any) -> bool:
 
 ANYTHING: tuple[Kind, str] = (lambda _: True, "anything")
 TEXT, SWITCH = (_is(str), "a text"), (_is(bool), "True or False")
-NAMES = 'a list of the names of columns: ["ward"]'
 
 SINGLE: dict[str, tuple[Kind, str]] = {
     **{one.name: SWITCH for one in settings_of(TableSettings) if one.kind is bool},
     **dict.fromkeys(("loss", "method", "default_role", "ids"), TEXT),
     "search": (_is(str, NoneType), "a text"),
-    "id": (_is(str, NoneType), "a text, the name of a column"),
-    "codes": (_is(str, NoneType), "a text, the name of a column"),
-    "m": (_is(Integral), "a whole number"),
-    "max_cluster_size": (_is(Integral, NoneType), "a whole number"),
+    **dict.fromkeys(("id", "codes"), (_is(str, NoneType), "a text, the name of a column")),
+    **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
+    **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),
     "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),
     "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
     "time_limit": (_is(Real, NoneType), "a number of seconds"),
-    "threads": (_is(Integral, NoneType), "a whole number"),
-    "seed": (_is(Integral), "a whole number"),
 }
 """Settings of one value."""
 
 LISTS: dict[str, tuple[Kind, str]] = {
     "rules": (_is_rule, 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
-    "sensitive": (_is(str), 'a list of the names of columns: ["diagnosis"]'),
-    "drop": (_is(str), NAMES),
-    "keep": (_is(str), NAMES),
+    **dict.fromkeys(("sensitive", "drop", "keep"), (_is(str), 'a list of the names of columns: ["ward"]')),
 }
 
 BY_COLUMN: dict[str, tuple[Kind, str]] = {

@@ -12,9 +12,9 @@ import polars as pl
 
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
-from .verification.guarantee import COUNT, Classes, FoundChecks, Guarantee, Original, Reference, natural_order
+from .verification.guarantee import COUNT, Classes, Guarantee, Original, Reference, natural_order
 from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
@@ -41,27 +41,28 @@ def verify(
     frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
     every_rule : whether a rule that cannot be recomputed is a failure
     """
-    checks = FoundChecks()
+    checks = Checks()
     _check_columns(frame, guarantee, checks)
     if checks.failures:
-        return _verdict(checks, original)
+        return checks.verdict(_how(original))
+    # Any name of a column may be read as a pattern, or be that of a column of ours: their places are none of these.
     places = _places(guarantee)
     texts, guarantee = _placed(frame, places), _by_place(guarantee, places)
     released = _without_stars(texts, guarantee, checks)
     n = n_records(released)
-    checks.expect(n > 0, "there are records", "the file has no released record")
+    checks.require(n > 0, "there are records", "the file has no released record")
     if guarantee.released is not None:
         wrong = f"{guarantee.released} released records are declared, but {n} were found"
-        checks.expect(n == guarantee.released, f"{n} records were released", wrong)
+        checks.require(n == guarantee.released, f"{n} records were released", wrong)
     if not n:
-        return _verdict(checks, original)
+        return checks.verdict(_how(original))
     source = None
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
         source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
     reference = _reference(released, guarantee, places, original, source, populations or {})
     classes = Classes(released, list(guarantee.levels), places)
-    _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
+    n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
     _check_order_and_ids(texts, released, guarantee, checks)
     if source is not None:
         if guarantee.has_one_policy:
@@ -79,14 +80,14 @@ def verify(
                 .join(source.frame.select(guarantee.id), on=guarantee.id, how="semi")
                 .height
             )
-            checks.expect(same == 0, "no id of the original is released", f"{same} ids of the original were released")
-    return _verdict(checks, original)
+            checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
+    return checks.verdict(_how(original, n_unjudged))
 
 
 def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     places = _places(guarantee)
-    released = _without_stars(_placed(frame, places), _by_place(guarantee, places), FoundChecks())
+    released = _without_stars(_placed(frame, places), _by_place(guarantee, places), Checks())
     texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
     return with_records_of(texts, released)
 
@@ -143,16 +144,14 @@ def _reference(
     return Reference(n + few, n + most, populations=people)
 
 
-def _verdict(checks: FoundChecks, original: Original | None) -> Verdict:
+def _how(original: Original | None, n_unjudged: int = 0) -> str:
     how = "recounted with Polars from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
-    if checks.n_unjudged:
-        how += f"; rules that could not be recomputed: {checks.n_unjudged}"
-    return Verdict(not checks.failures, how, tuple(checks.passed), tuple(checks.failures))
+    return f"{how}; rules that could not be recomputed: {n_unjudged}" if n_unjudged else how
 
 
-def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> pl.DataFrame:
+def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> pl.DataFrame:
     """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
     if not guarantee.stars:
         return texts
@@ -161,7 +160,7 @@ def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: FoundCheck
     n_stars = n_records(stars)
     if guarantee.suppressed is None:
         return texts.filter(~star)
-    checks.expect(
+    checks.require(
         n_stars >= guarantee.suppressed,
         "suppressed records are rows of *",
         f"{guarantee.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
@@ -170,11 +169,11 @@ def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: FoundCheck
     return pl.concat([texts.filter(~star), first_records(stars, n_stars - guarantee.suppressed)])
 
 
-def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> None:
+def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
     """Check the columns, and that there are rules about them: without any, nothing is promised."""
     columns, declared = tuple(table_columns(frame)), guarantee.columns
     wrong = f"the file has {len(columns)} columns that are not, in order, the {len(declared)} declared"
-    checks.expect(columns == declared, "the columns are those declared", wrong)
+    checks.require(columns == declared, "the columns are those declared", wrong)
     if not guarantee.rules:
         checks.failures.append("no privacy rule is declared")
     recorded = {*guarantee.columns} - {*guarantee.levels} - {guarantee.id}
@@ -186,19 +185,21 @@ def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: FoundCheck
 
 
 def _check_rules(
-    classes: Classes, guarantee: Guarantee, reference: Reference, checks: FoundChecks, *, every_rule: bool
-) -> None:
+    classes: Classes, guarantee: Guarantee, reference: Reference, checks: Checks, *, every_rule: bool
+) -> int:
+    """Check every rule; return how many could not be recomputed."""
+    n_unjudged = 0
     sizes = classes.sizes[COUNT].sort()
     for rule in guarantee.rules:
         name = name_of(rule)
         if is_about_table(rule):
             holds = table_holds(rule, sizes.to_list())
-            checks.expect(holds, f"the release satisfies {name}", f"the release violates {name}")
+            checks.require(holds, f"the release satisfies {name}", f"the release violates {name}")
             continue
         judged = judge(rule, classes, reference)
         if isinstance(judged, str):
-            checks.n_unjudged += 1
-            found = checks.failures if every_rule else checks.passed
+            n_unjudged += 1
+            found = checks.failures if every_rule else checks.done
             found.append(f"{name} was not recomputed: {judged}")
             continue
         n, n_violating = len(sizes), len(sizes) - int(judged.sum())
@@ -206,12 +207,11 @@ def _check_rules(
         if rule["model"] == "k-anonymity":
             smallest = f"{rule['k']} records (the smallest {sizes[0]})"
             kept, broken = f"have at least {smallest}", f"have fewer than {smallest}"
-        checks.expect(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
+        checks.require(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
+    return n_unjudged
 
 
-def _check_order_and_ids(
-    texts: pl.DataFrame, released: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks
-) -> None:
+def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
     """Neither order nor ids carry information.
 
     Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
@@ -221,7 +221,7 @@ def _check_order_and_ids(
     if guarantee.id is not None and not guarantee.numbered:
         keys.append(guarantee.id)
     values = texts.select(keys).with_columns(pl.all().fill_null(""))
-    checks.expect(
+    checks.require(
         values.equals(values.sort(keys)),
         "records are sorted by their released values",
         "records are not sorted by their released values: their order may carry information",
@@ -232,13 +232,13 @@ def _check_order_and_ids(
     if guarantee.numbered:
         records = records_of(released)
         expected = (records.cum_sum() - records + 1).cast(pl.String)
-        checks.expect(
+        checks.require(
             ids.null_count() == 0 and ids.equals(expected, check_names=False),
             "ids are numbers in released order",
             "ids are not the numbers 1, 2, 3 ... in released order",
         )
         return
-    checks.expect(
+    checks.require(
         ids.str.contains(KEYED).fill_null(value=False).all() and ids.n_unique() == len(ids),
         "ids have the form of keyed hashes and are unique",
         "ids are not keyed hashes of 64 hexadecimal digits, each of them once",
@@ -246,7 +246,7 @@ def _check_order_and_ids(
 
 
 def _check_original(
-    classes: Classes, guarantee: Guarantee, original: Original, reference: Reference, checks: FoundChecks
+    classes: Classes, guarantee: Guarantee, original: Original, reference: Reference, checks: Checks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
@@ -257,10 +257,10 @@ def _check_original(
     )
     expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
     if expected is None:
-        checks.passed.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
+        checks.done.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
         expected = every.sizes.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
     differing = _differing(expected, classes.sizes, columns)
-    checks.expect(
+    checks.require(
         differing == 0,
         "released classes are the classes of the original at the stated levels, complete",
         f"{differing} classes differ from the original generalized to the stated levels",
@@ -273,25 +273,25 @@ def _check_original(
         found, were = (Classes(records, [*columns, *others], {}).sizes for records in (classes.records, kept))
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
-        checks.expect(moved == 0, OTHERS_AS_RECORDED, wrong)
+        checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)
     _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), guarantee, checks)
 
 
-def _check_suppressed(suppressed: int, guarantee: Guarantee, checks: FoundChecks) -> None:
+def _check_suppressed(suppressed: int, guarantee: Guarantee, checks: Checks) -> None:
     if guarantee.limit is not None:
-        checks.expect(
+        checks.require(
             suppressed <= guarantee.limit,
             "no more records than allowed were suppressed",
             f"more records were suppressed than the {guarantee.limit} allowed",
         )
     if guarantee.suppressed is not None:
-        checks.expect(
+        checks.require(
             suppressed == guarantee.suppressed,
             "the number of suppressed records is right",
             f"{guarantee.suppressed} suppressed records are declared, but it should be another number",
         )
     else:
-        checks.expect(
+        checks.require(
             0 < suppressed < guarantee.k,
             f"from 1 to {guarantee.k - 1} records were suppressed, as the number kept back says",
             f"fewer than {guarantee.k} suppressed records are declared, but it should be none or more",

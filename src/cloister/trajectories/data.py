@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Literal
 
 import polars as pl
 
@@ -17,8 +17,6 @@ from .sequences import Numbers as Numbers
 from .sequences import Trajectories as Trajectories
 from .sequences import age_text as age_text
 from .tree import ValueTree
-
-Word = TypeVar("Word", bound=StrEnum)
 
 WEIGHT = re.compile(
     r"[0-9]{1,18}/(?!0+$)[0-9]{1,18}|[0-9]{1,18}\.?|[0-9]{0,18}\.[0-9]{1,18}|[0-9](?:\.[0-9]{1,18})?e-[0-9]{2}"
@@ -104,9 +102,6 @@ class TrajectoriesRequest:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
         object.__setattr__(self, "weights", weights_of(*self.weights))
-        object.__setattr__(self, "method", _word(Method, self.method, "method"))
-        object.__setattr__(self, "cost", _word(Cost, self.cost, "cost"))
-        object.__setattr__(self, "on_unknown_code", _word(Unknown, self.on_unknown_code, "word for unknown codes"))
         if self.workload is not None:
             percent_of(self.workload)
         if isinstance(self.block, str):
@@ -129,12 +124,6 @@ def percent_of(workload: str) -> float:
             "the patients have."
         )
     return percent
-
-
-def _word(words: type[Word], word: str, what: str) -> Word:
-    if word not in tuple(words):
-        raise InputError(f"The {what} is {word!r}, but must be one of: {', '.join(words)}.")
-    return words(word)
 
 
 def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:

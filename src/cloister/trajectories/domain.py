@@ -45,7 +45,7 @@ class CodesUnderRoot(_Fitted[Hierarchy]):
         return []
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of the known codes, and of the others one without labels between."""
+        """Bind the known codes, and the others without labels between."""
         beyond = tuple(sorted(set(self.inner.outside(values))))
         inside = self.inner.bind(column, [value for value in values if value not in beyond])
         between = [(*level, *(None for _ in beyond)) for level in inside.labels[1:-1]]
@@ -80,7 +80,7 @@ class GroupedAges(_Fitted[IntervalHierarchy]):
         return self.inner.outside([value for value in values if value not in groups])
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
-        """Return the ladder of these distinct values."""
+        """Bind the hierarchy to these distinct values."""
         groups = self._stand_ins()
         numbers = {groups.get(value, value) if value is not None else None: value for value in values}
         ladder = self.inner.bind(column, list(numbers))

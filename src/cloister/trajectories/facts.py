@@ -49,7 +49,7 @@ class TrajectoriesFacts:
             "utility": (self.counts, counts),
             "risk": (self.risk, manifest.risk),
         }
-        return [part for part, (expected, told) in found.items() if expected != told]
+        return [part for part, (expected, published) in found.items() if expected != published]
 
 
 def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> TrajectoriesFacts:

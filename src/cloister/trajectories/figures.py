@@ -11,7 +11,6 @@ exclusion; a pair that is released once may be only one of those asked for.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,13 +58,10 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 
 
 def exact_figures(
-    given: GivenTrajectories,
-    workload: str | None,
-    domain: FittedTrajectories,
-    protected: ProtectedTrajectories,
-) -> dict[str, Any]:
+    given: GivenTrajectories, workload: str | None, domain: FittedTrajectories, protected: ProtectedTrajectories
+) -> dict[str, object]:
     """Return figures for the custodian alone."""
-    exact: dict[str, Any] = {
+    exact: dict[str, object] = {
         "patients": given.trajectories.n_patients,
         "pairs": given.trajectories.n_pairs,
         "pairs_dropped": domain.dropped,

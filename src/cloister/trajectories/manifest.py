@@ -7,7 +7,17 @@ from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import Count, FileName, ManifestHead, Positive, Section, fitting
+from cloister.manifest.head import (
+    Count,
+    Delimiter,
+    FileName,
+    ManifestHead,
+    NumberColumn,
+    Positive,
+    Section,
+    Share,
+    fitting,
+)
 
 from .data import LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesRequest, Unknown
 from .request import GWAS_SETS, GivenTrajectories, is_made_of_data
@@ -27,7 +37,6 @@ def _rounded(loss: float) -> float:
 
 Accumulated = Annotated[float, Ge(0), Le(MOST_ACCUMULATED), AfterValidator(_rounded)]
 Loss = Annotated[float, Ge(0), Le(1), AfterValidator(_rounded)]
-Share = Annotated[float, Ge(0), Le(1)]
 Weight = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(/0*[1-9][0-9]{0,17})?$")]
 Least = Annotated[int, Ge(2), Le(LARGEST)]
 
@@ -70,7 +79,7 @@ class PublishedSettings(Section):
     input_columns: InputColumns
     age_unit: Literal["years", "days"] | None
     not_released: tuple[str, ...]
-    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] = ","
+    delimiter: Delimiter = ","
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -94,13 +103,6 @@ class PublishedSettings(Section):
         return Diversity(self.diversity, frozenset(self.sensitive_codes or ()), self.sensitive)
 
 
-class IdColumn(Section):
-    """The number of a patient."""
-
-    role: Literal["identifier"]
-    ids: Literal["number"]
-
-
 class GeneralizedColumn(Section):
     """Codes or ages, and the kind of hierarchy that they were generalized by."""
 
@@ -111,7 +113,7 @@ class GeneralizedColumn(Section):
 class DataColumns(Section):
     """The columns of the data file."""
 
-    id: IdColumn
+    id: NumberColumn
     code: GeneralizedColumn
     age: GeneralizedColumn
 
@@ -259,3 +261,10 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
         "not_released": tuple(given.not_released),
     }
     return PublishedSettings.model_validate(found)
+
+
+def columns_of(request: TrajectoriesRequest) -> DataColumns:
+    """Return what the columns of the data file are."""
+    kinds = {"code": request.code_hierarchy.kind, "age": request.age_hierarchy.kind}
+    of = {name: GeneralizedColumn(role="quasi-identifier", hierarchy=kind) for name, kind in kinds.items()}
+    return DataColumns(id=NumberColumn(role="identifier", ids="number"), **of)

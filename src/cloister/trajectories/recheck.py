@@ -21,8 +21,6 @@ from .request import GivenTrajectories, read_given
 from .verify import ExpectedGuarantee, verify
 from .verify_original import Secret, losses_agree
 
-NO_LOSSES = "the losses in release.json are not those of the files"
-
 
 @dataclass(frozen=True)
 class TrajectoriesOriginal:
@@ -33,9 +31,9 @@ class TrajectoriesOriginal:
     code_hierarchy: Hierarchy | None = None
     age_hierarchy: Hierarchy | None = None
 
-    def fitted_as(self, stated: TrajectoriesManifest) -> FittedTrajectories:
+    def fitted_as(self, manifest: TrajectoriesManifest) -> FittedTrajectories:
         """Return trajectories and hierarchies as they were protected."""
-        asked, columns = stated.settings, stated.columns
+        asked, columns = manifest.settings, manifest.columns
         codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
         ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
         return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
@@ -69,15 +67,16 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
-        return verify(release.files, _promise(release), release.original)
+        """Recompute the guarantee."""
+        return verify(release.files, _guarantee(release), release.original)
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
         manifest, files, k = release.manifest, release.files, release.manifest.settings.k
         differing = facts_of(files, manifest.settings).differing(manifest)
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
-        failures += [] if losses_agree(manifest.utility, files, release.original, k) else [NO_LOSSES]
+        if not losses_agree(manifest.utility, files, release.original, k):
+            failures.append("the losses in release.json are not those of the files")
         columns = manifest.columns
         listed = codebook(files, columns.code.hierarchy, columns.age.hierarchy)
         return Facts(failures, listed, shown_of(files, k))
@@ -87,11 +86,11 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []
-        more = verify(release.files, replace(_promise(release), k=k))
+        more = verify(release.files, replace(_guarantee(release), k=k))
         return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
 
 
-def _promise(release: ReleaseFolder) -> ExpectedGuarantee:
+def _guarantee(release: ReleaseFolder) -> ExpectedGuarantee:
     settings = release.manifest.settings
     return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_asked())
 
@@ -126,8 +125,8 @@ def _numbers(column: pl.Series, name: str) -> pl.Series:
     return numbers
 
 
-def _secret(original: TrajectoriesOriginal, stated: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
-    domain = original.fitted_as(stated)
+def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
+    domain = original.fitted_as(manifest)
     attributes = None if original.given.attributes is None else original.given.attributes.frame
     if attributes is None and released.attributes is not None:
         raise InputError(

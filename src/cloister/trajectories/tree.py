@@ -47,12 +47,12 @@ class ValueTree:
     released: Nodes  # (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
     @classmethod
-    def of(cls, ladder: BoundHierarchy, values: Sequence[str], leaf_labels: Sequence[str] | None = None) -> "ValueTree":
-        """Return the tree of a ladder."""
+    def of(cls, ladder: BoundHierarchy, values: Sequence[str]) -> "ValueTree":
+        """Return the tree of a bound hierarchy."""
         position = {value: number for number, value in enumerate(ladder.values)}
         where = [position[value] for value in values]
         levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]
-        return cls.from_levels(list(leaf_labels or values), levels)
+        return cls.from_levels(values, levels)
 
     @classmethod
     def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "ValueTree":

@@ -1,4 +1,4 @@
-"""The promise of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
+"""The guarantee of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
 
 Nothing here imports the kernels or what protects: released text is grouped with Polars.
 """
@@ -36,14 +36,14 @@ class ExpectedGuarantee:
     diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
 
 
-def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
+def verify(released: WrittenTrajectories, guarantee: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
     """Check released trajectories: form, order, k copies, auxiliary attributes; with the original every pair.
 
     References
     ----------
     Tamersoy et al. (2012), Definitions 1 and 3, and the problem statement of section III.G.
     """
-    checks, diversity = Checks(), promise.diversity
+    checks, diversity = Checks(), guarantee.diversity
     if _check_form(checks, released):
         pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
         patients = released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
@@ -57,9 +57,9 @@ def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Se
         )
         # Whatever pairs somebody knows, all patients with the same text have them or none has: equal texts suffice.
         fewest = patients.group_by(KEY).len()["len"].min()
-        holds = promise.k >= 1 and isinstance(fewest, int) and fewest >= promise.k
-        checks.require(holds, f"every trajectory is that of {promise.k} patients or more")
-        if promise.drop_empty:
+        holds = guarantee.k >= 1 and isinstance(fewest, int) and fewest >= guarantee.k
+        checks.require(holds, f"every trajectory is that of {guarantee.k} patients or more")
+        if guarantee.drop_empty:
             # An empty trajectory is written as one row of two roots; beside other pairs such a row says nothing.
             rows = released.frame.with_columns(pl.len().over(ID).alias(SIZE))
             empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
@@ -75,7 +75,7 @@ def verify(released: WrittenTrajectories, promise: ExpectedGuarantee, secret: Se
         how += LABELS if secret.origin is None else TRAJECTORIES if secret.position is None else EVERY_PAIR
     if diversity and diversity.codes and (secret is None or secret.position is None or secret.origin is None):
         how += "; sensitive codes: checked when released, not from the files"
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
@@ -135,8 +135,8 @@ def _check_sensitive_codes(
     # Only the place of every pair says which code a released label stands for, hence whom it gives away.
     sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
     owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
-    told = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
-    behind = pl.Series("behind\0", np.isin(secret.origin, told))
+    known = np.unique(owner[(secret.position >= 0) & sensitive[original.codes]])
+    behind = pl.Series("behind\0", np.isin(secret.origin, known))
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * diversity.l > counts[SIZE]).any(),

@@ -159,21 +159,21 @@ def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> 
         return False
     original = secret.trajectories
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=0)).tolist()
-    told = list(zip(frame[CODE].to_list(), frame[AGE].to_list(), strict=True))
+    pairs_released = list(zip(frame[CODE].to_list(), frame[AGE].to_list(), strict=True))
     pairs = list(zip(original.codes.tolist(), original.ages.tolist(), strict=True))
     bounds = original.offsets.tolist()
     for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
-        rows = told[start:end]
+        rows = pairs_released[start:end]
         if rows == [(ROOT, ROOT)]:  # stands for no pair
             continue
-        # Each row must cover a pair after the one that the row before it covers; the earliest is always good.
+        # Each row must cover a pair after the one of the row before it; the earliest leaves most to those after it.
         events = iter(pairs[bounds[patient] : bounds[patient + 1]])
         if not all(any(code in codes[known] and age in ages[at] for known, at in events) for code, age in rows):
             return False
     return True
 
 
-ROUNDED = 0.0005 + 1e-9  # How far a loss told to three decimals may be from the true one
+ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
 
 
 def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
@@ -181,7 +181,7 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     rows = released.frame.height
     published = utility.ilm_exact, utility.alm_exact
     least = utility.codes_untold / rows, utility.ages_untold / rows
-    # A pair of which code or age is not told lost all of it, whatever the original was.
+    # A pair of which code or age is not released lost all of it, whatever the original was.
     if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
         return False
     if secret is None:

@@ -46,7 +46,7 @@ def write_clusters(released: Disassociation, path: Path) -> None:
 def cluster_lines(released: Disassociation) -> Iterator[bytes]:
     """Yield the file in pieces that end in a newline."""
     quoted = [json.dumps(code, ensure_ascii=False) for code in released.vocabulary]
-    head: dict[str, Any] = {"schema": SCHEMA, "method": METHOD, "k": released.k, "m": released.m}
+    head: dict[str, object] = {"schema": SCHEMA, "method": METHOD, "k": released.k, "m": released.m}
     if released.repeats:
         head["repeats"] = True
     if released.sensitive.size:
@@ -124,13 +124,15 @@ def same_release(one: Disassociation, other: Disassociation) -> bool:
     return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Disassociation))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, Chunks):
         return all(_same(getattr(one, part.name), getattr(other, part.name)) for part in fields(Chunks))
-    return bool(np.array_equal(one, other)) if isinstance(one, np.ndarray) else bool(one == other)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one == other
 
 
-def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
+def _listed(file: BinaryIO, name: str) -> Iterator[dict[str, object]]:
     start = f' "{name}": ['.encode()
     line = file.readline()
     if not line.startswith(start):
@@ -147,7 +149,7 @@ def _listed(file: BinaryIO, name: str) -> Iterator[Any]:
         raise NotAsWritten
 
 
-def _from_parts(head: dict[str, Any], lists: dict[str, Iterable[Any]]) -> Disassociation:
+def _from_parts(head: dict[str, object], lists: dict[str, Iterable[dict[str, object]]]) -> Disassociation:
     if head["schema"] != SCHEMA or head["method"] != METHOD:
         raise NotAsWritten
     codes = _Numbered()
@@ -192,13 +194,13 @@ def _from_parts(head: dict[str, Any], lists: dict[str, Iterable[Any]]) -> Disass
     )
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if type(value) is not list:
         raise NotAsWritten
     return value
 
 
-def _whole_number(value: Any, *, below: int = 1 << 31) -> int:
+def _whole_number(value: object, *, below: int = 1 << 31) -> int:
     if type(value) is not int or not 0 <= value < below:
         raise NotAsWritten
     return value
@@ -212,7 +214,7 @@ class _Classes:
         self.known: dict[tuple[str | None, ...], int] = {}
         self.of_cluster: list[int] = []
 
-    def add(self, labels: Any) -> None:
+    def add(self, labels: object) -> None:
         """Add the class of the next cluster."""
         if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
             raise NotAsWritten
@@ -288,7 +290,7 @@ class _ChunkBuilder:
     counts: list[int] = field(default_factory=list)
     subrecords: _Ragged = field(default_factory=_Ragged)
 
-    def add(self, owner: int, chunk: dict[str, Any]) -> None:
+    def add(self, owner: int, chunk: dict[str, object]) -> None:
         """Add one chunk."""
         subrecords = _list(chunk["subrecords"])
         if not set(map(type, subrecords)) <= {list}:

@@ -208,13 +208,13 @@ def shown_of(released: Disassociation) -> ReportCounts:
 
 def counted(released: Disassociation, column: str) -> Counted:
     """Return how many patients have each code, as far as the chunks tell; of occurrences, the first counts."""
-    told, is_exact = published_supports(released), codes_counted_exactly(released)
+    supports, is_exact = published_supports(released), codes_counted_exactly(released)
     named = {
         place: plain_code(code, repeats=released.repeats)
         for place, code in enumerate(released.vocabulary)
         if not released.repeats or code.endswith(f"{MARK}1")
     }
-    after: Counts = {name: int(told[place]) for place, name in named.items()}
+    after: Counts = {name: int(supports[place]) for place, name in named.items()}
     least = frozenset(name for place, name in named.items() if not is_exact[place])
     return Counted("clusters", column, "patients", after, least=least)
 

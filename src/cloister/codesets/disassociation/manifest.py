@@ -12,13 +12,12 @@ from cloister.codesets.manifest import (
     CodesUtility,
     KmRule,
     PolicyText,
-    Share,
     SharedCodesSettings,
     Whole,
     input_settings,
 )
 from cloister.codesets.request import CodesRequest
-from cloister.manifest.head import Count, Positive, Section, fitting
+from cloister.manifest.head import Count, Positive, Section, Share, fitting
 
 from .data import DisassociationRequest, InferenceCheck, Refine
 

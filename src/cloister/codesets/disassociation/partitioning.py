@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import MARK, occurrence
+from cloister.codesets.encode import occurrences
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
 from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
@@ -58,18 +58,13 @@ def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
 
 
 def _units(codes: CodeSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    unit = np.arange(codes.n_codes, dtype=np.int32)
-    level = np.zeros(codes.n_codes, dtype=np.int32)
     if not codes.repeats:
-        return unit, level
-    position = {code: number for number, code in enumerate(codes.vocabulary)}
-    for number, code in enumerate(codes.vocabulary):
-        numbered = occurrence(code)
-        first = None if numbered is None else position.get(f"{numbered[0]}{MARK}1")
-        if numbered is None or first is None:
-            raise InputError(f"Code number {number + 1} is not an occurrence whose first one is there. Number them.")
-        unit[number], level[number] = first, numbered[1]
-    return unit, level
+        return np.arange(codes.n_codes, dtype=np.int32), np.zeros(codes.n_codes, dtype=np.int32)
+    unit, level = occurrences(codes.vocabulary)
+    wrong = np.flatnonzero((level == 0) | (level[unit] != 1))
+    if wrong.size:
+        raise InputError(f"Code number {wrong[0] + 1} is not an occurrence whose first one is there. Number them.")
+    return unit.astype(np.int32), level.astype(np.int32)
 
 
 def partition_horizontally(records: Records, k: int, limit: int, classes: RecordClasses | None = None) -> Split:

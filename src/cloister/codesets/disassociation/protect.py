@@ -217,10 +217,10 @@ def disassociate(
         released = replace(released, class_columns=classes.columns, classes=classes.labels, class_of=class_of)
     cluster_of = np.empty(order.size, dtype=np.int32)
     cluster_of[order] = np.repeat(part_number, np.diff(split.starts))
-    told = released.record_chunks.items.size + released.shared_chunks.items.size
+    counted = released.record_chunks.items.size + released.shared_chunks.items.size
     figures = DisassociationFigures(
         occurrences=codes.items.size,
-        in_item_chunks=codes.items.size - told,
+        in_item_chunks=codes.items.size - counted,
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
     )
     return ProtectedCodes(released, cluster_of, figures)

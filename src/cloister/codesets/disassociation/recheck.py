@@ -18,14 +18,7 @@ from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
-from .facts import (
-    codebook,
-    facts_of,
-    method_failures,
-    rules_of,
-    shown_of,
-    utility_follows,
-)
+from .facts import codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
 from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 from .verify_counts import CLASS, SET, miscounted
@@ -69,19 +62,19 @@ class DisassociationChecker(Checker[DisassociationManifest, Disassociation, Disa
         return expectation_failures(release.files, release.request)
 
 
-def _contradictions(stated: DisassociationManifest, released: Disassociation) -> list[str]:
+def _contradictions(manifest: DisassociationManifest, released: Disassociation) -> list[str]:
     """What the manifest says that the clusters do not."""
-    settings = stated.settings
-    facts = facts_of(released, settings, stated.utility)
+    settings = manifest.settings
+    facts = facts_of(released, settings, manifest.utility)
     sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
     follows = {
         "settings.repeats": settings.repeats is released.repeats,
         "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
-        "records": stated.records.released == released.n_records,
-        "guarantee.rules": stated.guarantee.rules == rules_of(settings),
-        "utility": utility_follows(stated.utility, settings, released, facts),
-        "risk": stated.risk == facts.risk,
-        "clusters": stated.clusters == facts.clusters,
+        "records": manifest.records.released == released.n_records,
+        "guarantee.rules": manifest.guarantee.rules == rules_of(settings),
+        "utility": utility_follows(manifest.utility, settings, released, facts),
+        "risk": manifest.risk == facts.risk,
+        "clusters": manifest.clusters == facts.clusters,
     }
     differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
     return [*differing, *method_failures(released, settings)]
@@ -95,13 +88,13 @@ def is_as_written(folder: Path, released: Disassociation) -> bool:
     return found.hexdigest() == sha256(folder / CLUSTERS)
 
 
-def _reconstruction_failures(folder: Path, stated: DisassociationManifest, released: Disassociation) -> list[str]:
+def _reconstruction_failures(folder: Path, manifest: DisassociationManifest, released: Disassociation) -> list[str]:
     """What of the data file cannot be a reconstruction of the clusters, in counts."""
     try:
-        frame = read_data(folder / DATA[0], stated.settings.delimiter)
+        frame = read_data(folder / DATA[0], manifest.settings.delimiter)
     except InputError as error:
         return [error.text.rstrip(".")]
-    if frame.columns != list(stated.columns.published()):
+    if frame.columns != list(manifest.columns.published()):
         return [f"{DATA[0]} does not have the columns that release.json declares"]
     text = frame[CODES]
     failures = []

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
-from cloister.codesets.encode import occurrence
+from cloister.codesets.encode import occurrences
 from cloister.codesets.request import CodesRequest, CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
@@ -129,13 +128,9 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
     continues = np.zeros(codes.size, dtype=np.bool_)
     if not released.repeats:
         return Items(starts, codes, continues)
-    stems: dict[str, int] = {}
-    found = [occurrence(code) for code in released.vocabulary]
-    names = [numbered for numbered in found if numbered is not None]
-    if len(names) != len(found):
+    unit, level = occurrences(released.vocabulary)
+    if not level.all():
         raise InputError(CHANGED)
-    unit = np.array([stems.setdefault(stem, number) for number, (stem, _) in enumerate(names)], dtype=np.int64)
-    level = np.array([count for _, count in names], dtype=np.int64)
     cluster = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((level[codes], unit[codes], cluster))
     return Items(starts, codes[order], level[codes[order]] > 1)
@@ -185,7 +180,6 @@ RECONSTRUCTIONS = 10
 CLOSE = 0.05
 """A constraint whose matching error is within this is well supported (section 6.5)."""
 
-Reconstruct = Callable[[int], CodeSets]
 Query = tuple[int, ...]
 """Item numbers, each once."""
 
@@ -214,7 +208,6 @@ class Accuracy:
 def measure_accuracy(
     codes: CodeSets,
     released: Disassociation,
-    reconstruct: Reconstruct,
     *,
     workload: CodesWorkload | None = None,
     constraints: list[Query] | None = None,
@@ -223,7 +216,7 @@ def measure_accuracy(
 ) -> Accuracy:
     """Compare ten reconstructions with the original; if ``itemsets``, also the most frequent sets and pairs."""
     original = counted(codes)
-    rebuilt = [counted(reconstruct(seed + number)) for number in range(RECONSTRUCTIONS)]
+    rebuilt = [counted(reconstruct(released, seed + number)) for number in range(RECONSTRUCTIONS)]
     queries = None
     if workload is not None:
         answers = [sets.counts(workload.queries) for sets in rebuilt]
@@ -248,16 +241,9 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
     return float(lost.sum() / max(1, common.sum()))
 
 
-Rebuild = Callable[[Disassociation, int], CodeSets]
-
-
 def exact_figures(
-    given: GivenCodes,
-    request: CodesRequest[DisassociationRequest],
-    protected: ProtectedCodes,
-    rebuild: Rebuild,
-    seed: int,
-) -> dict[str, Any]:
+    given: GivenCodes, request: CodesRequest[DisassociationRequest], protected: ProtectedCodes, seed: int
+) -> dict[str, object]:
     """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
@@ -278,12 +264,7 @@ def exact_figures(
         )
     if request.accuracy:
         accuracy = measure_accuracy(
-            given.codes,
-            released,
-            lambda number: rebuild(released, number),
-            workload=request.workload,
-            constraints=constraints,
-            seed=seed,
+            given.codes, released, workload=request.workload, constraints=constraints, seed=seed
         )
         exact["accuracy"] = asdict(accuracy)
     return exact

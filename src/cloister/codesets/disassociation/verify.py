@@ -10,7 +10,7 @@ import numpy as np
 from cloister.results import Checks, Verdict
 
 from ..data import Integers, are_runs, ascend
-from ..encode import occurrence, plain_code
+from ..encode import occurrence, occurrences
 from .data import Chunks, Disassociation, Layout, is_forest, lay_out
 from .verify_chunks import orders, rare_chunks
 from .verify_original import DisassociationSecret as DisassociationSecret
@@ -65,7 +65,7 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
             for promise, holds in differences(released, layout, secret):
                 checks.require(holds, promise)
     how = HOW if secret is None else HOW_COMPARED
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _is_sound(chunks: Chunks, owners: int, codes: int) -> bool:
@@ -93,10 +93,7 @@ def _check_form(checks: Checks, released: Disassociation) -> bool:
     vocabulary = released.vocabulary
     return (
         checks.require(released.k >= 1 and released.m >= 1, "k and m are 1 or more")
-        and checks.require(
-            all(a.encode() < b.encode() for a, b in pairwise(vocabulary)),
-            "the codes are in order",
-        )
+        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
         and checks.require(
             not released.repeats or all(occurrence(code) is not None for code in vocabulary),
             "codes that repeat are numbered",
@@ -214,11 +211,7 @@ def _check_condition(checks: Checks, released: Disassociation) -> None:
 
 def units(released: Disassociation) -> Integers:
     """For each code the number of the first that stays together with it: itself, unless diagnoses repeat."""
-    if not released.repeats:
-        return np.arange(len(released.vocabulary))
-    names: dict[str, int] = {}
-    stems = (plain_code(code, repeats=True) for code in released.vocabulary)
-    return np.array([names.setdefault(stem, number) for number, stem in enumerate(stems)], dtype=np.int64)
+    return occurrences(released.vocabulary)[0] if released.repeats else np.arange(len(released.vocabulary))
 
 
 def _check_shared(checks: Checks, released: Disassociation, layout: Layout) -> None:
@@ -254,8 +247,8 @@ def _sortable(label: tuple[str | None, ...]) -> tuple[tuple[bool, bytes], ...]:
 
 
 def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -> None:
-    told = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
-    checks.require(not np.isin(told, released.sensitive).any(), "sensitive codes stand in item chunks only")
+    published = np.concatenate([released.record_chunks.domain, released.shared_chunks.domain])
+    checks.require(not np.isin(published, released.sensitive).any(), "sensitive codes stand in item chunks only")
     unit = units(released)
     whole = np.flatnonzero(np.isin(unit, unit[released.sensitive]))
     checks.require(np.array_equal(whole, released.sensitive), "all occurrences of a sensitive code are sensitive")
@@ -268,9 +261,7 @@ def _check_sensitive(checks: Checks, released: Disassociation, diversity: int) -
 
 def _check_repeats(checks: Checks, released: Disassociation) -> None:
     """Occurrences of a code are in one place, and none is numbered where the one before it is missing."""
-    unit = units(released)
-    numbered = (occurrence(code) for code in released.vocabulary)
-    level = np.array([0 if each is None else each[1] for each in numbered], dtype=np.int64)
+    unit, level = occurrences(released.vocabulary)
     together = True
     for chunks in (released.record_chunks, released.shared_chunks):
         chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))

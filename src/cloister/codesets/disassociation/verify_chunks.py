@@ -141,8 +141,8 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     parents = np.full(released.n_clusters + released.n_joints, -1, dtype=np.int64)
     parents[released.children] = np.repeat(np.arange(released.n_joints), np.diff(released.child_offsets))
     items = released.item_offsets, released.item_chunks
-    told = _told(released.record_chunks, released.n_clusters)
-    contents = _contents(told, np.arange(released.n_clusters), released.sizes, items)
+    runs = _chunk_runs(released.record_chunks, released.n_clusters)
+    contents = _contents(runs, np.arange(released.n_clusters), released.sizes, items)
     steps = _steps(contents)
     if released.class_of.size:
         between = np.sign(np.diff(released.class_of)).astype(np.int64)
@@ -175,13 +175,13 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
         return False
     labels = np.concatenate([label, np.full(released.n_joints, -1)])
     known = int(label[-1]) + 1
-    told = _told(released.shared_chunks, released.n_joints)
+    runs = _chunk_runs(released.shared_chunks, released.n_joints)
     for level in range(int(height[-1]) + 1 if height.size else 0):
         members = np.flatnonzero(height == level)
         offsets, children = _taken((released.child_offsets, released.children), members)
         inside = labels[children]
         inside = inside[np.lexsort((inside, np.repeat(np.arange(members.size), np.diff(offsets))))]
-        contents = _contents(told, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
+        contents = _contents(runs, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
         steps = _steps(contents)
         if not _ascends(steps, around[members]):
             return False
@@ -195,7 +195,7 @@ def _ascends(steps: Integers, around: Integers) -> bool:
     return bool(np.all((steps > 0) | ((steps == 0) & (np.diff(around) >= 0))))
 
 
-def _told(chunks: Chunks, n_owners: int) -> Ragged:
+def _chunk_runs(chunks: Chunks, n_owners: int) -> Ragged:
     """The chunks of each owner as one run; codes and subrecords have their number before them."""
     lengths = np.diff(chunks.item_offsets)
     offsets, values = _joined(_single(lengths), (chunks.item_offsets, chunks.items))
@@ -209,9 +209,9 @@ def _told(chunks: Chunks, n_owners: int) -> Ragged:
     return offsets[np.concatenate([[0], np.cumsum(np.bincount(chunks.owner, minlength=n_owners))])], values
 
 
-def _contents(told: Ragged, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
+def _contents(runs: Ragged, owners: Integers, sizes: Integers, rest: Ragged) -> Ragged:
     """Size, chunks and the rest of some owners, each as one run."""
-    return _joined(_single(sizes[owners]), _taken(told, owners), _single(np.full(owners.size, BREAK)), rest)
+    return _joined(_single(sizes[owners]), _taken(runs, owners), _single(np.full(owners.size, BREAK)), rest)
 
 
 def _single(values: Integers) -> Ragged:

@@ -21,6 +21,7 @@ def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool =
     ----------
     rows : the class of each record, 0 where there are none, and the list of its codes, those that repeat not numbered
     """
+    # A count outside these bounds is that of no data set behind the clusters, so the file is not one of ours.
     kind = pl.col(CLASS).cast(pl.Int64)
     found = rows.explode(SET).group_by(kind, pl.col(SET).alias(CODE)).len(COUNT)
     both = counts_allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)

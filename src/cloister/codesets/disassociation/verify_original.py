@@ -158,13 +158,13 @@ def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, cod
     lengths = np.diff(np.append(begin, chunk.size))
     subrecords = spread(chunks.subrecord_offsets[chosen], np.diff(chunks.subrecord_offsets)[chosen])
     owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
-    told = np.diff(chunks.item_offsets)[subrecords]
+    published = np.diff(chunks.item_offsets)[subrecords]
     # Subrecords are compared as multisets, length by length.
-    if not np.array_equal(np.bincount(lengths), np.bincount(told)):
+    if not np.array_equal(np.bincount(lengths), np.bincount(published)):
         return False
     for length in np.unique(lengths).tolist():
         ours = _rows(chunk[begin[lengths == length]], code, begin[lengths == length], length)
-        theirs = told == length
+        theirs = published == length
         if not np.array_equal(
             ours, _rows(owner[theirs], chunks.items, chunks.item_offsets[subrecords[theirs]], length)
         ):

@@ -13,7 +13,6 @@ nor the error of a workload, which a recipient could compare with that of a gues
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -27,13 +26,7 @@ from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
 from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
 
-from .data import (
-    Generalization,
-    GeneralizationRequest,
-    GeneralizedCodes,
-    Integers,
-    Numbers,
-)
+from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
 from .manifest import GeneralizationUtility, TermFigures
 from .release import texts_in_file
 
@@ -160,27 +153,27 @@ class TermCounts:
     suppressed: Integers
 
 
-def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, told: bool = False) -> TermCounts:
+def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
     """Gather what losses need.
 
     Parameters
     ----------
     occurrences : (n_codes,) original records of each code of the vocabulary
-    told : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
+    shown : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
         once
     """
     terms = released.terms
-    codes = {plain_code(code, repeats=released.repeats and told) for code in released.vocabulary}
+    codes = {plain_code(code, repeats=released.repeats and shown) for code in released.vocabulary}
     sizes = [len({plain_code(code, repeats=released.repeats) for code in term}) for term in released.named_terms()]
     return TermCounts(
-        sizes=np.array(sizes, dtype=np.int64) if told else terms.sizes,
+        sizes=np.array(sizes, dtype=np.int64) if shown else terms.sizes,
         levels=np.array([tree.joint_level(terms.members(number)) for number in range(len(terms))], dtype=np.int64),
         supports=released.supports(),
         top=tree.top,
         n_codes=len(codes),
         n_records=released.n_records,
         term_occurrences=np.add.reduceat(occurrences[terms.items], terms.offsets[:-1]),
-        suppressed=occurrences[released.suppressed] * (not told),
+        suppressed=occurrences[released.suppressed] * (not shown),
     )
 
 
@@ -248,10 +241,10 @@ def utility_of(
 
 def exact_figures(
     given: GivenCodes, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return figures for the custodian alone."""
     released, figures = protected.released, protected.figures
-    exact: dict[str, Any] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
+    exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
     exact |= asdict(figures)
     exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None
     exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}

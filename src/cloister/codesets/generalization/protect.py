@@ -142,7 +142,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         suppressed_occurrences=int(counts.suppressed.sum()),
         empty_records=int(np.sum(everyone.records.sizes == 0)),
         left_out=codes.n_records - released.n_records,
-        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, told=True)),
+        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, shown=True)),
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),

@@ -28,16 +28,12 @@ from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
 from .release import codebook, data_frame, evidence_is_possible, facts_of, read_released, shown_of, texts_in_file
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
-NO_FIGURES = "utility in release.json does not follow from the data file"
-NO_COUNTS = "records are not those of the original"
-
-
 LEVEL, OF_ALL = "level", ("sim:", "sup:")
 """Utility policies by level and `GWAS` follow from the terms; those that begin like the others, from the original."""
 
 
 def known_policy(
-    stated: GeneralizationManifest,
+    manifest: GeneralizationManifest,
     released: Generalization,
     given: "str | Path | UtilityPolicy | None",
     codes: CodeSets | None,
@@ -46,7 +42,7 @@ def known_policy(
 
     A policy that is ``given``, or its words, is taken; ``codes`` are the original.
     """
-    asked = stated.settings
+    asked = manifest.settings
     if asked.policy is None:
         return NO_SETS
     if isinstance(given, UtilityPolicy):
@@ -73,7 +69,7 @@ def known_policy(
         return parse_policy(words, present)
     except InputError:
         # The codes that it was made of may all be suppressed.
-        if codes is None and stated.utility.suppressed_codes > 0:
+        if codes is None and manifest.utility.suppressed_codes > 0:
             return NO_SETS
         raise
 
@@ -209,22 +205,23 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return read_original(request, manifest.settings)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the promise."""
-        stated, file, original = release.manifest, release.files, release.original
-        failures = _contradictions(stated, file)
+        """Recompute the guarantee."""
+        manifest, file, original = release.manifest, release.files, release.original
+        failures = _contradictions(manifest, file)
         if original is not None:
-            failures += _misfits(file.released, original.given, stated)
+            failures += _misfits(file.released, original.given, manifest)
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
         released, privacy = _released(release), _privacy(release)
         codes = None if original is None else original.given.codes
-        policy = known_policy(stated, released, release.request.policy, codes)
-        possible = evidence_is_possible(stated.utility, stated.settings, released, policy)
-        promise = replace(_promise(stated, privacy), utility=policy if stated.settings.by_sets else None)
+        policy = known_policy(manifest, released, release.request.policy, codes)
+        possible = evidence_is_possible(manifest.utility, manifest.settings, released, policy)
+        guarantee = replace(_guarantee(manifest, privacy), utility=policy if manifest.settings.by_sets else None)
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
-        verdict = verify(released, promise, secret)
-        failures = [*([] if possible else [NO_FIGURES]), *verdict.failures]
+        verdict = verify(released, guarantee, secret)
+        failures = [] if possible else [f"utility in {MANIFEST} does not follow from the data file"]
+        failures += verdict.failures
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
@@ -235,8 +232,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""
         privacy = _privacy(release)
-        promise = _promise(release.manifest, privacy)
-        failures = _unexpected(_released(release), release.request.k, privacy, promise)
+        guarantee = _guarantee(release.manifest, privacy)
+        failures = _unexpected(_released(release), release.request.k, privacy, guarantee)
         if privacy.is_lacking and not failures:
             raise lacking(release.manifest.settings, privacy)
         return failures
@@ -261,11 +258,11 @@ def _privacy(release: ReleaseFolder) -> KnownPrivacy:
     return known_privacy(release.manifest.settings, release.request, None if original is None else original.given.codes)
 
 
-def _promise(stated: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
+def _guarantee(manifest: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
     """What the release promises of the privacy policy, if that is known."""
     # Without its privacy policy the rest of a release can be checked all the same.
     promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
-    return GeneralizationGuarantee(promised, None, stated.settings.uncovered is not Uncovered.SUPPRESS)
+    return GeneralizationGuarantee(promised, None, manifest.settings.uncovered is not Uncovered.SUPPRESS)
 
 
 def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
@@ -278,29 +275,33 @@ def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | 
             yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
 
 
-def _contradictions(stated: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
+def _contradictions(manifest: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
     """What the manifest says that the data file does not, and how that is not written as it must be."""
-    released, numbered = file.released, stated.columns.id is not None
-    differing = facts_of(released, stated.settings).differing(stated)
+    released, numbered = file.released, manifest.columns.id is not None
+    differing = facts_of(released, manifest.settings).differing(manifest)
     failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
     is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
     return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
-def _misfits(released: Generalization, given: GivenCodes, stated: GeneralizationManifest) -> list[str]:
+def _misfits(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
     """Codes of terms that the original does not have; other numbers of codes and records than there are."""
     codes, k = given.codes, released.k
     more = len(set(released.vocabulary) - set(codes.vocabulary))
     left_out = left_out_of(given.n_empty, k, codes.n_records - released.n_records)
-    counts = [] if stated.records == CodeRecords.of(released.n_records, left_out) else [NO_COUNTS]
+    counts = (
+        []
+        if manifest.records == CodeRecords.of(released.n_records, left_out)
+        else ["records are not those of the original"]
+    )
     if more:
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original", *counts]
     plain = {code: plain_code(code, repeats=codes.repeats) for code in codes.vocabulary}
     gone = {plain[code] for code in plain.keys() - set(released.vocabulary)}
-    if len(gone) != stated.utility.suppressed_codes:
+    if len(gone) != manifest.utility.suppressed_codes:
         return ["utility.suppressed_codes are not those codes of the original that are in no term", *counts]
-    if len(set(plain.values())) != stated.utility.codes:
+    if len(set(plain.values())) != manifest.utility.codes:
         return ["utility.codes are not those of the original", *counts]
     return counts
 
@@ -316,17 +317,17 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
 
 
 def _unexpected(
-    released: Generalization, k: int | None, privacy: KnownPrivacy, promise: GeneralizationGuarantee
+    released: Generalization, k: int | None, privacy: KnownPrivacy, guarantee: GeneralizationGuarantee
 ) -> list[str]:
     """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
     failures, k = [], k or released.k
     m = privacy.m or released.m
     if k > released.k or (m is not None and (released.m is None or m > released.m)):
         words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-        verdict = verify(replace(released, k=k, m=m), promise)
+        verdict = verify(replace(released, k=k, m=m), guarantee)
         failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
     if privacy.further is not None:
-        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(promise, privacy=privacy.further))
+        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=privacy.further))
         spec = privacy.further.spec
         failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures]
     return failures

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, starts_of
-from cloister.codesets.encode import occurrence
+from cloister.codesets.encode import occurrences
 from cloister.kernels.terms import (
     SUPPRESSED,
     Groups,
@@ -144,9 +144,7 @@ class Repeated:
     @classmethod
     def of(cls, vocabulary: Sequence[str]) -> "Repeated":
         """Take numbered occurrences apart."""
-        found = [occurrence(name) or (name, 1) for name in vocabulary]
-        places = {code: place for place, code in enumerate(dict.fromkeys(code for code, _ in found))}
-        return cls(np.array([places[code] for code, _ in found]), np.array([number for _, number in found]))
+        return cls(*occurrences(vocabulary))
 
     def of_the_same(self, occurrences: Integers) -> Numbers:
         """Return all occurrences of the codes that these are of."""

@@ -1,4 +1,4 @@
-"""The promise of generalized code sets, recomputed from what is released alone; with the original, the rest too.
+"""The guarantee of generalized code sets, recomputed from what is released alone; with the original, the rest too.
 
 Nothing here imports the kernels or what protects: terms are counted with NumPy and plain Python.
 
@@ -19,14 +19,7 @@ from cloister.codesets.encode import occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.results import Checks, Verdict
 
-from .data import (
-    Generalization,
-    GeneralizationMethod,
-    GeneralizationRequest,
-    PrivacySets,
-    Sets,
-    Uncovered,
-)
+from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered
 from .verify_counts import has_rare_itemset, has_rare_part
 
 
@@ -79,22 +72,6 @@ NO_SETS = UtilityPolicy((), ())
 
 HOW = "sets of terms were counted anew in the released records"
 HOW_COMPARED = f"{HOW}, and every record was compared with the original"
-FORM = (
-    "k and m are 1 or more",
-    "the codes are in order",
-    "terms are sets of codes, in the order of their smallest codes",
-    "every code is in one term, or suppressed",
-    "records are sets of terms",
-    "records stand in the order of their terms",
-    "every term is held by some record",
-)
-NESTED = "whoever has the term of an occurrence of a code has those of all earlier ones"
-KNOWN, ENOUGH = "a privacy policy is known", "there are terms, and k records or more"
-INSIDE = "the codes of each term are in one set of the utility policy"
-COMPARED = (
-    "the codes and the number of records are those of the original",
-    "every record has the terms of its codes, and no others",
-)
 
 
 def guarantee_of(request: GeneralizationRequest) -> GeneralizationGuarantee:
@@ -114,7 +91,7 @@ class GeneralizationSecret:
 
 
 def verify(
-    released: Generalization, promise: GeneralizationGuarantee, secret: GeneralizationSecret | None = None
+    released: Generalization, guarantee: GeneralizationGuarantee, secret: GeneralizationSecret | None = None
 ) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
@@ -128,14 +105,16 @@ def verify(
     """
     checks = Checks()
     if _check_form(checks, released):
-        if not released.repeats or checks.require(is_nested(released), NESTED):
-            _check_privacy(checks, released, promise)
-        if promise.utility is not None:
-            _check_inside(checks, released, promise.utility, uncovered_together=promise.uncovered_together)
+        if not released.repeats or checks.require(
+            is_nested(released), "whoever has the term of an occurrence of a code has those of all earlier ones"
+        ):
+            _check_privacy(checks, released, guarantee)
+        if guarantee.utility is not None:
+            _check_inside(checks, released, guarantee.utility, uncovered_together=guarantee.uncovered_together)
         if secret is not None:
             _check_original(checks, released, secret)
     how = HOW if secret is None else HOW_COMPARED
-    return Verdict(not checks.failures, how, tuple(checks.done), tuple(checks.failures))
+    return checks.verdict(how)
 
 
 def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
@@ -152,35 +131,39 @@ def _check_form(checks: Checks, released: Generalization) -> bool:
     vocabulary, terms = released.vocabulary, released.terms
     n_codes, n_terms = len(vocabulary), terms.offsets.size - 1
     placed = np.concatenate([terms.items, released.suppressed])
-    sizes, in_order, are_terms, each_once, are_records, ordered, held = FORM
     return (
-        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), sizes)
-        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), in_order)
+        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), "k and m are 1 or more")
+        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
         and checks.require(
             _is_sound(terms, n_codes, may_be_empty=False)
             and np.all(np.diff(terms.items[terms.offsets[:-1]], prepend=np.int32(-1)) > 0),
-            are_terms,
+            "terms are sets of codes, in the order of their smallest codes",
         )
-        and checks.require(np.array_equal(np.sort(placed), np.arange(n_codes)), each_once)
-        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), are_records)
-        and checks.require(all(before <= after for before, after in pairwise(_rows(released.records))), ordered)
-        and checks.require(np.unique(released.records.items).size == n_terms, held)
+        and checks.require(
+            np.array_equal(np.sort(placed), np.arange(n_codes)), "every code is in one term, or suppressed"
+        )
+        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), "records are sets of terms")
+        and checks.require(
+            all(before <= after for before, after in pairwise(_rows(released.records))),
+            "records stand in the order of their terms",
+        )
+        and checks.require(np.unique(released.records.items).size == n_terms, "every term is held by some record")
     )
 
 
-def _check_privacy(checks: Checks, released: Generalization, promise: GeneralizationGuarantee) -> None:
+def _check_privacy(checks: Checks, released: Generalization, guarantee: GeneralizationGuarantee) -> None:
     k, records = released.k, released.records
     # Whoever knows that a patient has no code that is released looks among these.
     empty = int(np.sum(np.diff(records.offsets) == 0))
     checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
-    checks.require(promise.privacy is not None or released.m is not None, KNOWN)
-    checks.require(released.terms.offsets.size > 1 and len(records) >= k, ENOUGH)
+    checks.require(guarantee.privacy is not None or released.m is not None, "a privacy policy is known")
+    checks.require(released.terms.offsets.size > 1 and len(records) >= k, "there are terms, and k records or more")
     # Codes of one term cannot be told apart, so that sets of terms are all that anybody can look for.
     if released.m is not None:
         by_size = f"every set of up to {released.m} terms is held by no record or by {k} or more"
         checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), by_size)
-    if promise.privacy is not None:
-        wanted = _as_terms(released, promise.privacy)
+    if guarantee.privacy is not None:
+        wanted = _as_terms(released, guarantee.privacy)
         rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
         by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
         checks.require(not rare, by_policy)
@@ -212,7 +195,10 @@ def _check_inside(
     number = {code: place for place, each in enumerate(utility.constraints) for code in each}
     names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     group = [number.get(name, -1 if uncovered_together else f"alone {code}") for code, name in enumerate(names)]
-    checks.require(all(len({group[code] for code in term}) == 1 for term in _rows(released.terms)), INSIDE)
+    checks.require(
+        all(len({group[code] for code in term}) == 1 for term in _rows(released.terms)),
+        "the codes of each term are in one set of the utility policy",
+    )
 
 
 def _check_original(checks: Checks, released: Generalization, secret: GeneralizationSecret) -> None:
@@ -228,7 +214,10 @@ def _check_original(checks: Checks, released: Generalization, secret: Generaliza
     # All records are released, but for those without any term where these are fewer than k.
     kept = [record for record, terms in enumerate(expected) if terms]
     kept = kept if len(expected) - len(kept) < released.k else list(range(len(expected)))
-    if not checks.require(occurring == released.vocabulary and len(released.records) == len(kept), COMPARED[0]):
+    if not checks.require(
+        occurring == released.vocabulary and len(released.records) == len(kept),
+        "the codes and the number of records are those of the original",
+    ):
         return
     found = _rows(released.records)
     if secret.origin is not None:
@@ -238,7 +227,7 @@ def _check_original(checks: Checks, released: Generalization, secret: Generaliza
     else:
         # Which record became which is not known: only the records as a whole can be compared.
         same = sorted(expected[record] for record in kept) == sorted(found)
-    checks.require(same, COMPARED[1])
+    checks.require(same, "every record has the terms of its codes, and no others")
 
 
 def _rows(sets: Sets) -> list[tuple[int, ...]]:

@@ -52,7 +52,7 @@ class Original:
     Attributes
     ----------
     frame : the table; sensitive columns with the types they were read with, which say how values are ordered
-    groups : ladders of sensitive columns, by the column and the words for the hierarchy, for rules that need one
+    groups : bound hierarchies of sensitive columns, by the column and the words for each, for rules that need one
     records : position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is
         not known
     """
@@ -143,19 +143,3 @@ def natural_order(column: pl.Series) -> pl.Series:
     if numbers.null_count() or numbers.is_nan().any():
         return texts.sort()
     return texts.to_frame("text").sort(numbers, "text")["text"]
-
-
-class FoundChecks:
-    """What was checked and what failed."""
-
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-        self.failures: list[str] = []
-        self.n_unjudged = 0
-
-    def expect(self, holds: bool, check: str, failure: str) -> None:
-        """Note a check that holds, or how it failed."""
-        if holds:
-            self.passed.append(check)
-        else:
-            self.failures.append(failure)

@@ -14,14 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
+from cloister.results import Checks
 
-from .guarantee import COUNT, Classes, FoundChecks, Guarantee, Original
+from .guarantee import COUNT, Classes, Guarantee, Original
 
 ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
 Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
-def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: Original, checks: FoundChecks) -> None:
+def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: Original, checks: Checks) -> None:
     """Compare every released record with the record it was made from.
 
     Parameters
@@ -35,7 +36,7 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
         and known.n_unique() == len(known)
         and (len(known) == 0 or 0 <= int(known.sort()[0]) <= int(known.sort()[-1]) < original.frame.height)
     )
-    checks.expect(
+    checks.require(
         is_whose,
         "every released record was made from one record of the original, and no two from the same",
         "it is not known from which record of the original each released record was made",
@@ -49,14 +50,14 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
         for level in _levels(guarantee, column):
             fits |= ancestors(own[column], original.ladders[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
-    checks.expect(
+    checks.require(
         wrong == 0,
         "every label is that of its record's own value, at a level stated for its column",
         f"{wrong} labels are not those of the value of their record at any level stated for the column",
     )
     if others := _others(guarantee):
         moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
-        checks.expect(
+        checks.require(
             moved == 0,
             "columns that were not generalized are as in the original",
             f"{moved} values differ from the original in columns that were not generalized",
@@ -64,7 +65,7 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
     _check_averages(released, own, guarantee, checks)
 
 
-def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guarantee, checks: FoundChecks) -> None:
+def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
     """Averages are those of the recorded values of all records that look alike; empty where one has no value."""
     if not guarantee.averaged:
         return
@@ -82,14 +83,14 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
                 wrong += abs(Fraction(shown) - exact) > ROUNDING
             except ValueError:
                 wrong += 1
-    checks.expect(
+    checks.require(
         wrong == 0,
         "averages are those of the recorded values of each class",
         f"{wrong} averages are not those of the recorded values of their class",
     )
 
 
-def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, checks: FoundChecks) -> None:
+def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, checks: Checks) -> None:
     """Check what can be checked where it is not known which record is whose.
 
     Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
@@ -101,7 +102,7 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, 
         classes.sizes[column].n_unique() - sum(label in beneath[column] for label in classes.sizes[column].unique())
         for column in columns
     )
-    checks.expect(
+    checks.require(
         unknown == 0,
         "labels are those of the hierarchies at the levels stated",
         f"{unknown} labels occur nowhere in the hierarchies at the levels stated",
@@ -113,7 +114,7 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, 
         for *labels, records in together.select(*columns, COUNT).iter_rows():
             masks = [beneath[column][label] for column, label in zip(columns, labels, strict=True)]
             short += int(np.bitwise_count(reduce(np.bitwise_and, masks)).sum()) < records
-        checks.expect(
+        checks.require(
             short == 0,
             "every class has at least as many records of the original beneath its labels",
             f"{short} classes have more records than the original has beneath their labels",
@@ -122,16 +123,14 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, 
         found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
         both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
         more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
-        checks.expect(
+        checks.require(
             more == 0,
             "values of columns that were not generalized occur in the original, as often at least",
             f"{more} combinations of values occur less often in the original, in columns that were not generalized",
         )
-    checks.passed.append("which record is whose was not checked: the release does not tell")
+    checks.done.append("which record is whose was not checked: the release does not tell")
     if guarantee.averaged:
-        checks.passed.append(
-            "averages were not recomputed: it is not known which records of the original are in a class"
-        )
+        checks.done.append("averages were not recomputed: it is not known which records of the original are in a class")
 
 
 def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:

@@ -159,10 +159,10 @@ def _entropy_l_diversity(rule: Description, classes: Classes, _: Reference) -> J
 
 
 def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
-    told = classes.recorded(rule["column"])
+    recorded = classes.recorded(rule["column"])
     ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
-    first = classes.by_class(told, ordered.first(), 1.0)
-    rest = classes.by_class(told, ordered.slice(rule["l"] - 1).sum(), 0.0)
+    first = classes.by_class(recorded, ordered.first(), 1.0)
+    rest = classes.by_class(recorded, ordered.slice(rule["l"] - 1).sum(), 0.0)
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
@@ -290,7 +290,7 @@ def _ordered_distance(column: str, classes: Classes, whole: pl.DataFrame, order:
     once. Counts are brought to the denominator (recorded in the class) * (recorded in the whole), so that they stay
     whole numbers. Missing has no place in the order: it is as far from every value as can be.
     """
-    cells, told = classes.cells(column), classes.recorded(column)
+    cells, present = classes.cells(column), classes.recorded(column)
     recorded = (pl.col("count") * pl.col("value").is_not_null()).sum()
     share = classes.by_class(cells, recorded / pl.col("size").first(), 0.0)
     ranked = order.alias("value").to_frame().with_row_index("place")
@@ -298,15 +298,15 @@ def _ordered_distance(column: str, classes: Classes, whole: pl.DataFrame, order:
     gap = (share - int(ranked["all"].sum()) / int(whole["all"].sum())).abs()
     if ranked.height < 2:
         return gap
-    return gap + share * classes.by_class(_areas(told, ranked), pl.col("area").sum(), 0.0) / (ranked.height - 1)
+    return gap + share * classes.by_class(_areas(present, ranked), pl.col("area").sum(), 0.0) / (ranked.height - 1)
 
 
-def _areas(told: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
+def _areas(present: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     """Cells with the area from their value to the next of their class; the first with what is before it."""
     passed = ranked["all"].cum_sum()
     sums, n = pl.concat([pl.Series([0], dtype=pl.Int64), passed.cum_sum()]), int(passed[-1])
     rank = ranked.select("value", pl.col("rank").cast(pl.Int64))
-    cells = told.join(rank, on="value", how="left").sort("class", "rank")
+    cells = present.join(rank, on="value", how="left").sort("class", "rank")
     steps = cells.with_columns(
         (pl.col("count").cum_sum().over("class") * n).alias("level"),
         pl.col("rank").shift(-1).over("class").fill_null(ranked.height).alias("next"),

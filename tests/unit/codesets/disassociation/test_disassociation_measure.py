@@ -174,7 +174,6 @@ def test_accuracy_of_a_release():
     accuracy = measure_accuracy(
         codes,
         released,
-        lambda seed: reconstruct(released, seed),
         workload=frequent_workload(codes, 5),
         constraints=constraints,
         itemsets=True,
