@@ -24,6 +24,7 @@ from cloister.release_folder import (
     check_files,
     formulas_in,
     json_bytes,
+    manifest_failures,
     read_data,
     report_contents,
 )
@@ -149,11 +150,11 @@ AnyChecker = Checker[Any, Any, Any]
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
     """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
-    failures = check_files(folder, manifest)
     try:
         stated = typed(manifest)
+        failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
     except InputError as error:
-        failures.append(error.text.rstrip("."))
+        failures = [error.text.rstrip(".")]
     if failures:
         return Verdict(False, "the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
@@ -183,7 +184,7 @@ def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expe
 
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
     """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
-    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, manifest)}
+    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
     expected = {
         FIGURES: json_bytes(report_contents(manifest, figures)),
         REPORT: render_report(stated, figures).encode(),

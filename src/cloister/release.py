@@ -201,20 +201,20 @@ class Release(ABC):
         verdict = self.recheck_written(partial)
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
-        manifest = self.summary()
-        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        found = {}
+        files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        manifest = self.summary() | {"files": files}
+        written, found = typed(manifest), {}
         if self.attack is not None:
             begun = time.perf_counter()
-            attacked = self.attack(partial, typed(manifest))
-            manifest["attack"] = attacked.as_manifest()
+            attacked = self.attack(partial, written)
+            manifest |= {"attack": attacked.as_manifest()}
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
-        figures = figures_of(shown, manifest["created"]) | {"formulas": formulas_in(partial, manifest)}
-        spent = manifest["seconds"]
-        spent["write"] = round(time.perf_counter() - started, DIGITS)
-        spent["total"] = round(spent["total"] + spent["write"], DIGITS)
+        figures = figures_of(shown, written.created) | {"formulas": formulas_in(partial, written)}
+        seconds = round(time.perf_counter() - started, DIGITS)
+        total = round(written.seconds.total + seconds, DIGITS)
+        manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
         write_private(partial / REPORT, render_report(typed(manifest), figures).encode())
         write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
         write_private(partial / MANIFEST, json_bytes(manifest))

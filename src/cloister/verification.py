@@ -11,8 +11,9 @@ from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job
 from cloister.jobs.recheck import recheck_job
+from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
-from cloister.release_folder import TABLE, form_of, read_manifest
+from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Verdict
 

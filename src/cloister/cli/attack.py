@@ -16,7 +16,7 @@ from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
-from cloister.cli.verify import hierarchies_named
+from cloister.cli.verify import hierarchies_named, stated_in
 from cloister.errors import InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
@@ -92,9 +92,8 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
 
 
 def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
-    manifest = release_at(folder)
     return Request(
-        hierarchies=hierarchies_named(options, manifest, [Path(original)]),
+        hierarchies=hierarchies_named(options, stated_in(release_at(folder)), [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
         attributes=options.attributes,

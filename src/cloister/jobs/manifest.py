@@ -9,7 +9,7 @@ from pydantic import Field
 from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
-from cloister.manifests import AnyManifest, rules_of, typed
+from cloister.manifests import AnyManifest, rules_of, shape_of, typed
 from cloister.release import is_internal
 from cloister.release_folder import (
     FIGURES,
@@ -32,7 +32,7 @@ JOB: Literal["job"] = "job"
 
 def is_job(manifest: Manifest) -> bool:
     """Whether a manifest says that it is of a job."""
-    return manifest.get("shape") == JOB
+    return shape_of(manifest) == JOB
 
 
 def part_names(manifest: Manifest) -> list[str]:

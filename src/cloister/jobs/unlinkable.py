@@ -15,7 +15,7 @@ import polars as pl
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.manifests import AnyManifest, codes_of, is_in_database, rules_of
-from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, data_file, read_data
+from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, read_data
 
 QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
@@ -188,7 +188,7 @@ def shown_of(folder: Path, manifest: AnyManifest) -> Shown | None:
 
 def _columns(folder: Path, manifest: AnyManifest) -> tuple[Path, dict[str, str]] | None:
     """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
-    data = folder / str(data_file(manifest.files))
+    data = folder / str(manifest.data_file)
     if manifest.form == "disassociation":
         return None
     if manifest.form == "generalization":

@@ -15,7 +15,8 @@ from cloister.codesets.original import expectation_of, read_original
 from cloister.codesets.request import CodesOriginal, GivenCodes
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.release_folder import DATA, MANIFEST, read_data
+from cloister.manifest.head import DATA
+from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
 
 from .data import Generalization, Integers, PrivacySets, Sets, Uncovered
