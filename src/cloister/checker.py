@@ -152,9 +152,9 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
     try:
         stated = typed(manifest)
-        failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
     except InputError as error:
-        failures = [error.text.rstrip(".")]
+        return Verdict(False, "the manifest was read", (), (error.text.rstrip("."),))
+    failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
     if failures:
         return Verdict(False, "the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
