@@ -1,6 +1,5 @@
 """``cloister attack``: from options to what adversaries found; exit code 1 if the guarantee does not hold."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,12 +16,12 @@ from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.verify import hierarchies_named, stated_in
-from cloister.errors import InputError
+from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.pipeline.jobs import JobRun, parts_as_read
 from cloister.pipeline.places import release_at, tidy_beside
-from cloister.release_folder import MANIFEST
+from cloister.release_folder import MANIFEST, any_manifest
 
 
 def run_attack(options: AttackOptions) -> None:
@@ -49,12 +48,12 @@ def run_attack(options: AttackOptions) -> None:
 def parts_of(folder: Path) -> dict[str, Path] | None:
     """Return the folders of the parts of a job, by name; None where the folder is no job's."""
     try:
-        told = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        manifest = any_manifest(folder)
+    except CloisterError:
         return None
-    if not isinstance(told, dict) or not is_job(told):
+    if not is_job(manifest):
         return None
-    names = part_names(told)
+    names = part_names(manifest)
     if not names:
         raise InputError(f"{MANIFEST} of {folder.name} does not name its parts.", file=MANIFEST)
     return {name: folder / name for name in names}

@@ -10,7 +10,7 @@ from cloister.errors import InputError
 from cloister.jobs.manifest import is_job, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
-from cloister.report import render_comparison, render_exploration
+from cloister.report import Placed, render_comparison, render_exploration
 from cloister.results import Manifest
 
 from .figures import Figures, figures_of
@@ -111,12 +111,23 @@ NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verifie
 
 def exploration_page(exploration: Exploration, source: str) -> str:
     """Return the page of an exploration; ``source`` is the name of the data."""
-    return render_exploration(exploration.told(), source)
+    taken = exploration.recommendation.place
+    points = [
+        Placed(str(place + 1), one.figures.risk, loss, place in exploration.on_frontier, place == taken)
+        for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
+        if one.figures is not None and one.figures.risk is not None and loss is not None
+    ]
+    return render_exploration(exploration.told(), source, points)
 
 
 def comparison_page(comparison: Comparison) -> str:
     """Return the page of releases side by side."""
-    return render_comparison(comparison.told(), rows_of(comparison.figures))
+    points = [
+        Placed(name, one.risk, loss, name in comparison.on_frontier)
+        for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
+        if one.risk is not None and loss is not None
+    ]
+    return render_comparison(comparison.told(), rows_of(comparison.figures), points)
 
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:

@@ -49,7 +49,8 @@ def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
         if _data(before) == _data(after):
             return []
         is_other = _records(before) != _records(after)
-        if is_other or _same_settings(before, after):
+        settings = ("cloister", "method", "seed", "settings")
+        if is_other or all(name in before and same(before[name], after[name]) for name in settings):
             return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
     except (LookupError, TypeError, AttributeError):
         return []  # of another version, or by another hand
@@ -64,8 +65,3 @@ def _data(manifest: Manifest) -> dict[str, Any]:
 def _records(manifest: Manifest) -> Any:
     records = manifest.get("records")
     return records.get("in") if isinstance(records, dict) else None
-
-
-def _same_settings(before: Manifest, after: Manifest) -> bool:
-    told = ("cloister", "method", "seed", "settings")
-    return all(name in before and same(before[name], after[name]) for name in told)

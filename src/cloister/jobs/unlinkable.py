@@ -72,20 +72,19 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
 
 
 def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
-    """Return which parts in a database have a column in common with another part, in sentences."""
+    """Return which parts in a database have a column in common with another part, but ids, in sentences."""
+    named = {
+        part: [name for name, role in _roles(one).items() if role != "identifier"] for part, one in manifests.items()
+    }
     return [
         f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
         f"of {own} are in a database"
-        for own, manifest in inside.items()
-        for other, one in manifests.items()
-        if other != own and (other not in inside or own < other) and (both := _in_both(manifest, one))
+        for own in inside
+        for other in manifests
+        if other != own
+        and (other not in inside or own < other)
+        and (both := [column for column in named[own] if column in named[other]])
     ]
-
-
-def _in_both(one: AnyManifest, two: AnyManifest) -> list[str]:
-    """Columns that two parts release, but their ids."""
-    named = [[name for name, role in _roles(manifest).items() if role != "identifier"] for manifest in (one, two)]
-    return [column for column in named[0] if column in named[1]]
 
 
 def _roles(manifest: AnyManifest) -> dict[str, str]:

@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest
 
-from .chart import class_size_chart, in_order, scatter
+from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
 from .sentences import assumed_words, guarantee_sentences, one_row_words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 TEMPLATES = {
     "table": "report.html",
@@ -25,7 +29,7 @@ ENDING = ".j2"
 
 
 @cache
-def environment() -> Any:
+def environment() -> "Environment":
     """Return the templates, ready to be rendered."""
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
@@ -102,8 +106,7 @@ def render_report(
     exact : figures for the custodian alone; their page must not be part of a release
     """
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
-    page: str = environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
-    return page
+    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
 
 
 def _sections(
@@ -113,7 +116,7 @@ def _sections(
     *,
     level: int = 2,
     prefix: str = "",
-) -> Any:
+) -> "Markup":
     """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
@@ -128,33 +131,18 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
         name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
     }
     template = environment().get_template(JOB)
-    page: str = template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
-    return page
+    return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(told: Mapping[str, Any], source: str) -> str:
-    """Return the HTML page of an exploration."""
-    settings, number = told["settings"], told["recommendation"]["number"]
-    points = [_point(one, f"{one['number']}", one["figures"], one["number"] == number) for one in settings]
-    keys = list(settings[0]["setting"]) if settings else []
-    filled = {**told, "source": source, "points": [point for point in points if point], "columns": keys}
-    page: str = environment().get_template("exploration.html").render(e=filled)
-    return page
+def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Placed]) -> str:
+    """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture."""
+    columns = list(told["settings"][0]["setting"]) if told["settings"] else []
+    filled = {**told, "source": source, "points": points, "columns": columns}
+    return environment().get_template("exploration.html").render(e=filled)
 
 
-def render_comparison(told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+def render_comparison(
+    told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
+) -> str:
     """Return the HTML page of releases side by side."""
-    points = [_point(one, one["name"], one, False) for one in told["releases"]]
-    filled = {**told, "points": [point for point in points if point], "rows": rows}
-    page: str = environment().get_template("comparison.html").render(c=filled)
-    return page
-
-
-def _point(
-    one: Mapping[str, Any], label: str, figures: Mapping[str, Any] | None, recommended: bool
-) -> dict[str, Any] | None:
-    """A point of the picture; None for what has no risk or no loss to be compared by."""
-    if figures is None or figures["risk"] is None or one["compared_by"] is None:
-        return None
-    where = {"label": label, "risk": figures["risk"], "loss": one["compared_by"]}
-    return {**where, "on_frontier": one["on_frontier"], "recommended": recommended}
+    return environment().get_template("comparison.html").render(c={**told, "points": points, "rows": rows})
