@@ -57,19 +57,19 @@ class Request:
     The fields are those of `verify_folder`; ``counted`` returns the records of a table in a database, by its manifest.
     """
 
-    original: Any = field(default=None, repr=False)
+    original: object = field(default=None, repr=False)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    populations: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    populations: Mapping[str, object] = field(default_factory=dict, repr=False)
     k: int | None = None
     quasi_identifiers: tuple[str, ...] = ()
     m: int | None = None
-    crosswalk: Any = field(default=None, repr=False)
-    privacy: Any = None
+    crosswalk: object = field(default=None, repr=False)
+    privacy: object = None
     policy: Any = None
     visit: str | None = None
     attributes: str | Path | None = None
     plan: str | Path | None = None
-    counted: Callable[[Any], pl.DataFrame] | None = field(default=None, repr=False)
+    counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
     words: ReadingWords = ReadingWords()
 
     def secret(self) -> pl.DataFrame | None:

@@ -103,7 +103,7 @@ def any_manifest(folder: Path) -> Manifest:
 
 
 def _loaded(path: Path) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         """Refuse a key that stands twice, of which others would read another value."""
         if len(dict(pairs)) != len(pairs):
             raise ValueError
@@ -116,7 +116,7 @@ def _loaded(path: Path) -> Any:
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
 
 
-def same(told: Any, expected: Any) -> bool:
+def same(told: object, expected: object) -> bool:
     """Whether two things are the same in JSON, where 1, 1.0 and true differ."""
     return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
@@ -204,16 +204,17 @@ def formulas_in(folder: Path, manifest: AnyManifest) -> dict[str, list[str]]:
     return {name: columns for name, columns in found.items() if columns}
 
 
-def json_bytes(content: Mapping[str, Any]) -> bytes:
+def json_bytes(content: Mapping[str, object]) -> bytes:
     """Return an object as it is written into a release."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str, Any]:
+def report_contents(manifest: Manifest, figures: Mapping[str, object]) -> dict[str, object]:
     """Return what the report shows."""
     return {"schema": SCHEMA, "release": manifest, "figures": figures}
 
 
-def read_figures(folder: Path) -> Any:
+def read_figures(folder: Path) -> dict[str, Any]:
     """Return the figures beside the manifest that the report of a folder shows."""
-    return _loaded(folder / FIGURES)["figures"]
+    found: dict[str, Any] = _loaded(folder / FIGURES)["figures"]
+    return found

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cloister.checker import AnyChecker, ReadingWords, Request, check_folder
 from cloister.errors import GuaranteeViolation, InputError
@@ -50,16 +49,16 @@ def _checker(form: str) -> AnyChecker | None:
 def verify_folder(
     folder: str | Path,
     *,
-    original: Any = None,
+    original: object = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    populations: Mapping[str, Any] | None = None,
+    populations: Mapping[str, object] | None = None,
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
     m: int | None = None,
     crosswalk: str | Path | None = None,
     missing: Sequence[str] = (),
-    privacy: Any = None,
-    policy: Any = None,
+    privacy: object = None,
+    policy: object = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     visit: str | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -44,7 +44,7 @@ def check_targets(targets: int, seed: int) -> None:
             raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
 
 
-def open_release(release: Release | str | Path, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
+def open_release(release: Release | str | Path, original: object, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a release and its original for an attack."""
     if not isinstance(release, Release):
         place = Path(release)
@@ -58,7 +58,7 @@ def open_release(release: Release | str | Path, original: Any, known: Request, s
         return open_folder(folder, typed(release.write(folder)), original, known, seed)
 
 
-def open_folder(folder: Path, manifest: AnyManifest, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
+def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
     ``manifest``: of the release; it need not be in the folder yet
@@ -106,7 +106,7 @@ class Part:
 
     name: str
     release: Release | str | Path
-    original: Any
+    original: object
     known: Request = Request()  # noqa: RUF009  (frozen)
 
 

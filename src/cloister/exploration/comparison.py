@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import InputError
 from cloister.jobs.manifest import is_job, part_names
@@ -34,7 +33,7 @@ class Comparison:
     measure: str | None
     on_frontier: frozenset[str]
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """Return all of it as an object of JSON."""
         releases = [
             {"name": name, **asdict(one), "compared_by": loss, "on_frontier": name in self.on_frontier}
@@ -96,7 +95,7 @@ def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str 
     }
 
 
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Settings by their whole names, as text."""
     if isinstance(value, dict) and value:
         for key, part in value.items():
@@ -139,7 +138,7 @@ def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
     return rows + [(name.replace("_", " "), [_cell(one.more.get(name)) for one in told]) for name in there]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):

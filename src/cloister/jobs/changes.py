@@ -6,7 +6,6 @@ differ under the same settings, by the same version, tell that the data changed.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import CloisterError
 from cloister.release_folder import CODEBOOK, any_manifest, same
@@ -57,11 +56,11 @@ def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
     return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
 
 
-def _data(manifest: Manifest) -> dict[str, Any]:
+def _data(manifest: Manifest) -> dict[str, object]:
     """Hashes of the files with patients."""
     return {name: digest for name, digest in manifest["files"].items() if name != CODEBOOK}
 
 
-def _records(manifest: Manifest) -> Any:
+def _records(manifest: Manifest) -> object:
     records = manifest.get("records")
     return records.get("in") if isinstance(records, dict) else None

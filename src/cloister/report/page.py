@@ -75,7 +75,7 @@ def _settings(settings: Section) -> list[tuple[str, str]]:
     return list(_flat({"source": told["source"]} | told | written, ""))
 
 
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Names and values of settings, one a line; lists of plain values on one line."""
     if isinstance(value, Mapping) and value:
         for key, part in value.items():
@@ -96,7 +96,7 @@ def _word(value: object) -> str:
 
 
 def render_report(
-    manifest: AnyManifest, figures: Mapping[str, Any] | None = None, exact: Mapping[str, Any] | None = None
+    manifest: AnyManifest, figures: Mapping[str, object] | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML page of a manifest.
 
@@ -111,8 +111,8 @@ def render_report(
 
 def _sections(
     manifest: AnyManifest,
-    figures: Mapping[str, Any] | None,
-    exact: Mapping[str, Any] | None = None,
+    figures: Mapping[str, object] | None,
+    exact: Mapping[str, object] | None = None,
     *,
     level: int = 2,
     prefix: str = "",
@@ -124,7 +124,7 @@ def _sections(
     return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix))  # noqa: S704
 
 
-def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, Any]]]) -> str:
+def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, object]]]) -> str:
     """Return the HTML page of a job of this name; ``parts``: by name the manifest of each part, and its figures."""
     anchors = {name: f"part-{name}" for name in parts}
     sections = {
@@ -142,7 +142,7 @@ def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Pl
 
 
 def render_comparison(
-    told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
+    told: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
 ) -> str:
     """Return the HTML page of releases side by side."""
     return environment().get_template("comparison.html").render(c={**told, "points": points, "rows": rows})
