@@ -16,19 +16,8 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import from_native, read_table
 from cloister.manifest.head import ManifestHead
 from cloister.manifests import AnyManifest, typed
-from cloister.release_folder import (
-    CODEBOOK,
-    FIGURES,
-    MANIFEST,
-    REPORT,
-    check_files,
-    formulas_in,
-    json_bytes,
-    manifest_failures,
-    read_data,
-    report_contents,
-)
-from cloister.report import render_report
+from cloister.release_folder import CODEBOOK, MANIFEST, check_files, formulas_in, manifest_failures, read_data
+from cloister.report import report_files
 from cloister.report_figures import ReportCounts, figures_of
 from cloister.results import Manifest, Verdict
 
@@ -185,9 +174,6 @@ def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expe
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
     """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
     figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
-    expected = {
-        FIGURES: json_bytes(report_contents(manifest, figures)),
-        REPORT: render_report(stated, figures).encode(),
-    }
+    expected = report_files(manifest, figures)
     changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
     return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

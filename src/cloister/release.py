@@ -28,9 +28,8 @@ from cloister.release_folder import (
     json_bytes,
     read_data,
     release_around,
-    report_contents,
 )
-from cloister.report import render_report
+from cloister.report import report_files
 from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import DIGITS
@@ -189,8 +188,8 @@ class Release(ABC):
         if inside is not None:
             figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
             write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
-            write_private(inside / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
-            write_private(inside / REPORT, render_report(typed(manifest), figures, exact).encode())
+            for name, content in report_files(manifest, figures, exact).items():
+                write_private(inside / name, content)
         return manifest
 
     def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
@@ -215,8 +214,8 @@ class Release(ABC):
         seconds = round(time.perf_counter() - started, DIGITS)
         total = round(written.seconds.total + seconds, DIGITS)
         manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
-        write_private(partial / REPORT, render_report(typed(manifest), figures).encode())
-        write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
+        for name, content in report_files(manifest, figures).items():
+            write_private(partial / name, content)
         write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest, figures, found
 

@@ -209,11 +209,6 @@ def json_bytes(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_contents(manifest: Manifest, figures: Mapping[str, object]) -> dict[str, object]:
-    """Return what the report shows."""
-    return {"schema": SCHEMA, "release": manifest, "figures": figures}
-
-
 def read_figures(folder: Path) -> dict[str, Any]:
     """Return the figures beside the manifest that the report of a folder shows."""
     found: dict[str, Any] = _loaded(folder / FIGURES)["figures"]

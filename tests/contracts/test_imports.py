@@ -20,7 +20,7 @@ ALLOWED = {
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "manifest", "manifests", *SHAPES},
+    "report": {"report", "results", "manifest", "manifests", "release_folder", *SHAPES},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "errors", "results"},
     "io": {"io", "errors", "results"},

@@ -1,6 +1,6 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
 from .chart import Placed
-from .page import render_comparison, render_exploration, render_job, render_report
+from .page import render_comparison, render_exploration, render_job, render_report, report_files
 
-__all__ = ["Placed", "render_comparison", "render_exploration", "render_job", "render_report"]
+__all__ = ["Placed", "render_comparison", "render_exploration", "render_job", "render_report", "report_files"]

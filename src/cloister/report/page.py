@@ -6,7 +6,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from cloister.manifest.head import Section
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
+from cloister.release_folder import FIGURES, REPORT, SCHEMA, json_bytes
+from cloister.results import Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
@@ -107,6 +109,17 @@ def render_report(
     """
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
+
+
+def report_files(
+    manifest: Manifest, figures: Mapping[str, Any], exact: Mapping[str, Any] | None = None
+) -> dict[str, bytes]:
+    """Return the page of a manifest and its numbers, by the names of their files; see `render_report`."""
+    numbers = {"schema": SCHEMA, "release": manifest, "figures": figures}
+    return {
+        REPORT: render_report(typed(manifest), figures, exact).encode(),
+        FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
+    }
 
 
 def _sections(
