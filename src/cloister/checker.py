@@ -139,6 +139,7 @@ AnyChecker = Checker[Any, Any, Any]
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
     """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
+    # Types come first: all that follows reads the manifest, and what fits no type could say anything.
     try:
         stated = typed(manifest)
     except InputError as error:

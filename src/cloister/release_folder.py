@@ -90,6 +90,8 @@ def read_manifest(folder: Path) -> Manifest:
 def any_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
     path = folder / MANIFEST
+    if not os.path.isdir(folder):
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)

@@ -1,6 +1,5 @@
 """Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -98,8 +97,6 @@ def verify_folder(
         It does not hold; says what failed, in counts.
     """
     place = Path(folder)
-    if not os.path.isdir(place):
-        raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
     request = Request(
         original=original,

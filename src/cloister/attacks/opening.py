@@ -1,6 +1,5 @@
 """A release and its original, opened for an attack by what its shape asks; alone, or as parts of a job."""
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,8 +47,6 @@ def open_release(release: Release | str | Path, original: object, known: Request
     """Open a release and its original for an attack."""
     if not isinstance(release, Release):
         place = Path(release)
-        if not os.path.isdir(place):
-            raise InputError(f"There is no folder {place.name}.", file=place.name)
         return open_folder(place, typed(read_manifest(place)), original, known, seed)
     if known.crosswalk is None:
         known = replace(known, crosswalk=release.custody.crosswalk)

@@ -28,8 +28,6 @@ def run_attack(options: AttackOptions) -> None:
     """Attack, and say what was found."""
     check_targets(options.targets, options.seed)
     tidy_beside(options.folder, Screen(quiet=True))
-    if not options.folder.is_dir():
-        raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
     if folders is None:
         if len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None:

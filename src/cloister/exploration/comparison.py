@@ -10,7 +10,6 @@ from cloister.jobs.manifest import is_job, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
 from cloister.report import Placed, render_comparison, render_exploration
-from cloister.results import Manifest
 
 from .figures import Figures, figures_of
 from .outcome import Exploration, comparable, frontier, points_of
@@ -42,42 +41,30 @@ class Comparison:
         return {"releases": releases, "settings_that_differ": self.settings, "measure": self.measure}
 
 
-def manifests_in(folders: Sequence[Path]) -> dict[str, Manifest]:
+def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
     """Return the manifest of each release, by name; of a job those of its parts."""
     names = [folder.name for folder in folders]
-    found: dict[str, Manifest] = {}
+    found: dict[str, AnyManifest] = {}
     for folder in folders:
-        name = folder.name if names.count(folder.name) == 1 else folder.as_posix()
-        for part, manifest in _releases(folder):
-            whole = f"{name}/{part}" if part else name
+        name, manifest = folder.name if names.count(folder.name) == 1 else folder.as_posix(), read_manifest(folder)
+        parts = {f"{name}/{part}": folder / part for part in part_names(manifest)}
+        for whole, place in (parts if is_job(manifest) else {name: folder}).items():
             if whole in found:
                 raise InputError(f"{whole} is named twice. Name each release once.")
-            found[whole] = manifest
+            found[whole] = typed(read_manifest(place))
     return found
 
 
-def _releases(folder: Path) -> Iterator[tuple[str, Manifest]]:
-    if not folder.is_dir():
-        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
-    manifest = read_manifest(folder)
-    if not is_job(manifest):
-        yield "", manifest
-        return
-    for part in part_names(manifest):
-        yield part, read_manifest(folder / part)
-
-
-def compared(manifests: Mapping[str, Manifest]) -> Comparison:
+def compared(manifests: Mapping[str, AnyManifest]) -> Comparison:
     """Return releases side by side."""
     if len(manifests) < 2:
         raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
-    read = {name: typed(manifest) for name, manifest in manifests.items()}
-    figures = {name: figures_of(manifest) for name, manifest in read.items()}
+    figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
     told = list(figures.values())
     losses, measure = comparable(told)
     names = list(figures)
     best = frozenset(names[point.place] for point in frontier(points_of(told, losses)))
-    return Comparison(figures, _differing(read), losses, measure, best)
+    return Comparison(figures, _differing(manifests), losses, measure, best)
 
 
 def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str | None]]:
