@@ -243,6 +243,7 @@ SEEN_BY_CLI |= {
     "jobs",
 }
 SEEN_BY_CLI |= {
+    "manifest",
     "manifests",
     "shape",
     "registry",

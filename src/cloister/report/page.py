@@ -45,7 +45,7 @@ def environment() -> "Environment":
     )
     environment.filters |= {
         "number": _number,
-        "percent": _percent,
+        "percent": lambda share: f"{100 * share:.2f} %",
         "flat": lambda figures: list(_flat(figures, "")),
         "settings": _settings,
         "chart": class_size_chart,
@@ -64,10 +64,6 @@ def _number(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
 
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
