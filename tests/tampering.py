@@ -7,7 +7,7 @@ from contextlib import suppress
 from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
-from cloister.release_folder import json_bytes, read_figures, report_contents
+from cloister.release_folder import json_bytes, read_figures
 from cloister.report import render_report
 
 
@@ -65,6 +65,7 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    (folder / "report.json").write_bytes(json_bytes(report_contents(manifest, figures)))
+    numbers = {"schema": 2, "release": manifest, "figures": figures}
+    (folder / "report.json").write_bytes(json_bytes(numbers))
     with suppress(Exception):  # where no report can be made of it, the one that is there stays
         (folder / "report.html").write_bytes(render_report(typed(manifest), figures).encode())

@@ -18,18 +18,8 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.manifest.head import ManifestHead
 from cloister.manifests import AnyManifest, typed
-from cloister.release_folder import (
-    CODEBOOK,
-    FIGURES,
-    MANIFEST,
-    REPORT,
-    check_files,
-    formulas_in,
-    json_bytes,
-    read_data,
-    report_contents,
-)
-from cloister.report import render_report
+from cloister.release_folder import CODEBOOK, MANIFEST, check_files, formulas_in, manifest_failures, read_data
+from cloister.report import report_files
 from cloister.report_figures import ReportCounts, figures_of
 from cloister.results import Manifest, Verdict
 
@@ -58,19 +48,19 @@ class Request:
     The fields are those of `verify_folder`; ``counted`` returns the records of a table in a database, by its manifest.
     """
 
-    original: Any = field(default=None, repr=False)
+    original: object = field(default=None, repr=False)
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    populations: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    populations: Mapping[str, object] = field(default_factory=dict, repr=False)
     k: int | None = None
     quasi_identifiers: tuple[str, ...] = ()
     m: int | None = None
-    crosswalk: Any = field(default=None, repr=False)
-    privacy: Any = None
+    crosswalk: object = field(default=None, repr=False)
+    privacy: object = None
     policy: Any = None
     visit: str | None = None
     attributes: str | Path | None = None
     plan: str | Path | None = None
-    counted: Callable[[Any], pl.DataFrame] | None = field(default=None, repr=False)
+    counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
     words: ReadingWords = ReadingWords()
 
     def secret(self) -> pl.DataFrame | None:
@@ -169,11 +159,12 @@ AnyChecker = Checker[Any, Any, Any]
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
     """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
-    failures = check_files(folder, manifest)
+    # Types come first: all that follows reads the manifest, and what fits no type could say anything.
     try:
         stated = typed(manifest)
     except InputError as error:
-        failures.append(error.text.rstrip("."))
+        return Verdict(False, "the manifest was read", (), (error.text.rstrip("."),))
+    failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
     if failures:
         return Verdict(False, "the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
@@ -203,10 +194,7 @@ def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expe
 
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
     """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
-    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, manifest)}
-    expected = {
-        FIGURES: json_bytes(report_contents(manifest, figures)),
-        REPORT: render_report(stated, figures).encode(),
-    }
+    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
+    expected = report_files(manifest, figures)
     changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
     return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

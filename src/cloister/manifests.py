@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cloister.errors import InputError
 from cloister.manifest.head import Section
-from cloister.release_folder import form_of
 from cloister.results import Manifest
 
 if TYPE_CHECKING:
@@ -21,6 +20,28 @@ AnyManifest: TypeAlias = (
     "TableManifest | TableWithCodesManifest | CodeSetsManifest | TrajectoriesManifest | ClaimsManifest"
 )
 """Which of them it is, its ``form`` says."""
+
+
+GENERALIZED = ("cba", "ugaclip", "apriori")
+"""The methods for code sets whose releases hold generalized codes."""
+
+WITH_CODES = "codes"
+"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
+
+
+def shape_of(manifest: Manifest) -> str:
+    """Return the shape that a manifest names, or a job."""
+    return str(manifest.get("shape"))
+
+
+def form_of(manifest: Manifest) -> str:
+    """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
+    shape = shape_of(manifest)
+    if shape == "table":
+        return "table_with_codes" if WITH_CODES in manifest else "table"
+    if shape == "codes":
+        return "generalization" if manifest.get("method") in GENERALIZED else "disassociation"
+    return shape
 
 
 def typed(manifest: Manifest) -> AnyManifest:

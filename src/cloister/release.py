@@ -28,9 +28,8 @@ from cloister.release_folder import (
     json_bytes,
     read_data,
     release_around,
-    report_contents,
 )
-from cloister.report import render_report
+from cloister.report import report_files
 from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import DIGITS
@@ -189,8 +188,8 @@ class Release(ABC):
         if inside is not None:
             figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
             write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
-            write_private(inside / FIGURES, json_bytes(report_contents(manifest, figures) | {"exact": exact}))
-            write_private(inside / REPORT, render_report(typed(manifest), figures, exact).encode())
+            for name, content in report_files(manifest, figures, exact).items():
+                write_private(inside / name, content)
         return manifest
 
     def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
@@ -201,22 +200,22 @@ class Release(ABC):
         verdict = self.recheck_written(partial)
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
-        manifest = self.summary()
-        manifest["files"] = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
-        found = {}
+        files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        manifest = self.summary() | {"files": files}
+        written, found = typed(manifest), {}
         if self.attack is not None:
             begun = time.perf_counter()
-            attacked = self.attack(partial, typed(manifest))
-            manifest["attack"] = attacked.as_manifest()
+            attacked = self.attack(partial, written)
+            manifest |= {"attack": attacked.as_manifest()}
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
-        figures = figures_of(shown, manifest["created"]) | {"formulas": formulas_in(partial, manifest)}
-        spent = manifest["seconds"]
-        spent["write"] = round(time.perf_counter() - started, DIGITS)
-        spent["total"] = round(spent["total"] + spent["write"], DIGITS)
-        write_private(partial / REPORT, render_report(typed(manifest), figures).encode())
-        write_private(partial / FIGURES, json_bytes(report_contents(manifest, figures)))
+        figures = figures_of(shown, written.created) | {"formulas": formulas_in(partial, written)}
+        seconds = round(time.perf_counter() - started, DIGITS)
+        total = round(written.seconds.total + seconds, DIGITS)
+        manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
+        for name, content in report_files(manifest, figures).items():
+            write_private(partial / name, content)
         write_private(partial / MANIFEST, json_bytes(manifest))
         return manifest, figures, found
 

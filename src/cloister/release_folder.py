@@ -2,16 +2,18 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import polars as pl
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
+from cloister.manifest.head import DATA
+from cloister.manifests import AnyManifest, is_in_database
 from cloister.results import Manifest
 from cloister.version import __version__
 
@@ -21,23 +23,11 @@ FIGURES = "report.json"
 """What the report shows: the manifest, and figures beside it."""
 
 CODEBOOK = "codebook.csv"
-DATA = ("data.csv", "data.parquet")
-"""Names of the data file; a release has one of them."""
-
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
-GENERALIZED = ("cba", "ugaclip", "apriori")
-"""The methods for code sets whose releases hold generalized codes."""
-
-WITH_CODES = "codes"
-"""The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
-
 ATTRIBUTES = "attributes.csv"
 """What is known of patients besides their trajectories, one row a patient, under the released ids."""
-
-WITH_ATTRIBUTES = "attributes"
-"""The part of the manifest of trajectories that have such a file."""
 
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
@@ -46,8 +36,6 @@ PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "cla
 """Names of the two files of a release of claims; it has one of these pairs."""
 
 SCHEMA: Literal[2] = 2
-
-T = TypeVar("T")
 
 
 def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
@@ -63,7 +51,7 @@ def is_release(folder: Path) -> bool:
         manifest = any_manifest(folder)
     except CloisterError:
         return False
-    return not _strangers(folder, manifest) and holds_files_alone(folder)
+    return not _strangers(folder, manifest["files"]) and holds_files_alone(folder)
 
 
 def holds_files_alone(folder: Path) -> bool:
@@ -80,17 +68,11 @@ def release_around(path: Path) -> Path | None:
     return None
 
 
-def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+def _strangers(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
-    known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & manifest["files"].keys()
+    known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *known})
-
-
-def data_file(files: Collection[str]) -> str | None:
-    """Return the name of the data file among those that a manifest lists; None where it lists none, or two."""
-    listed = [name for name in DATA if name in files]
-    return listed[0] if len(listed) == 1 else None
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -108,6 +90,8 @@ def read_manifest(folder: Path) -> Manifest:
 def any_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
     path = folder / MANIFEST
+    if not os.path.isdir(folder):
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
@@ -121,7 +105,7 @@ def any_manifest(folder: Path) -> Manifest:
 
 
 def _loaded(path: Path) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         """Refuse a key that stands twice, of which others would read another value."""
         if len(dict(pairs)) != len(pairs):
             raise ValueError
@@ -134,47 +118,15 @@ def _loaded(path: Path) -> Any:
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
 
 
-def delimiter_told(manifest: Manifest) -> str | None:
-    """Return what separates the cells of the data file, if a manifest says so: one character."""
-    settings = manifest.get("settings")
-    delimiter = settings.get("delimiter") if isinstance(settings, dict) else None
-    return delimiter if isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() else None
-
-
-def same(told: Any, expected: Any) -> bool:
+def same(told: object, expected: object) -> bool:
     """Whether two things are the same in JSON, where 1, 1.0 and true differ."""
     return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
-def stated(read: Callable[[], T], promiser: str) -> T:
-    """Return what is read from a manifest.
-
-    Parameters
-    ----------
-    read : the reading
-    promiser : what the manifest is of, as a message calls it
-    """
-    try:
-        return read()
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        pass
-    raise InputError(f"The manifest {MANIFEST} lacks what {promiser} must promise.", file=MANIFEST)
-
-
-def form_of(manifest: Manifest) -> str:
-    """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
-    shape, method = manifest.get("shape"), manifest.get("method")
-    if shape == "table":
-        return "table_with_codes" if WITH_CODES in manifest else "table"
-    if shape == "codes":
-        return "generalization" if method in GENERALIZED else "disassociation"
-    return str(shape)
-
-
-def check_files(folder: Path, manifest: Manifest) -> list[str]:
+def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
     failures = _listing_failures(manifest)
-    for name, digest in manifest["files"].items():
+    for name, digest in manifest.files.items():
         path = folder / name
         if Path(name).name != name or not is_file(path):
             failures.append(f"{Path(name).name} is missing")
@@ -182,11 +134,10 @@ def check_files(folder: Path, manifest: Manifest) -> list[str]:
             failures.append(f"{name} was changed after its release")
         else:
             failures += _as_written_failures(path, manifest)
-    foreign = len(_strangers(folder, manifest))
+    foreign = len(_strangers(folder, manifest.files))
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
-    failures += [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
-    return failures + manifest_failures(folder, manifest)
+    return failures + [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
 
 
 def is_file(path: Path) -> bool:
@@ -194,20 +145,20 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path) and not path.is_symlink()
 
 
-def _listing_failures(manifest: Manifest) -> list[str]:
+def _listing_failures(manifest: AnyManifest) -> list[str]:
     """Whether a manifest lists the files that a release of its form has."""
-    listed, form = manifest["files"].keys(), form_of(manifest)
-    if form == "claims":
+    listed = manifest.files.keys()
+    if manifest.form == "claims":
         fits = any(listed == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
         must = f"one file of patients, one of claims and {CODEBOOK}, no more"
-    elif TABLE in manifest:
+    elif is_in_database(manifest):
         fits, must = listed == {CODEBOOK}, f"{CODEBOOK} alone: its records are in a database"
     else:
-        more = [CLUSTERS] if form in ("disassociation", "table_with_codes") else []
-        more += [ATTRIBUTES] if WITH_ATTRIBUTES in manifest else []
-        is_csv = form == "disassociation"
-        fits = listed == {*more, DATA[0] if is_csv else data_file(listed), CODEBOOK}
-        must = f"{', '.join([*more, DATA[0] if is_csv else 'one data file'])} and {CODEBOOK}, no more"
+        more = [CLUSTERS] if manifest.form in ("disassociation", "table_with_codes") else []
+        more += [ATTRIBUTES] if manifest.form == "trajectories" and manifest.attributes is not None else []
+        data = DATA[0] if manifest.form == "disassociation" else manifest.data_file
+        fits = listed == {*more, data, CODEBOOK}
+        must = f"{', '.join([*more, data or 'one data file'])} and {CODEBOOK}, no more"
     return [] if fits else [f"{MANIFEST} must list {must}"]
 
 
@@ -220,7 +171,7 @@ def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
     return [] if is_written else [f"{MANIFEST} is not written in the one way there is"]
 
 
-def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
+def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
     """Whether a table of a release is not in the one file that there is of it."""
     if path.suffix not in (".csv", ".parquet"):
         return []  # clusters, which their verifier writes again
@@ -230,9 +181,7 @@ def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
             return []
     except InputError as error:
         return [error.message.rstrip(".")]
-    machine = manifest.get("machine")
-    theirs = machine.get("polars") if isinstance(machine, dict) else None
-    if delimiter is None and theirs != pl.__version__:
+    if delimiter is None and manifest.machine.polars != pl.__version__:
         raise InputError(
             f"The bytes of {path.name} depend on the version of Polars. {MANIFEST} names another than the one here, "
             f"{pl.__version__}: verify the release with the version that it names.",
@@ -241,32 +190,28 @@ def _as_written_failures(path: Path, manifest: Manifest) -> list[str]:
     return [f"{path.name} is not written in the one way there is"]
 
 
-def _delimiter_of(path: Path, manifest: Manifest) -> str | None:
+def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:
     """What separates the cells of a released file; None for Parquet."""
     if path.suffix == ".parquet":
         return None
-    return "," if path.name == CODEBOOK else delimiter_told(manifest) or ","
+    return "," if path.name == CODEBOOK else manifest.settings.delimiter
 
 
-def formulas_in(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
+def formulas_in(folder: Path, manifest: AnyManifest) -> dict[str, list[str]]:
     """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name."""
     found = {}
-    for name in (name for name in manifest["files"] if name.endswith(".csv")):
+    for name in (name for name in manifest.files if name.endswith(".csv")):
         frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
         found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
     return {name: columns for name, columns in found.items() if columns}
 
 
-def json_bytes(content: Mapping[str, Any]) -> bytes:
+def json_bytes(content: Mapping[str, object]) -> bytes:
     """Return an object as it is written into a release."""
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_contents(manifest: Manifest, figures: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the report shows."""
-    return {"schema": SCHEMA, "release": manifest, "figures": figures}
-
-
-def read_figures(folder: Path) -> Any:
+def read_figures(folder: Path) -> dict[str, Any]:
     """Return the figures beside the manifest that the report of a folder shows."""
-    return _loaded(folder / FIGURES)["figures"]
+    found: dict[str, Any] = _loaded(folder / FIGURES)["figures"]
+    return found

@@ -1,82 +1,63 @@
 """Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cloister.checker import AnyChecker, ReadingWords, Request, check_folder
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job
 from cloister.jobs.recheck import recheck_job
+from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
-from cloister.release_folder import TABLE, form_of, read_manifest
+from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Verdict
 
 
-def _table() -> AnyChecker:
-    from cloister.tabular.recheck import TableChecker
+def _checker(form: str) -> AnyChecker | None:
+    """What checks releases of a form, loaded when one is checked; None for a form that is not known."""
+    if form == "table":
+        from cloister.tabular.recheck import TableChecker
 
-    return TableChecker()
+        return TableChecker()
+    if form == "table_with_codes":
+        from cloister.table_with_codes.recheck import TableWithCodesChecker
 
+        return TableWithCodesChecker()
+    if form == "disassociation":
+        from cloister.codesets.disassociation.recheck import DisassociationChecker
 
-def _table_with_codes() -> AnyChecker:
-    from cloister.table_with_codes.recheck import TableWithCodesChecker
+        return DisassociationChecker()
+    if form == "generalization":
+        from cloister.codesets.generalization.recheck import GeneralizationChecker
 
-    return TableWithCodesChecker()
+        return GeneralizationChecker()
+    if form == "trajectories":
+        from cloister.trajectories.recheck import TrajectoriesChecker
 
+        return TrajectoriesChecker()
+    if form == "claims":
+        from cloister.claims.recheck import ClaimsChecker
 
-def _disassociation() -> AnyChecker:
-    from cloister.codesets.disassociation.recheck import DisassociationChecker
-
-    return DisassociationChecker()
-
-
-def _generalization() -> AnyChecker:
-    from cloister.codesets.generalization.recheck import GeneralizationChecker
-
-    return GeneralizationChecker()
-
-
-def _trajectories() -> AnyChecker:
-    from cloister.trajectories.recheck import TrajectoriesChecker
-
-    return TrajectoriesChecker()
-
-
-def _claims() -> AnyChecker:
-    from cloister.claims.recheck import ClaimsChecker
-
-    return ClaimsChecker()
-
-
-CHECKERS: dict[str, Callable[[], AnyChecker]] = {
-    "table": _table,
-    "table_with_codes": _table_with_codes,
-    "disassociation": _disassociation,
-    "generalization": _generalization,
-    "trajectories": _trajectories,
-    "claims": _claims,
-}
-"""What checks releases of each form (`form_of`), loaded when one is checked."""
+        return ClaimsChecker()
+    return None
 
 
 def verify_folder(
     folder: str | Path,
     *,
-    original: Any = None,
+    original: object = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    populations: Mapping[str, Any] | None = None,
+    populations: Mapping[str, object] | None = None,
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
     m: int | None = None,
     crosswalk: str | Path | None = None,
     missing: Sequence[str] = (),
-    privacy: Any = None,
-    policy: Any = None,
+    privacy: object = None,
+    policy: object = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     visit: str | None = None,
@@ -116,8 +97,6 @@ def verify_folder(
         It does not hold; says what failed, in counts.
     """
     place = Path(folder)
-    if not os.path.isdir(place):
-        raise InputError(f"There is no folder {place.name}.", file=place.name)
     manifest = read_manifest(place)
     request = Request(
         original=original,
@@ -142,22 +121,21 @@ def verify_folder(
                 f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
                 f"{place.name}/PART."
             )
-        verdict = recheck_job(place, manifest, lambda part: _verify_part(part, database))
+
+        def verify_part(part: Path) -> Verdict:  # some may be in a database
+            return verify_folder(part, database=database if TABLE in read_manifest(part) else None)
+
+        verdict = recheck_job(place, manifest, verify_part)
     elif m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
-    elif (form := form_of(manifest)) not in CHECKERS:
+    elif (checker := _checker(form_of(manifest))) is None:
         raise InputError(
             f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
         )
     else:
         if k is not None:
             KAnonymity(k)  # refuses what no release can promise
-        verdict = check_folder(place, manifest, CHECKERS[form](), request)
+        verdict = check_folder(place, manifest, checker, request)
     if not verdict.holds:
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
     return verdict
-
-
-def _verify_part(place: Path, database: str | None) -> Verdict:
-    """The verdict on a part of a job, of which some may be in a database."""
-    return verify_folder(place, database=database if TABLE in read_manifest(place) else None)

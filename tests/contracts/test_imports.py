@@ -20,7 +20,7 @@ ALLOWED = {
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "manifest", "manifests", *SHAPES},
+    "report": {"report", "results", "manifest", "manifests", "release_folder", *SHAPES},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "errors", "results"},
     "io": {"io", "errors", "results"},
@@ -115,7 +115,7 @@ ALLOWED = {
     },
     "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder", "stopwatch"},
     "report_figures": {"io", "masking", "risk"},
-    "release_folder": {"version", "errors", "results", "io"},
+    "release_folder": {"version", "errors", "results", "io", "manifest", "manifests"},
     "table_with_codes": {
         "table_with_codes",
         "checker",
@@ -161,7 +161,7 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
-    "manifests": {"errors", "results", "manifest", "release_folder", *SHAPES},
+    "manifests": {"errors", "results", "manifest", *SHAPES},
     "checker": {
         *(
             "errors",
@@ -182,6 +182,7 @@ ALLOWED = {
     },
     "verification": {
         "checker",
+        "manifests",
         "errors",
         "results",
         "hierarchy",
@@ -244,6 +245,7 @@ SEEN_BY_CLI |= {
 }
 SEEN_BY_CLI |= {
     "compiling",
+    "manifest",
     "manifests",
     "shape",
     "registry",

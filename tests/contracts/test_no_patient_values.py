@@ -252,7 +252,7 @@ STAGES = [
     "cloister.tabular.recoding.choice.at_level",
     "cloister.release.write_csv",
     "cloister.release.read_data",
-    "cloister.release.render_report",
+    "cloister.release.report_files",
     "cloister.release.write_private",
     "cloister.io.folder.make_private",
     "cloister.cli.protect.console",

@@ -197,7 +197,7 @@ STAGES = [
     "cloister.codesets.disassociation.release.write_clusters",
     "cloister.codesets.disassociation.release.read_clusters",
     "cloister.codesets.disassociation.release.write_csv",
-    "cloister.release.render_report",
+    "cloister.release.report_files",
     "cloister.release.write_private",
     "cloister.cli.protect.console",
 ]

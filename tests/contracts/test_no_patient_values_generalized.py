@@ -118,7 +118,7 @@ STAGES = [
     "cloister.codesets.generalization.protect.cluster",
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
-    "cloister.release.render_report",
+    "cloister.release.report_files",
     "cloister.cli.protect.console",
 ]
 RAISED = {

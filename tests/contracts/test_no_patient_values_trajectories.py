@@ -154,7 +154,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
-    "cloister.release.render_report",
+    "cloister.release.report_files",
     "cloister.cli.protect.console",
 ]
 RAISED = {

@@ -12,6 +12,7 @@ from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
+from cloister.manifests import typed
 from cloister.pipeline.claims_shape import changed_plan
 from cloister.pipeline.exploring import Asked, explored
 from cloister.pipeline.grids import settings_in
@@ -136,5 +137,5 @@ def compare(*releases: Release | str | Path) -> Comparison:
     found = manifests_in(folders)
     for number, one in enumerate(releases, start=1):
         if isinstance(one, Release):
-            found[str(number)] = one.summary()
+            found[str(number)] = typed(one.summary())
     return compared(found)

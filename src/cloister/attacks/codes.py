@@ -20,7 +20,7 @@ from cloister.codesets.generalization.recheck import known_privacy
 from cloister.codesets.manifest import CodesManifest
 from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
-from cloister.release_folder import data_file, read_data
+from cloister.release_folder import read_data
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
 from .figures import Inference
@@ -196,7 +196,7 @@ def code_steps(m: int | None, before: str = "") -> tuple[KnowledgeStep, ...]:
 
 def read_cells(folder: Path, manifest: CodesManifest) -> pl.Series:
     """Return the terms of each record of the data file, as text."""
-    name = data_file(manifest.files)
+    name = manifest.data_file
     frame = pl.DataFrame() if name is None else read_data(folder / name, manifest.settings.delimiter)
     if CODES not in frame.columns:
         raise InputError(f"The release has no data file with a column {CODES}.", file=name)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +134,7 @@ class Attack:
             max(gains) if gains else None,
         )
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return all numbers as plain values, for the custodian: counts are exact."""
         head = {name: value for name, value in asdict(self).items() if name not in ("levels", "inferences")}
         inferences = [asdict(each) | {"gain": each.gain} for each in self.inferences]
@@ -148,7 +147,7 @@ class Attack:
             "criteria": asdict(self.criteria),
         }
 
-    def as_manifest(self) -> dict[str, Any]:
+    def as_manifest(self) -> dict[str, object]:
         """Return what may stand in a release: that it was attacked, and held.
 
         Every other figure, even which steps of knowledge some patient reaches, is a function of the original that the

@@ -1,12 +1,11 @@
 """A release and its original, opened for an attack by what its shape asks; alone, or as parts of a job."""
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -44,12 +43,10 @@ def check_targets(targets: int, seed: int) -> None:
             raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
 
 
-def open_release(release: Release | str | Path, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
+def open_release(release: Release | str | Path, original: object, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a release and its original for an attack."""
     if not isinstance(release, Release):
         place = Path(release)
-        if not os.path.isdir(place):
-            raise InputError(f"There is no folder {place.name}.", file=place.name)
         return open_folder(place, typed(read_manifest(place)), original, known, seed)
     if known.crosswalk is None:
         known = replace(known, crosswalk=release.custody.crosswalk)
@@ -58,7 +55,7 @@ def open_release(release: Release | str | Path, original: Any, known: Request, s
         return open_folder(folder, typed(release.write(folder)), original, known, seed)
 
 
-def open_folder(folder: Path, manifest: AnyManifest, original: Any, known: Request, seed: int = 0) -> OpenedRelease:
+def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Request, seed: int = 0) -> OpenedRelease:
     """Open a folder that holds the files of a release.
 
     ``manifest``: of the release; it need not be in the folder yet
@@ -105,7 +102,7 @@ class Part:
 
     name: str
     release: Release | str | Path
-    original: Any
+    original: object
     known: Request = Request()  # noqa: RUF009  (frozen)
 
 

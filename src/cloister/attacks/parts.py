@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -77,7 +76,7 @@ class PartsAttack:
         """Whether the guarantee of each part holds, and no two are linkable."""
         return all(found.holds for _, found in self.parts) and all(link.holds for link in self.links)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return all numbers as plain values, for the custodian: counts are exact."""
         return {
             "holds": self.holds,

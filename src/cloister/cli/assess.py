@@ -281,14 +281,13 @@ def print_histories_risk(screen: Console, summary: Summary) -> None:
     known = summary["partial_knowledge"]
     head = ["known", *(str(risk["m"]) for risk in known[0]["risks"])]
     for title, name in (("By the most telling", "records_below_k"), ("By any", "chance_below_k")):
-        rows = [[_words(one), *(_share(risk[name]) for risk in one["risks"])] for one in known]
+        rows = [
+            [f"{WITH_PATIENT} + " * one["with_patient"] + one["what"], *(_share(risk[name]) for risk in one["risks"])]
+            for one in known
+        ]
         screen.print(grid(title, head, rows))
     for line in OF_HISTORIES:
         screen.print(line.format(k=k), soft_wrap=True)
-
-
-def _words(known: Summary) -> str:
-    return f"{WITH_PATIENT} + {known['what']}" if known["with_patient"] else str(known["what"])
 
 
 def _share(share: Summary | None) -> str:

@@ -1,6 +1,5 @@
 """``cloister attack``: from options to what adversaries found; exit code 1 if the guarantee does not hold."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,21 +15,19 @@ from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
-from cloister.cli.verify import hierarchies_named
-from cloister.errors import InputError
+from cloister.cli.verify import hierarchies_named, stated_in
+from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.pipeline.jobs import JobRun, parts_as_read
 from cloister.pipeline.places import release_at, tidy_beside
-from cloister.release_folder import MANIFEST
+from cloister.release_folder import MANIFEST, any_manifest
 
 
 def run_attack(options: AttackOptions) -> None:
     """Attack, and say what was found."""
     check_targets(options.targets, options.seed)
     tidy_beside(options.folder, Screen(quiet=True))
-    if not options.folder.is_dir():
-        raise InputError(f"There is no folder {options.folder.name}.", file=options.folder.name)
     folders = parts_of(options.folder)
     if folders is None:
         if len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None:
@@ -49,12 +46,12 @@ def run_attack(options: AttackOptions) -> None:
 def parts_of(folder: Path) -> dict[str, Path] | None:
     """Return the folders of the parts of a job, by name; None where the folder is no job's."""
     try:
-        told = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        manifest = any_manifest(folder)
+    except CloisterError:
         return None
-    if not isinstance(told, dict) or not is_job(told):
+    if not is_job(manifest):
         return None
-    names = part_names(told)
+    names = part_names(manifest)
     if not names:
         raise InputError(f"{MANIFEST} of {folder.name} does not name its parts.", file=MANIFEST)
     return {name: folder / name for name in names}
@@ -92,9 +89,8 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
 
 
 def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
-    manifest = release_at(folder)
     return Request(
-        hierarchies=hierarchies_named(options, manifest, [Path(original)]),
+        hierarchies=hierarchies_named(options, stated_in(release_at(folder)), [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
         attributes=options.attributes,

@@ -71,10 +71,11 @@ def _stops_told(out: Path) -> Iterator[None]:
 
 
 def _tell(exploration: Exploration, out: Path, earlier: int) -> None:
-    rows = [
-        [str(place + 1), in_words(one.setting), *_figures(one, loss), _marks(exploration, place)]
-        for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
-    ]
+    rows = []
+    for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True)):
+        marks = "*" if place in exploration.on_frontier else ""
+        marks += " recommended" if exploration.recommendation.place == place else ""
+        rows.append([str(place + 1), in_words(one.setting), *_figures(one, loss), marks])
     screen = console()
     head = ["no.", "setting", "risk", "loss", "suppressed", ""]
     screen.print(grid("Settings", head, rows))
@@ -96,8 +97,3 @@ def _figures(one: Outcome, loss: float | None) -> list[str]:
     shown = [f"{value:.4f}" if value is not None and math.isfinite(value) else "withheld" for value in told]
     count = one.figures.suppressed
     return [*shown, f"{count:,}" if isinstance(count, int) else count]
-
-
-def _marks(exploration: Exploration, place: int) -> str:
-    taken = " recommended" if exploration.recommendation.place == place else ""
-    return f"{'*' if place in exploration.on_frontier else ''}{taken}"

@@ -4,11 +4,12 @@ from cloister.cli.options import RunJobOptions
 from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.protect import late_stops_told
+from cloister.codesets.options import DISASSOCIATION
 from cloister.jobs.job_file import read_job
-from cloister.jobs.manifest import UNLINKABLE
+from cloister.jobs.manifest import UNLINKABLE, JobManifest, JobPart
+from cloister.manifest.head import read_section
 from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
 from cloister.release_folder import REPORT
-from cloister.results import Manifest
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
 
@@ -33,18 +34,19 @@ def run_job(options: RunJobOptions) -> None:
             note(f"Note: {line}.", quiet=options.quiet)
         if options.quiet:
             return
-        parts = written.manifest["parts"]
-        rows = [[one["name"], one["shape"], one["method"], one["promise"], *_figures(one)] for one in parts]
+        stated, _ = read_section(JobManifest, written.manifest)
+        assert stated is not None
+        rows = [[one.name, one.shape, one.method, one.promise, *_figures(one)] for one in stated.parts]
         console().print(grid(f"Job {job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
         apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
         console().print(f"Every part was verified.{apart}", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)
 
 
-def _figures(part: Manifest) -> list[str]:
+def _figures(part: JobPart) -> list[str]:
     """Risk and loss of a part; of chunks no more is told than what the loss is at most."""
-    risk, loss = ("-" if part[name] is None else f"{part[name]:.3f}" for name in ("risk", "loss"))
-    bound = "<=" if part["method"] == "disassociation" and part["loss"] is not None else ""
+    risk, loss = ("-" if figure is None else f"{figure:.3f}" for figure in (part.risk, part.loss))
+    bound = "<=" if part.method == DISASSOCIATION and part.loss is not None else ""
     return [risk, bound + loss]
 
 

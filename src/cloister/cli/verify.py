@@ -1,6 +1,7 @@
 """``cloister verify``: a release folder of any shape, or of a job, checked again from its files."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
+from cloister.manifests import WITH_CODES, AnyManifest, codes_of, shape_of, typed
 from cloister.pipeline.places import release_at
 from cloister.pipeline.table_words import hierarchy_files, split_wanted
-from cloister.release_folder import WITH_CODES, delimiter_told
 from cloister.results import Manifest
 from cloister.settings import settings_of
 from cloister.sources import read_table
+from cloister.tabular.manifest import TableManifest
 from cloister.verification import verify_folder
 
 OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
@@ -40,17 +42,18 @@ def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
     manifest = release_at(options.folder, Screen(quiet=True))
     _check_fitting(options, manifest)
-    is_of_files = manifest.get("shape") in ("codes", "trajectories", "claims")
-    read = partial(_read, options, manifest)
-    original = options.original if is_of_files or options.original is None else _original(options, manifest, read)
+    stated = stated_in(manifest)
+    read, path = partial(_read, options, stated), options.original
+    is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
+    original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
     verdict = verify_folder(
         options.folder,
         original=original if options.claims is None else (original, options.claims),
-        hierarchies=hierarchies_named(options, manifest, compared),
+        hierarchies=hierarchies_named(options, stated, compared),
         populations={path.name: read(path).frame for path in options.population},
         k=options.k,
-        quasi_identifiers=tuple(columns_named(options, manifest)),
+        quasi_identifiers=tuple(columns_named(options, stated)),
         m=options.m,
         crosswalk=options.crosswalk,
         missing=options.missing,
@@ -73,7 +76,7 @@ def run_verify(options: VerifyOptions) -> None:
 
 def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
     """Refuse options that mean nothing for such a release."""
-    shape = str(manifest.get("shape"))
+    shape = shape_of(manifest)
     fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
     strange = [
         one.option
@@ -95,18 +98,25 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
         raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
 
 
-def columns_named(options: VerifyOptions | AttackOptions, manifest: Manifest) -> dict[str, str]:
+def stated_in(manifest: Manifest) -> "AnyManifest | None":
+    """Return what a manifest says, if it is that of a release; else what is wrong is said where it is verified."""
+    with suppress(InputError):
+        return typed(manifest)
+    return None
+
+
+def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:
     """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
-    columns = manifest.get("columns")
+    columns = stated.columns if stated is not None else {}
     return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
 
 
 def hierarchies_named(
-    options: VerifyOptions | AttackOptions, manifest: Manifest, compared: Sequence[Path]
+    options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
 ) -> dict[str, Hierarchy]:
     """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
     words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    typed = {column: word for column, word in words.items() if word} | columns_named(options, manifest)
+    typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
     found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
     if options.hierarchies is None or not compared:
         return found
@@ -114,24 +124,29 @@ def hierarchies_named(
     return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
 
 
-def _read(options: VerifyOptions, manifest: Manifest, path: Path) -> Source:
+def _read(options: VerifyOptions, stated: "AnyManifest | None", path: Path) -> Source:
     return read_table(
         path,
         missing=options.missing,
         encoding=options.encoding,
         delimiter=options.delimiter,
-        usual_delimiter=delimiter_told(manifest),
+        usual_delimiter=None if stated is None else stated.settings.delimiter,
     )
 
 
-def _original(options: VerifyOptions, manifest: Manifest, read: Callable[[Path], Source]) -> pl.DataFrame:
+def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
     """The original of a table, or the tally of what was released of it where it is better not read whole."""
-    path, columns = options.original, manifest.get("columns")
+    path = options.original
     assert path is not None
     if is_address(str(path)):
         raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
-    if WITH_CODES in manifest or not isinstance(columns, dict) or not path.is_file() or not is_large(path):
+    if (
+        not isinstance(stated, TableManifest)
+        or codes_of(stated) is not None
+        or not path.is_file()
+        or not is_large(path)
+    ):
         return read(path).frame
-    released = [name for name, told in columns.items() if not (isinstance(told, dict) and told.get("ids") == "number")]
+    released = [name for name, column in stated.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]

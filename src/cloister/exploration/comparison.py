@@ -4,14 +4,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import InputError
 from cloister.jobs.manifest import is_job, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
-from cloister.report import render_comparison, render_exploration
-from cloister.results import Manifest
+from cloister.report import Placed, render_comparison, render_exploration
 
 from .figures import Figures, figures_of
 from .outcome import Exploration, comparable, frontier, points_of
@@ -34,7 +32,7 @@ class Comparison:
     measure: str | None
     on_frontier: frozenset[str]
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict[str, object]:
         """Return all of it as an object of JSON."""
         releases = [
             {"name": name, **asdict(one), "compared_by": loss, "on_frontier": name in self.on_frontier}
@@ -43,42 +41,30 @@ class Comparison:
         return {"releases": releases, "settings_that_differ": self.settings, "measure": self.measure}
 
 
-def manifests_in(folders: Sequence[Path]) -> dict[str, Manifest]:
+def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
     """Return the manifest of each release, by name; of a job those of its parts."""
     names = [folder.name for folder in folders]
-    found: dict[str, Manifest] = {}
+    found: dict[str, AnyManifest] = {}
     for folder in folders:
-        name = folder.name if names.count(folder.name) == 1 else folder.as_posix()
-        for part, manifest in _releases(folder):
-            whole = f"{name}/{part}" if part else name
+        name, manifest = folder.name if names.count(folder.name) == 1 else folder.as_posix(), read_manifest(folder)
+        parts = {f"{name}/{part}": folder / part for part in part_names(manifest)}
+        for whole, place in (parts if is_job(manifest) else {name: folder}).items():
             if whole in found:
                 raise InputError(f"{whole} is named twice. Name each release once.")
-            found[whole] = manifest
+            found[whole] = typed(read_manifest(place))
     return found
 
 
-def _releases(folder: Path) -> Iterator[tuple[str, Manifest]]:
-    if not folder.is_dir():
-        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
-    manifest = read_manifest(folder)
-    if not is_job(manifest):
-        yield "", manifest
-        return
-    for part in part_names(manifest):
-        yield part, read_manifest(folder / part)
-
-
-def compared(manifests: Mapping[str, Manifest]) -> Comparison:
+def compared(manifests: Mapping[str, AnyManifest]) -> Comparison:
     """Return releases side by side."""
     if len(manifests) < 2:
         raise InputError("One release alone cannot be compared. Name two folders or more, or the folder of a job.")
-    read = {name: typed(manifest) for name, manifest in manifests.items()}
-    figures = {name: figures_of(manifest) for name, manifest in read.items()}
+    figures = {name: figures_of(manifest) for name, manifest in manifests.items()}
     told = list(figures.values())
     losses, measure = comparable(told)
     names = list(figures)
     best = frozenset(names[point.place] for point in frontier(points_of(told, losses)))
-    return Comparison(figures, _differing(read), losses, measure, best)
+    return Comparison(figures, _differing(manifests), losses, measure, best)
 
 
 def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str | None]]:
@@ -96,7 +82,7 @@ def _differing(manifests: Mapping[str, AnyManifest]) -> dict[str, dict[str, str 
     }
 
 
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Settings by their whole names, as text."""
     if isinstance(value, dict) and value:
         for key, part in value.items():
@@ -111,12 +97,23 @@ NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verifie
 
 def exploration_page(exploration: Exploration, source: str) -> str:
     """Return the page of an exploration; ``source`` is the name of the data."""
-    return render_exploration(exploration.told(), source)
+    taken = exploration.recommendation.place
+    points = [
+        Placed(str(place + 1), one.figures.risk, loss, place in exploration.on_frontier, place == taken)
+        for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
+        if one.figures is not None and one.figures.risk is not None and loss is not None
+    ]
+    return render_exploration(exploration.told(), source, points)
 
 
 def comparison_page(comparison: Comparison) -> str:
     """Return the page of releases side by side."""
-    return render_comparison(comparison.told(), rows_of(comparison.figures))
+    points = [
+        Placed(name, one.risk, loss, name in comparison.on_frontier)
+        for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
+        if one.risk is not None and loss is not None
+    ]
+    return render_comparison(comparison.told(), rows_of(comparison.figures), points)
 
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
@@ -128,7 +125,7 @@ def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:
     return rows + [(name.replace("_", " "), [_cell(one.more.get(name)) for one in told]) for name in there]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):

@@ -60,16 +60,14 @@ def frontier(points: Sequence[Point]) -> tuple[Point, ...]:
     """
     found: list[Point] = []
     lowest = float("inf")
-    for point in sorted(points, key=_order):
+    for point in sorted(
+        points, key=lambda one: (one.risk, one.loss, tuple(-number for number in one.promise), one.place)
+    ):
         alike = bool(found) and (found[-1].risk, found[-1].loss) == (point.risk, point.loss)
         if point.loss < lowest or alike:
             found.append(point)
             lowest = point.loss
     return tuple(found)
-
-
-def _order(point: Point) -> tuple[float, float, tuple[float, ...], int]:
-    return point.risk, point.loss, tuple(-number for number in point.promise), point.place
 
 
 def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> Recommendation:

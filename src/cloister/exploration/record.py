@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from cloister.errors import InputError, setting
 from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
 from cloister.version import __version__
 
-from .outcome import Outcome, outcome_told
+from .outcome import Outcome, Setting, outcome_told
 
 RECORD = "settings.jsonl"
 README = "README.txt"
@@ -42,7 +42,7 @@ class Record:
 
 
 @contextmanager
-def recorded(folder: Path | None, identity: Mapping[str, Any], settings: Sequence[dict[str, Any]]) -> Iterator[Record]:
+def recorded(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
     """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
 
     A last line that an end cut short is taken away.
@@ -79,23 +79,23 @@ def recorded(folder: Path | None, identity: Mapping[str, Any], settings: Sequenc
         yield Record(_read(file, folder.name, identity, settings), file)
 
 
-def _head(identity: Mapping[str, Any]) -> dict[str, Any]:
+def _head(identity: Mapping[str, object]) -> dict[str, object]:
     head = {"for": FOR_THE_CUSTODIAN, "cloister": __version__, **identity}
-    plain: dict[str, Any] = json.loads(json.dumps(head))
+    plain: dict[str, object] = json.loads(json.dumps(head))
     return plain
 
 
-def _line(content: dict[str, Any]) -> bytes:
+def _line(content: dict[str, object]) -> bytes:
     return (json.dumps(content, ensure_ascii=False) + "\n").encode()
 
 
-def _read(file: BinaryIO, name: str, identity: Mapping[str, Any], settings: Sequence[dict[str, Any]]) -> list[Outcome]:
+def _read(file: BinaryIO, name: str, identity: Mapping[str, object], settings: Sequence[Setting]) -> list[Outcome]:
     """The outcomes on file; what follows the last whole line is removed from it."""
     content = file.read()
     whole = content[: content.rfind(b"\n") + 1]
     file.seek(len(whole))
     file.truncate()
-    head: Any = None
+    head: object = None
     done: list[Outcome] = []
     try:
         lines = [json.loads(line) for line in whole.splitlines()]

@@ -6,7 +6,6 @@ differ under the same settings, by the same version, tell that the data changed.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import CloisterError
 from cloister.release_folder import CODEBOOK, any_manifest, same
@@ -49,23 +48,19 @@ def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
         if _data(before) == _data(after):
             return []
         is_other = _records(before) != _records(after)
-        if is_other or _same_settings(before, after):
+        settings = ("cloister", "method", "seed", "settings")
+        if is_other or all(name in before and same(before[name], after[name]) for name in settings):
             return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
     except (LookupError, TypeError, AttributeError):
         return []  # of another version, or by another hand
     return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
 
 
-def _data(manifest: Manifest) -> dict[str, Any]:
+def _data(manifest: Manifest) -> dict[str, object]:
     """Hashes of the files with patients."""
     return {name: digest for name, digest in manifest["files"].items() if name != CODEBOOK}
 
 
-def _records(manifest: Manifest) -> Any:
+def _records(manifest: Manifest) -> object:
     records = manifest.get("records")
     return records.get("in") if isinstance(records, dict) else None
-
-
-def _same_settings(before: Manifest, after: Manifest) -> bool:
-    told = ("cloister", "method", "seed", "settings")
-    return all(name in before and same(before[name], after[name]) for name in told)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -38,7 +37,7 @@ class FirstJob:
     columns: tuple[Guess, ...]
 
 
-def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told: Mapping[str, Any]) -> FirstJob:
+def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told: Mapping[str, object]) -> FirstJob:
     """Guess a job that protects one file, or what one query gives.
 
     Parameters

@@ -173,8 +173,9 @@ def refuse_link(link: Sequence[str], parts: Sequence[str], file: str) -> None:
 def refuse_sources(parts: Mapping[str, Part], sources: Mapping[str, FileSource], file: str) -> None:
     """Refuse ids of sources that claims alone are read from, as their plan names them."""
     of_claims = {source for part in parts.values() if part.shape == CLAIMS for source in _used(part)}
+    of_others = {source for part in parts.values() if part.shape != CLAIMS for source in _used(part)}
     for name, source in sources.items():
-        if name in of_claims and source.id is not None and not _is_used_by_others(name, parts):
+        if name in of_claims - of_others and source.id is not None:
             raise InputError(f"{file}: sources.{name}.id is not for claims: their plan names the ids.", file=file)
 
 
@@ -189,13 +190,13 @@ def _used(part: Part) -> set[str]:
     return {*part.sources.values(), *codes}
 
 
-def _is_used_by_others(name: str, parts: Mapping[str, Part]) -> bool:
-    return any(name in _used(part) for part in parts.values() if part.shape != CLAIMS)
-
-
 def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
     """Refuse several parts that release all codes of a patient together."""
-    whole = [name for name, part in parts.items() if _has_whole_histories(part)]
+    whole = [
+        name
+        for name, part in parts.items()
+        if part.shape == CLAIMS or (part.shape == "codes" and part.told.get("method", DISASSOCIATION) != DISASSOCIATION)
+    ]
     if len(whole) > 1:
         raise InputError(
             f"{file}: {' and '.join(whole)} each release all codes of a patient together, so that a row of one fits "
@@ -203,11 +204,6 @@ def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
             "others, write two jobs.",
             file=file,
         )
-
-
-def _has_whole_histories(part: Part) -> bool:
-    is_whole = part.told.get("method", DISASSOCIATION) != DISASSOCIATION
-    return part.shape == CLAIMS or (part.shape == "codes" and is_whole)
 
 
 def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
@@ -257,17 +253,14 @@ def database_of(part: Part, engine: str) -> str | None:
 
 def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
     patients, claims, plan = part.told["patients"], part.told["claims"], part.told["plan"]
-    if patients == claims and not _has_both(sources.get(patients)):
+    source = sources.get(patients)
+    has_both = source is not None and profiled(source.file) is not None  # two tables of one collection of files
+    if patients == claims and not has_both:
         yield f"{where}.claims must be another source than {where}.patients."
     if isinstance(plan, Mapping):
         ids = plan.get("ids")
         if isinstance(ids, Mapping) and str(ids.get("patients")).startswith(HMAC):
             yield hmac_sentence(f"{where}.plan.ids.patients")
-
-
-def _has_both(source: FileSource | None) -> bool:
-    """Whether a source is a collection of files, of which patients and claims are two tables."""
-    return source is not None and profiled(source.file) is not None
 
 
 def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:

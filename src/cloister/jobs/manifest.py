@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field
 
 from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
-from cloister.manifests import AnyManifest, rules_of, typed
+from cloister.manifests import AnyManifest, rules_of, shape_of, typed
 from cloister.release import is_internal
 from cloister.release_folder import (
     FIGURES,
@@ -32,7 +32,7 @@ JOB: Literal["job"] = "job"
 
 def is_job(manifest: Manifest) -> bool:
     """Whether a manifest says that it is of a job."""
-    return manifest.get("shape") == JOB
+    return shape_of(manifest) == JOB
 
 
 def part_names(manifest: Manifest) -> list[str]:
@@ -40,9 +40,9 @@ def part_names(manifest: Manifest) -> list[str]:
     parts = manifest.get("parts")
     if not isinstance(parts, list):
         return []
-    names: list[Any] = [part.get("name") if isinstance(part, dict) else None for part in parts]
-    right = all(isinstance(name, str) and name and Path(name).name == name and name != ".." for name in names)
-    return names if right and len(set(names)) == len(names) else []
+    named = [part.get("name") if isinstance(part, dict) else None for part in parts]
+    names = [name for name in named if isinstance(name, str) and name and Path(name).name == name and name != ".."]
+    return names if len(set(names)) == len(parts) else []
 
 
 def is_job_release(folder: Path) -> bool:

@@ -43,6 +43,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
     there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
+    # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)
     parts = {name: typed(one) for name, one in manifests.items()}
     files = files_of_parts(folder, list(manifests))

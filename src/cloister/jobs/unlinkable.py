@@ -15,7 +15,7 @@ import polars as pl
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.manifests import AnyManifest, codes_of, is_in_database, rules_of
-from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, data_file, read_data
+from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, read_data
 
 QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
@@ -72,20 +72,19 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
 
 
 def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
-    """Return which parts in a database have a column in common with another part, in sentences."""
+    """Return which parts in a database have a column in common with another part, but ids, in sentences."""
+    named = {
+        part: [name for name, role in _roles(one).items() if role != "identifier"] for part, one in manifests.items()
+    }
     return [
         f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
         f"of {own} are in a database"
-        for own, manifest in inside.items()
-        for other, one in manifests.items()
-        if other != own and (other not in inside or own < other) and (both := _in_both(manifest, one))
+        for own in inside
+        for other in manifests
+        if other != own
+        and (other not in inside or own < other)
+        and (both := [column for column in named[own] if column in named[other]])
     ]
-
-
-def _in_both(one: AnyManifest, two: AnyManifest) -> list[str]:
-    """Columns that two parts release, but their ids."""
-    named = [[name for name, role in _roles(manifest).items() if role != "identifier"] for manifest in (one, two)]
-    return [column for column in named[0] if column in named[1]]
 
 
 def _roles(manifest: AnyManifest) -> dict[str, str]:
@@ -188,7 +187,7 @@ def shown_of(folder: Path, manifest: AnyManifest) -> Shown | None:
 
 def _columns(folder: Path, manifest: AnyManifest) -> tuple[Path, dict[str, str]] | None:
     """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
-    data = folder / str(data_file(manifest.files))
+    data = folder / str(manifest.data_file)
     if manifest.form == "disassociation":
         return None
     if manifest.form == "generalization":

@@ -106,6 +106,10 @@ class Attack(Section):
     holds: Literal[True]
 
 
+DATA = ("data.csv", "data.parquet")
+"""Names of the data file; a release has one of them, but for claims and what stays in a database."""
+
+
 class ManifestHead(Section):
     """The keys of every manifest that do not depend on the shape."""
 
@@ -117,6 +121,12 @@ class ManifestHead(Section):
     seconds: Seconds
     files: dict[FileName, Hash]  # none before they are written
     attack: Attack | None = None
+
+    @property
+    def data_file(self) -> str | None:
+        """The name of the data file; None where none is listed, or two."""
+        listed = [name for name in DATA if name in self.files]
+        return listed[0] if len(listed) == 1 else None
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:

@@ -67,6 +67,4 @@ def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]
 def release_at(folder: Path, voice: Voice = SILENCE) -> Manifest:
     """Return the manifest of a release folder; what killed runs left beside it is removed before."""
     tidy_beside(folder, voice)
-    if not os.path.isdir(folder):
-        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
     return read_manifest(folder)

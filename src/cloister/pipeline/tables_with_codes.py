@@ -17,8 +17,8 @@ from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.io import Source, as_text
+from cloister.manifests import WITH_CODES
 from cloister.release import Custody
-from cloister.release_folder import WITH_CODES
 from cloister.report_figures import ReportCounts
 from cloister.results import Manifest, Verdict
 from cloister.search.problem import Report

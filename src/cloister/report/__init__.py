@@ -1,5 +1,6 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
-from .page import render_comparison, render_exploration, render_job, render_report
+from .chart import Placed
+from .page import render_comparison, render_exploration, render_job, render_report, report_files
 
-__all__ = ["render_comparison", "render_exploration", "render_job", "render_report"]
+__all__ = ["Placed", "render_comparison", "render_exploration", "render_job", "render_report", "report_files"]

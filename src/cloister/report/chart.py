@@ -115,22 +115,28 @@ class Scatter:
     height: int = PICTURE_HEIGHT
 
 
-def scatter(rows: Sequence[Mapping[str, Any]]) -> Scatter:
-    """Return where points stand.
+@dataclass(frozen=True)
+class Placed:
+    """A release or a setting in the picture; risk and loss are in [0, 1]."""
 
-    Parameters
-    ----------
-    rows : each with ``label``, ``risk`` and ``loss`` in [0, 1], ``on_frontier`` and ``recommended``
-    """
-    risks, losses = _marks([row["risk"] for row in rows]), _marks([row["loss"] for row in rows])
+    label: str
+    risk: float
+    loss: float
+    on_frontier: bool
+    recommended: bool = False
+
+
+def scatter(rows: Sequence[Placed]) -> Scatter:
+    """Return where points stand."""
+    risks, losses = _marks([row.risk for row in rows]), _marks([row.loss for row in rows])
     dots = tuple(
         Dot(
-            row["label"],
-            f"risk {row['risk']:.4g}, loss {row['loss']:.4g}",
-            round(LEFT + WIDE * row["risk"] / risks[-1], 1),
-            round(TOP + HIGH * (1 - row["loss"] / losses[-1]), 1),
-            row["on_frontier"],
-            row["recommended"],
+            row.label,
+            f"risk {row.risk:.4g}, loss {row.loss:.4g}",
+            round(LEFT + WIDE * row.risk / risks[-1], 1),
+            round(TOP + HIGH * (1 - row.loss / losses[-1]), 1),
+            row.on_frontier,
+            row.recommended,
             _written(place, rows),
         )
         for place, row in enumerate(rows)
@@ -145,18 +151,18 @@ def scatter(rows: Sequence[Mapping[str, Any]]) -> Scatter:
     )
 
 
-def _written(place: int, rows: Sequence[Mapping[str, Any]]) -> str:
+def _written(place: int, rows: Sequence[Placed]) -> str:
     """The names of all points that stand in the same place, beside the first of them."""
     here = _corner(rows[place])
     alike = [other for other, row in enumerate(rows) if _corner(row) == here]
-    if alike[0] != place or not (rows[place]["on_frontier"] or len(rows) <= MOST_NAMES):
+    if alike[0] != place or not (rows[place].on_frontier or len(rows) <= MOST_NAMES):
         return ""
-    names = ", ".join(rows[other]["label"] for other in alike)
+    names = ", ".join(rows[other].label for other in alike)
     return names if len(names) <= LONGEST else f"{names[: LONGEST - 1]}\u2026"
 
 
-def _corner(row: Mapping[str, Any]) -> tuple[float, float]:
-    return round(row["risk"], 4), round(row["loss"], 4)
+def _corner(row: Placed) -> tuple[float, float]:
+    return round(row.risk, 4), round(row.loss, 4)
 
 
 def _marks(values: Sequence[float]) -> list[float]:

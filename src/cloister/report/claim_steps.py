@@ -17,7 +17,8 @@ ENDED = "search.nodes or search.time_limit_s ended the search: the levels are th
 def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
     """Return the steps, each with what was done, in a sentence."""
     plan, choice, risk, sensitivity = manifest.settings.plan, manifest.choice, manifest.risk, manifest.sensitivity
-    roles, percentile = _by_role(plan.claims.roles), choice.truncation
+    roles: dict[str, str] = {role: column for column, role in plan.claims.roles.items()}  # of several columns, the last
+    percentile = choice.truncation
     derived = [*plan.claims.derived, *plan.patients.derived]
     grouped = [f"{roles[role]!r} ({role})" for role in plan.grouping.columns if role in roles]
     top_coded = [
@@ -61,11 +62,6 @@ def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
         ),
     }
     return [(step, sentences[step.step]) for step in manifest.steps]
-
-
-def _by_role(roles: Mapping[str, str]) -> Mapping[str, str]:
-    """From each role to a column of it; of several columns, the last."""
-    return {role: column for column, role in roles.items()}
 
 
 def _ids(plan: "ClaimsPlan", roles: Mapping[str, str]) -> str:

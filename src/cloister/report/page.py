@@ -3,14 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloister.manifest.head import Section
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
+from cloister.release_folder import FIGURES, REPORT, SCHEMA, json_bytes
+from cloister.results import Manifest
 
-from .chart import class_size_chart, in_order, scatter
+from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
 from .sentences import assumed_words, guarantee_sentences, one_row_words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
 
 TEMPLATES = {
     "table": "report.html",
@@ -25,7 +31,7 @@ ENDING = ".j2"
 
 
 @cache
-def environment() -> Any:
+def environment() -> "Environment":
     """Return the templates, ready to be rendered."""
     from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
 
@@ -39,7 +45,7 @@ def environment() -> Any:
     )
     environment.filters |= {
         "number": _number,
-        "percent": _percent,
+        "percent": lambda share: f"{100 * share:.2f} %",
         "flat": lambda figures: list(_flat(figures, "")),
         "settings": _settings,
         "chart": class_size_chart,
@@ -60,10 +66,6 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f} %"
-
-
 def _settings(settings: Section) -> list[tuple[str, str]]:
     """Settings, one a line: the source first, and the delimiter last, as it is known when files are written."""
     told = settings.published()
@@ -71,7 +73,7 @@ def _settings(settings: Section) -> list[tuple[str, str]]:
     return list(_flat({"source": told["source"]} | told | written, ""))
 
 
-def _flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Names and values of settings, one a line; lists of plain values on one line."""
     if isinstance(value, Mapping) and value:
         for key, part in value.items():
@@ -92,7 +94,7 @@ def _word(value: object) -> str:
 
 
 def render_report(
-    manifest: AnyManifest, figures: Mapping[str, Any] | None = None, exact: Mapping[str, Any] | None = None
+    manifest: AnyManifest, figures: Mapping[str, object] | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML page of a manifest.
 
@@ -102,18 +104,28 @@ def render_report(
     exact : figures for the custodian alone; their page must not be part of a release
     """
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
-    page: str = environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
-    return page
+    return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
+
+
+def report_files(
+    manifest: Manifest, figures: Mapping[str, Any], exact: Mapping[str, Any] | None = None
+) -> dict[str, bytes]:
+    """Return the page of a manifest and its numbers, by the names of their files; see `render_report`."""
+    numbers = {"schema": SCHEMA, "release": manifest, "figures": figures}
+    return {
+        REPORT: render_report(typed(manifest), figures, exact).encode(),
+        FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
+    }
 
 
 def _sections(
     manifest: AnyManifest,
-    figures: Mapping[str, Any] | None,
-    exact: Mapping[str, Any] | None = None,
+    figures: Mapping[str, object] | None,
+    exact: Mapping[str, object] | None = None,
     *,
     level: int = 2,
     prefix: str = "",
-) -> Any:
+) -> "Markup":
     """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
@@ -121,40 +133,25 @@ def _sections(
     return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix))  # noqa: S704
 
 
-def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, Any]]]) -> str:
+def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, object]]]) -> str:
     """Return the HTML page of a job of this name; ``parts``: by name the manifest of each part, and its figures."""
     anchors = {name: f"part-{name}" for name in parts}
     sections = {
         name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
     }
     template = environment().get_template(JOB)
-    page: str = template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
-    return page
+    return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(told: Mapping[str, Any], source: str) -> str:
-    """Return the HTML page of an exploration."""
-    settings, number = told["settings"], told["recommendation"]["number"]
-    points = [_point(one, f"{one['number']}", one["figures"], one["number"] == number) for one in settings]
-    keys = list(settings[0]["setting"]) if settings else []
-    filled = {**told, "source": source, "points": [point for point in points if point], "columns": keys}
-    page: str = environment().get_template("exploration.html").render(e=filled)
-    return page
+def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Placed]) -> str:
+    """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture."""
+    columns = list(told["settings"][0]["setting"]) if told["settings"] else []
+    filled = {**told, "source": source, "points": points, "columns": columns}
+    return environment().get_template("exploration.html").render(e=filled)
 
 
-def render_comparison(told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+def render_comparison(
+    told: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
+) -> str:
     """Return the HTML page of releases side by side."""
-    points = [_point(one, one["name"], one, False) for one in told["releases"]]
-    filled = {**told, "points": [point for point in points if point], "rows": rows}
-    page: str = environment().get_template("comparison.html").render(c=filled)
-    return page
-
-
-def _point(
-    one: Mapping[str, Any], label: str, figures: Mapping[str, Any] | None, recommended: bool
-) -> dict[str, Any] | None:
-    """A point of the picture; None for what has no risk or no loss to be compared by."""
-    if figures is None or figures["risk"] is None or one["compared_by"] is None:
-        return None
-    where = {"label": label, "risk": figures["risk"], "loss": one["compared_by"]}
-    return {**where, "on_frontier": one["on_frontier"], "recommended": recommended}
+    return environment().get_template("comparison.html").render(c={**told, "points": points, "rows": rows})

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
 from cloister.privacy import PrivacyRule, rule_of
-from cloister.release_folder import data_file
 from cloister.utility import LOSSES
 
 from .data import must_mask
@@ -322,11 +321,6 @@ class TableManifest(TableSections, ManifestHead):
 
     form: ClassVar[Literal["table", "table_with_codes"]] = "table"
     seed: int
-
-    @property
-    def data_file(self) -> str | None:
-        """The name of the data file; None where it is in a database, or none or two are listed."""
-        return data_file(self.files)
 
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:

@@ -10,7 +10,8 @@ from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns
-from cloister.release_folder import ATTRIBUTES, DATA, read_data
+from cloister.manifest.head import DATA
+from cloister.release_folder import ATTRIBUTES, read_data
 from cloister.results import Verdict
 
 from .data import COLUMNS, ID, Trajectories, WrittenTrajectories

@@ -95,7 +95,7 @@ def test_the_parts_of_a_job_are_attacked_together(files, capsys):
     job = files / "job"
     job.mkdir()
     parts = [{"name": name, "folder": name} for name in ("people", "visits")]
-    (job / "release.json").write_text(json.dumps({"schema": 2, "shape": "job", "parts": parts}))
+    (job / "release.json").write_text(json.dumps({"schema": 2, "shape": "job", "parts": parts, "files": {}}))
     for name, words in (("people", SHAPES["table"]), ("visits", SHAPES["trajectories"])):
         assert run(["protect", *words, "-k", "4", "--out", f"job/{name}", "--quiet"]) == 0
     originals = ["--original", "people=people.csv", "--original", "visits=visits.csv"]

@@ -221,7 +221,7 @@ def test_a_failed_overwrite_leaves_the_earlier_release(protect, release, monkeyp
     """Whatever goes wrong, the earlier release stays."""
     before = {path.name: path.read_bytes() for path in release.iterdir()}
     assert protect("--overwrite", "-k", "100").code == 1
-    monkeypatch.setattr("cloister.release.render_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("cloister.release.report_files", lambda *_: 1 / 0)
     assert protect("--overwrite").code == 3
 
     assert {path.name: path.read_bytes() for path in release.iterdir()} == before

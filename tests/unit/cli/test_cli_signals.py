@@ -94,7 +94,7 @@ def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, 
     def stopped(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cloister.release.render_report", stopped)
+    monkeypatch.setattr("cloister.release.report_files", stopped)
     ran = protect("--overwrite", "--crosswalk", "map.csv")
 
     assert ran.code == 130

@@ -31,8 +31,9 @@ from cloister.kernels.reconstruction import (
     place_records,
     place_shared,
 )
+from cloister.manifest.head import DATA
 from cloister.release import Release
-from cloister.release_folder import CLUSTERS, DATA, read_data
+from cloister.release_folder import CLUSTERS, read_data
 from cloister.results import Verdict
 from cloister.utility import (
     QueryErrors,

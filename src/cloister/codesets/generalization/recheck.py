@@ -19,7 +19,8 @@ from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.errors import InputError, setting
-from cloister.release_folder import DATA, MANIFEST, read_data
+from cloister.manifest.head import DATA
+from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
 
 from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
