@@ -96,7 +96,7 @@ def verify_folder(
     GuaranteeViolation
         It does not hold; says what failed, in counts.
     """
-    place = Path(folder)
+    place = Path(folder).absolute()  # messages name the folder, which may be "."
     manifest = read_manifest(place)
     request = Request(
         original=original,

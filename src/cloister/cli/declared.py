@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ForwardRef, TypeVar, get_args
 
 from typer import Argument, Option
 
+from cloister.cli.output import speak_of
 from cloister.errors import InputError
 from cloister.settings import Setting, Words, settings_of
 
@@ -24,6 +25,7 @@ def command(options: type[Options], run: Callable[[Options], None], text: str) -
     """Return a command that runs with the settings of a record."""
 
     def typed(**told: Any) -> None:
+        speak_of(options)
         run(record(options, told))
 
     settings = settings_of(options)

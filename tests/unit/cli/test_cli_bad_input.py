@@ -133,7 +133,7 @@ SETTINGS = {
     "builder": (("--qi", "diagnosis=intervall:5"), "Did you mean interval?"),
     "builder without arguments": (("--qi", "diagnosis=interval"), "interval:5,10,20"),
     "weight of no column": (("--weight", "hight=2"), "'hight'"),
-    "weight without number": (("--weight", "age"), "COLUMN=NUMBER"),
+    "weight without number": (("--weight", "age"), "--weight takes COLUMN=NUMBER"),
     "weight of nothing": (("--weight", "age=0"), "more than 0"),
     "k beyond all tables": (("-k", "9" * 20), "no table has as many"),
     "weight too large": (("--weight", "age=1e308", "--weight", "sex=1e308"), "to 1e+06"),
