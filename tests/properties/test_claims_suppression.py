@@ -13,7 +13,7 @@ from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
 from cloister.claims import suppression
-from cloister.claims.choice import Chooser, choose_node
+from cloister.claims.choice import Chooser
 from cloister.claims.knowledge import DrawnKnowledge
 from cloister.claims.node_risk import RiskFigures, RiskSettings
 from cloister.claims.protect import choose_and_suppress
@@ -130,7 +130,7 @@ def test_one_chooser_serves_any_max_suppression(hospital):
     chooser = Chooser(hospital, Cut(hospital), power, settings())
     for max_sup in (0.3, 0.15, 0.3):
         kept = chooser.choose(max_sup)
-        fresh = choose_node(hospital, Cut(hospital), power, settings(max_sup=max_sup))
+        fresh = Chooser(hospital, Cut(hospital), power, settings()).choose(max_sup)
         assert (kept.levels, kept.loss, kept.tried, kept.around) == (
             fresh.levels,
             fresh.loss,

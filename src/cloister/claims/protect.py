@@ -155,7 +155,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
     is published); a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
-    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
+    columns and the company of pseudonyms. Cost: see `Chooser` and `suppress`, up to five
     times.
 
     Raises
