@@ -140,7 +140,7 @@ def _truncated(encoded: EncodedClaims) -> list[Row]:
             "percentile": percentile,
             "limit": found.limit(percentile),
             "claims_lost": float((~found.kept(percentile)).mean()),
-            "patients_cut": float(found.truncated(percentile, encoded).mean()),
+            "patients_cut": float(ReleasedClaims.everything(encoded, found.kept(percentile)).truncated.mean()),
         }
         for percentile in PERCENTILES
     ]

@@ -95,8 +95,10 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
     class Coarser(Finer):
         levels = (0, 1)
 
-    chosen = choose_and_suppress(lambda max_sup: Finer if max_sup > 0.3 else Coarser, lambda _: power, bounded)
-    assert (chosen.max_sup, chosen.suppression.levels) == (0.2, (0, 1))
+    _, found, max_sup = choose_and_suppress(
+        lambda max_sup: Finer if max_sup > 0.3 else Coarser, lambda _: power, bounded
+    )
+    assert (max_sup, found.levels) == (0.2, (0, 1))
 
 
 def test_who_lacks_fewest_values_is_found_where_many_are_truncated():

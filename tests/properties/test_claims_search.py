@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.claims_by_hand import matching_of
 from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 
-from cloister.claims.choice import choose_node
+from cloister.claims.choice import Chooser
 from cloister.claims.knowledge import DrawnKnowledge
 from cloister.claims.lattice_search import Budget, corners, search_lattice
 from cloister.claims.node_risk import Basis, NodeRisk, RiskSettings, Treatment, risk_of
@@ -137,12 +137,17 @@ def settings(**changes):
     return RiskSettings(**{"threshold": 0.2, "max_sup": 0.2, "truncation": (100.0, 90.0), "repeats": 10, **changes})
 
 
+def chosen(hospital, power, asked, **more):
+    """The choice by the MaxSup asked."""
+    return Chooser(hospital, Cut(hospital), power, asked, **more).choose(asked.max_sup)
+
+
 @pytest.mark.parametrize(("weights", "draws"), [(None, 10_000), ([1.0, 9.0, 0.5], 2_500)])
 def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
     """Each node of each truncation level measured on the same draws by both tests: none that passes loses less."""
     power = constant_power(hospital, 2)
     asked = settings(draws=draws)
-    choice = choose_node(hospital, Cut(hospital), power, asked, weights=weights)
+    choice = chosen(hospital, power, asked, weights=weights)
     knowledge = DrawnKnowledge(hospital, power, asked.seed, draws=draws)
     passed = []
     for percentile in asked.truncation:
@@ -163,13 +168,13 @@ def test_the_choice_is_the_best_of_all_nodes(hospital, weights, draws):
 def test_a_bounded_search_is_told_and_can_be_had_again(hospital):
     """Too few nodes are an error that names the bound; a few more give a choice that its own levels give again."""
     power = constant_power(hospital, 2)
-    whole = choose_node(hospital, Cut(hospital), power, settings())
+    whole = chosen(hospital, power, settings())
     needed = sum(one.n_asked for one in whole.tried)
     with pytest.raises(NoSafeRelease, match=r"ended by search.nodes or search.time_limit_s after 2 nodes"):
-        choose_node(hospital, Cut(hospital), power, settings(search_nodes=2))
-    ended = choose_node(hospital, Cut(hospital), power, settings(search_nodes=needed - 1))
+        chosen(hospital, power, settings(search_nodes=2))
+    ended = chosen(hospital, power, settings(search_nodes=needed - 1))
     fixed = [(level, level) for level in ended.levels]
-    again = choose_node(hospital, Cut(hospital), power, settings(truncation=(ended.truncation,)), bounds=fixed)
+    again = chosen(hospital, power, settings(truncation=(ended.truncation,)), bounds=fixed)
 
     assert (ended.is_optimal, ended.loss >= whole.loss) == (False, True)
     assert sum(one.n_asked for one in ended.tried) == needed - 1
@@ -184,7 +189,7 @@ def _told(choice):
 def test_bounds_on_levels_are_kept(hospital):
     """A node is chosen among the levels allowed."""
     bounds = [(1, 3), (0, 1), (2, 3)]
-    choice = choose_node(hospital, Cut(hospital), constant_power(hospital, 1), settings(max_sup=0.9), bounds=bounds)
+    choice = chosen(hospital, constant_power(hospital, 1), settings(max_sup=0.9), bounds=bounds)
 
     assert all(low <= level <= high for level, (low, high) in zip(choice.levels, bounds))
 
@@ -192,10 +197,8 @@ def test_bounds_on_levels_are_kept(hospital):
 def test_power_may_be_that_of_the_node(hospital):
     """The paper's test takes the power from the values of the node; a higher one lets fewer nodes pass."""
     power = constant_power(hospital, 1)
-    plain = choose_node(hospital, Cut(hospital), power, settings())
-    strict = choose_node(
-        hospital, Cut(hospital), power, settings(), power_at=lambda levels: constant_power(hospital, 3)
-    )
+    plain = chosen(hospital, power, settings())
+    strict = chosen(hospital, power, settings(), power_at=lambda levels: constant_power(hospital, 3))
 
     assert plain.loss < strict.loss
 
@@ -204,7 +207,7 @@ def test_no_node_is_an_error_without_values(hospital):
     """Where no node passes, the message counts nodes and truncation levels and says what to do."""
     bounds = [(0, 0)] * 3
     with pytest.raises(NoSafeRelease, match="None of 2 truncation levels and 1 nodes"):
-        choose_node(hospital, Cut(hospital), constant_power(hospital, 3), settings(), bounds=bounds)
+        chosen(hospital, constant_power(hospital, 3), settings(), bounds=bounds)
 
 
 def fine_node(hospital):
@@ -297,7 +300,7 @@ def test_no_results_depend_on_threads(hospital):
     found = []
     for threads in (1, 3):
         asked = settings(max_sup=0.3, threads=threads, most_treated=1.0, most_removed=0.9, truncation=(90.0,))
-        choice = choose_node(hospital, Cut(hospital), power, asked, bounds=[(3, 4), (0, 3), (0, 3)])
+        choice = chosen(hospital, power, asked, bounds=[(3, 4), (0, 3), (0, 3)])
         result = suppress(choice.released, choice.levels, power, asked)
         found.append((choice.levels, choice.tried, choice.around, result.risk, result.cells.tobytes()))
 

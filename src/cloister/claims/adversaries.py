@@ -30,7 +30,6 @@ from .node_risk import NodeRisk, RiskFigures, RiskSettings
 from .plan import ClaimsPlan
 from .plan_sections import LENGTH_OF_STAY
 from .population import PeopleCounted
-from .release_risk import figures_of
 from .released import ReleasedClaims
 
 Power = NDArray[np.int32]
@@ -199,7 +198,7 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
         with ThreadPoolExecutor(settings.threads) as pool:
             list(pool.map(count, spans))  # each in its own part of the sizes
         found.append(sizes[:n_draws])
-    return ClaimsAttack("values in their order (exact order)", figures_of(np.concatenate(found), settings.k))
+    return ClaimsAttack("values in their order (exact order)", RiskFigures.of(np.concatenate(found), settings.k))
 
 
 def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
@@ -296,4 +295,4 @@ def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDA
         draws = risk.knowledge.repeat(number)
         sizes = risk.class_sizes(attacked.levels, draws)
         found.append(np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0))
-    return ClaimsAttack("counted in the population", figures_of(np.concatenate(found), attacked.settings.k))
+    return ClaimsAttack("counted in the population", RiskFigures.of(np.concatenate(found), attacked.settings.k))

@@ -13,7 +13,7 @@ from .encode import MISSING, EncodedClaims, EncodedColumn
 from .knowledge import DrawnKnowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
 from .matching import Matching
-from .node_risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings, risk_of
+from .node_risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings
 from .released import ReleasedClaims, level_losses
 
 Bounds = Sequence[tuple[int, int]]
@@ -49,12 +49,6 @@ class Truncation:
         limit = self.limit(percentile)
         kept: NDArray[np.bool_] = np.ones(self.ranks.size, dtype=np.bool_) if limit is None else self.ranks < limit
         return kept
-
-    def truncated(self, percentile: float, claims: EncodedClaims) -> NDArray[np.bool_]:
-        """Whether each patient lost a claim: the released flag ``claims_truncated``, (n_patients,)."""
-        lost = np.bincount(claims.owners[~self.kept(percentile)], minlength=claims.n_patients)
-        truncated: NDArray[np.bool_] = lost > 0
-        return truncated
 
 
 def truncation(claims: EncodedClaims) -> Truncation:
@@ -207,14 +201,21 @@ class _TruncationLevel:
             raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
         else:
             raw = self.raw.class_sizes(levels, draws)
-        return NodeTest(levels, loss, self._figures(raw), self._figures(sizes))
-
-    def _figures(self, sizes: NDArray[np.int64]) -> RiskFigures:
-        return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < self.settings.k), sizes == 0)
+        return NodeTest(levels, loss, *(RiskFigures.of(own, self.settings.k) for own in (raw, sizes)))
 
 
 class Chooser:
-    """The choice of a truncation level and a node, by any MaxSup: what is drawn and counted for one serves the others.
+    """Finds the truncation level and node that lose least among those whose flag rate is at most MaxSup.
+
+    What is drawn and counted for one MaxSup serves the others.
+
+    *Guarantee*: no node of the lattice that loses less, lost claims included, passes both tests: the flag rate with
+    everything but the generalization frozen (power, draws, claims removed, and which draws are missed, decided on base
+    values), and the paper's, with misses decided on the values of the node. Only the first is inherited by coarser
+    nodes, so it alone rules out nodes that were not measured. Not promised: exactness; answers are those of a
+    simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
+    where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
+    of half a million measured, by a few hundred draws each.
 
     Parameters
     ----------
@@ -244,7 +245,7 @@ class Chooser:
         self._levels: dict[float, _TruncationLevel] = {}
 
     def choose(self, max_sup: float) -> NodeChoice:
-        """Return what `choose_node` does, with this MaxSup."""
+        """Return the choice by this MaxSup; `NoSafeRelease` where no node passes, or none was found in time."""
         tried: list[TruncationTried] = []
         best: tuple[Node, float, float] | None = None
         percentiles = sorted(set(self.settings.truncation), reverse=True)
@@ -285,35 +286,6 @@ def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete
         f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
         f"{max_sup:g}. Allow coarser levels, truncate more, raise risk.max_flag_rate, or remove columns."
     )
-
-
-def choose_node(
-    encoded: EncodedClaims,
-    truncation: Truncation,
-    power: NDArray[np.int32],
-    settings: RiskSettings,
-    *,
-    bounds: Bounds | None = None,
-    weights: Sequence[float] | None = None,
-    power_at: PowerAt | None = None,
-) -> NodeChoice:
-    """Find the truncation level and node that lose least among those whose flag rate is at most MaxSup.
-
-    *Guarantee*: no node of the lattice that loses less, lost claims included, passes both tests: the flag rate with
-    everything but the generalization frozen (power, draws, claims removed, and which draws are missed, decided on base
-    values), and the paper's, with misses decided on the values of the node. Only the first is inherited by coarser
-    nodes, so it alone rules out nodes that were not measured. Not promised: exactness; answers are those of a
-    simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
-    where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
-    of half a million measured, by a few hundred draws each.
-
-    Raises
-    ------
-    NoSafeRelease
-        No node of any truncation level passes, or none was found before the search had to end.
-    """
-    chooser = Chooser(encoded, truncation, power, settings, bounds=bounds, weights=weights, power_at=power_at)
-    return chooser.choose(settings.max_sup)
 
 
 def _search(

@@ -90,28 +90,28 @@ def _is_declared(form: ClaimsForm, plan: ClaimsPlan, table: str, part: TablePlan
         return False
     kept = {column: role for column, role in roles.items() if role not in NOT_RELEASED and column not in part.qi}
     kept |= {PAY_DELAY: "keep"} if PAY_DELAY in {*part.derived} - {*part.qi} else {}
-    expected = {column: _kept(role, table, plan) for column, role in kept.items()}
-    found = {
-        name: (one.role, one.numbered_with) for name, one in form.of(table).items() if one.role in (KEPT, PSEUDONYM)
-    }
+    expected = {column: released_as(role, table, plan) for column, role in kept.items()}
+    found = {name: one for name, one in form.of(table).items() if one.role in (KEPT, PSEUDONYM)}
     return found == {column: what for column, what in expected.items() if what is not None}
 
 
-def _kept(role: str, table: str, plan: ClaimsPlan) -> tuple[str, str | None] | None:
-    """What a column that has no hierarchy is released as; None where it is not."""
+def released_as(role: str, table: str, plan: ClaimsPlan) -> ReleasedColumn | None:
+    """Return what a column that has no hierarchy is released as; None where it is not."""
     if role not in PSEUDONYMS:
-        return KEPT, None
+        return ReleasedColumn(role=KEPT)
     how = getattr(plan.ids, role)
-    return None if how == "drop" else (PSEUDONYM, role if how == "number" else f"{role} of {table}")
+    shared = role if how == "number" else f"{role} of {table}"
+    return None if how == "drop" else ReleasedColumn(role=PSEUDONYM, numbered_with=shared)
 
 
 def _has_levels(column: ReleasedColumn, words: str) -> bool:
     """Whether a column has the hierarchy that the plan names and a level within the bounds."""
     low, high = _bounds(words, column)
-    return column.hierarchy == _hierarchy(words) and low <= (column.level or 0) <= high
+    return column.hierarchy == hierarchy_published(words) and low <= (column.level or 0) <= high
 
 
-def _hierarchy(words: str) -> str:
+def hierarchy_published(words: str) -> str:
+    """Return the words for a hierarchy without bounds; of a file, its kind alone."""
     spec, _ = split_bounds(words)
     try:
         return "file" if hierarchy_named(spec, {}).hierarchy.kind == "file" else spec

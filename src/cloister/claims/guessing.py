@@ -50,13 +50,9 @@ class Sign:
     """How a role is recognised: the words of its name, and what its values are like."""
 
     role: str
-    name: re.Pattern[str]
+    name: str
     content: Callable[[Sequence[str]], bool]
     hierarchy: str | None = None
-
-
-def _sign(role: str, name: str, content: Callable[[Sequence[str]], bool], hierarchy: str | None = None) -> Sign:
-    return Sign(role, re.compile(name), content, hierarchy)
 
 
 def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEARLY_ALL) -> bool:
@@ -153,37 +149,37 @@ def _anything(values: Sequence[str]) -> bool:
 
 DIAGNOSIS = r"icd_?(9|10)(?!.*proc)|diag|(^|_)dx"
 OF_PATIENTS = (
-    _sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
-    _sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
-    _sign("age", r"^age", are_ages, "age"),
-    _sign("age", r"^age", _age_bands, "suppress"),
-    _sign("sex", r"sex|gender", _sexes, "suppress"),
-    _sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
-    _sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _names),
+    Sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
+    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
+    Sign("age", r"^age", are_ages, "age"),
+    Sign("age", r"^age", _age_bands, "suppress"),
+    Sign("sex", r"sex|gender", _sexes, "suppress"),
+    Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
+    Sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _names),
 )
 OF_CLAIMS = (
-    _sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),
-    _sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
-    _sign("pay-delay", r"pay_?delay", _days, "pay-delay"),
-    _sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
-    _sign(
+    Sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),
+    Sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
+    Sign("pay-delay", r"pay_?delay", _days, "pay-delay"),
+    Sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
+    Sign(
         "date",
         r"^date$|service.*(date|dt)|from.*(date|dt)|start.*(date|dt)|admi.*(date|dt)|claim.*(date|dt)",
         are_dates,
     ),
-    _sign("diagnoses", DIAGNOSIS, _listed(_diagnoses(BOTH))),
-    _sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["diagnosis"]), "diagnosis"),
-    _sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["icd10"]), "icd10"),
-    _sign("diagnoses", DIAGNOSIS, _some_diagnoses),
-    _sign("procedures", r"hcpcs|cpt|proc", _listed(_cpt)),
-    _sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
-    _sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _in_groups("place"), "place"),
-    _sign("specialty", r"special", _in_groups("specialty"), "specialty"),
-    _sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay"),
-    _sign("days-since-first-claim", r"days_?since|(^|_)dsf[cs]($|_)", _days, "days-since-first-claim"),
-    _sign("vendor", r"vendor|facility|hospital_id|prvdr_num", _anything),
-    _sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
-    _sign("provider", r"provider|physician|doctor|npi", _anything),
+    Sign("diagnoses", DIAGNOSIS, _listed(_diagnoses(BOTH))),
+    Sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["diagnosis"]), "diagnosis"),
+    Sign("diagnosis", DIAGNOSIS, _diagnoses(CODINGS_OF["icd10"]), "icd10"),
+    Sign("diagnoses", DIAGNOSIS, _some_diagnoses),
+    Sign("procedures", r"hcpcs|cpt|proc", _listed(_cpt)),
+    Sign("procedure", r"hcpcs|cpt|proc", _cpt, "procedure"),
+    Sign("place", r"place_?(of_?)?(service|svc)?|(^|_)pos($|_)", _in_groups("place"), "place"),
+    Sign("specialty", r"special", _in_groups("specialty"), "specialty"),
+    Sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay"),
+    Sign("days-since-first-claim", r"days_?since|(^|_)dsf[cs]($|_)", _days, "days-since-first-claim"),
+    Sign("vendor", r"vendor|facility|hospital_id|prvdr_num", _anything),
+    Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
+    Sign("provider", r"provider|physician|doctor|npi", _anything),
 )
 
 
@@ -225,7 +221,7 @@ SEVERAL_GUESSED = frozenset({"drop", "quasi-identifier", "diagnoses", "procedure
 
 
 def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[str]) -> Guess:
-    named = [sign for sign in signs if sign.name.search(plain_name(column))]
+    named = [sign for sign in signs if re.search(sign.name, plain_name(column))]
     if not named:
         return Guess(column, "drop", "not sure", "nothing known of it")
     # sorted, so that the order of the rows plays no part

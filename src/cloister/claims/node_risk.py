@@ -108,9 +108,11 @@ class RiskFigures:
         return Interval(max(0.0, self.mean - half), min(1.0, self.mean + half))
 
     @classmethod
-    def of(cls, risks: NDArray[np.float64], flagged: NDArray[np.bool_], missed: NDArray[np.bool_]) -> "RiskFigures":
-        """Figures from the risk of each draw."""
-        return cls(risks.size, int(flagged.sum()), int(missed.sum()), float(risks.mean()), float(risks.std()))
+    def of(cls, sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> "RiskFigures":
+        """Figures from the class of each draw, 0 where it is missed."""
+        risks, missed = risk_of(sizes), sizes == 0
+        flagged = int(((sizes < k) & ~missed).sum())
+        return cls(risks.size, flagged, int(missed.sum()), float(risks.mean()), float(risks.std()))
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class NodeRisk:
             draws = self.knowledge.repeat(number)
             held = self._contained(levels, number, 0, draws.patients.size)
             sizes = self.matching.sizes(levels, draws, held)
-            found.append(RiskFigures.of(risk_of(sizes), held & (sizes < self.k), ~held))
+            found.append(RiskFigures.of(sizes, self.k))
             whole = pooled(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
                 break

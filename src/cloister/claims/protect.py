@@ -25,33 +25,16 @@ from .released import weights_of
 from .suppression import Suppression, suppress
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ChosenNode:
-    """A node whose risk suppression brought under the threshold.
-
-    Attributes
-    ----------
-    choice : truncation level and node
-    power : (n_patients, n_columns) of the adversary that the release was made against
-    suppression : what is left out, and the risk that is left
-    max_sup : by which the node was chosen, at most what was asked
-    """
-
-    choice: NodeChoice
-    power: NDArray[np.int32]
-    suppression: Suppression
-    max_sup: float
-
-
 def choose_and_suppress(
     choose: Callable[[float], NodeChoice],
     power_of: Callable[[NodeChoice], NDArray[np.int32]],
     settings: RiskSettings,
     weights: list[float] | None = None,
-) -> ChosenNode:
+) -> tuple[NodeChoice, Suppression, float]:
     """Choose a node by MaxSup as asked, else by half of it and so on, until suppression suffices.
 
     A lower MaxSup gives a coarser node, of which less has to be suppressed. A node that was tried is not tried again.
+    Returned last is the MaxSup by which the node was chosen, at most what was asked.
 
     Parameters
     ----------
@@ -76,13 +59,10 @@ def choose_and_suppress(
         if (choice.levels, choice.truncation) in tried:
             continue
         tried.add((choice.levels, choice.truncation))
-        power = power_of(choice)
         try:
-            suppression = suppress(choice.released, choice.levels, power, settings, weights)
+            return choice, suppress(choice.released, choice.levels, power_of(choice), settings, weights), max_sup
         except NoSafeRelease as found:
             refusal = found.text
-            continue
-        return ChosenNode(choice, power, suppression, max_sup)
     raise NoSafeRelease(
         f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_flag_rate from "
         f"{settings.max_sup:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
@@ -116,17 +96,12 @@ class ProtectedClaims:
         return round(float(self.power[self.suppression.released.patients].mean()), 1)
 
 
-def settings_of(plan: ClaimsPlan, seed: int | None = None, threads: int = 1) -> RiskSettings:
-    """Return the settings of the risk that a plan asks for.
-
-    Parameters
-    ----------
-    seed : in place of the plan's
-    """
+def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
+    """Return the settings of the risk that a plan asks for."""
     return RiskSettings(
         threshold=plan.risk.threshold,
         max_sup=plan.risk.max_flag_rate,
-        seed=plan.risk.seed if seed is None else seed,
+        seed=plan.risk.seed,
         repeats=plan.risk.repeats,
         draws=plan.risk.draws,
         search_nodes=plan.search.nodes,
@@ -155,7 +130,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     patients or more. Not promised: the same against who picks the likeliest where the plan does not say so (the figure
     is published); a limit for each single patient; anything against somebody who knows
     more values, which values stood in one claim, or their order (the sensitivity table says what they find), or kept
-    columns and the company of pseudonyms. Cost: see `choose_node` and `suppress`, up to five
+    columns and the company of pseudonyms. Cost: see `Chooser` and `suppress`, up to five
     times.
 
     Raises
@@ -170,13 +145,15 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     """
     claims = encoding.claims
     adversary = adversary_power(claims, plan.adversary.power, plan.adversary.rounding)
-    base = adversary.of_patients
     at = _PowerOfNodes(claims, plan)
     weights = weights_of(claims, plan.weights)
-    chooser = Chooser(claims, truncation(claims), base, settings, bounds=encoding.bounds, weights=weights, power_at=at)
-    chosen = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
-    used = replace(settings, max_sup=chosen.max_sup)
-    return ProtectedClaims(encoding, adversary, chosen.choice, chosen.suppression, used, chosen.power)
+    base, bounds = adversary.of_patients, encoding.bounds
+    chooser = Chooser(claims, truncation(claims), base, settings, bounds=bounds, weights=weights, power_at=at)
+    choice, suppression, max_sup = choose_and_suppress(
+        chooser.choose, lambda choice: at(choice.levels), settings, weights
+    )
+    used = replace(settings, max_sup=max_sup)
+    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels))
 
 
 class _PowerOfNodes:

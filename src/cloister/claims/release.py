@@ -22,7 +22,6 @@ from .data_file import (
     CLAIMS,
     FLAG,
     IDENTIFIER,
-    KEPT,
     NUMBER,
     PATIENTS,
     PSEUDONYM,
@@ -33,9 +32,8 @@ from .data_file import (
     ReleasedColumn,
     WrittenClaims,
 )
+from .declared import hierarchy_published, released_as
 from .encode import EncodedColumn, Encoding
-from .hierarchies import hierarchy_named, split_bounds
-from .plan_sections import PSEUDONYMS
 from .prepare import numbered
 from .released import ReleasedClaims
 
@@ -159,18 +157,10 @@ def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> Claims
         (name,) = plan.patient_columns("id") if table == PATIENTS else plan.claim_columns("id")
         made = [(name, ReleasedColumn.model_validate({"role": IDENTIFIER, "ids": plan.ids.patients.partition(":")[0]}))]
         for column, level in zip(columns, own, strict=True):
-            words, top = section.qi[column.name], column.n_levels - 1
-            # without bounds; of a file, its kind alone
-            is_file = hierarchy_named(words, plan.grouping.tables).hierarchy.kind == "file"
-            spec = "file" if is_file else split_bounds(words)[0]
+            spec, top = hierarchy_published(section.qi[column.name]), column.n_levels - 1
             made.append((column.name, ReleasedColumn(role=QUASI, hierarchy=spec, level=level, top=top)))
-        for own_name in kept:
-            role = str(section.roles.get(own_name))
-            if role in PSEUDONYMS:
-                shared = role if getattr(plan.ids, role) == "number" else f"{role} of {table}"
-                made.append((own_name, ReleasedColumn(role=PSEUDONYM, numbered_with=shared)))
-            else:
-                made.append((own_name, ReleasedColumn(role=KEPT)))
+        others = ((own, released_as(str(section.roles.get(own)), table, plan)) for own in kept)
+        made += [(own, column) for own, column in others if column is not None]
         flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
         made += [(flag, ReleasedColumn(role=FLAG)) for flag in flags]
         parts[table] = dict(made)

@@ -77,11 +77,6 @@ class ReleaseRisk:
         return self.highest(is_tolerant_waived=is_tolerant_waived) <= threshold
 
 
-def figures_of(sizes: NDArray[np.int64] | NDArray[np.float64], k: int) -> RiskFigures:
-    """Figures from the class of each draw, 0 where it is missed."""
-    return RiskFigures.of(risk_of(sizes), (sizes > 0) & (sizes < k), sizes == 0)
-
-
 def release_risk(
     released: ReleasedClaims, levels: Node, knowledge: DrawnKnowledge, settings: RiskSettings
 ) -> ReleaseRisk:
@@ -99,7 +94,7 @@ def release_risk(
         tolerant = fits + matching.tolerated(levels, draws)
         fallback = np.where(fits > 0, exact, tolerant)
         nearest = np.where(fits > 0, exact, matching.nearest(levels, draws, fits == 0))
-        found.append(ReleaseRisk(*(figures_of(own, settings.k) for own in (exact, tolerant, fallback, nearest))))
+        found.append(ReleaseRisk(*(RiskFigures.of(own, settings.k) for own in (exact, tolerant, fallback, nearest))))
         whole = ReleaseRisk(
             pooled([one.exact for one in found]),
             pooled([one.tolerant for one in found]),
@@ -131,7 +126,7 @@ def likeliest_risk(
     matching = Matching(released, knowledge.cap, settings.threads, levels)
     found: list[RiskFigures] = []
     for number in range(repeats):
-        found.append(figures_of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))
+        found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))
         if _is_settled(pooled(found).mean_interval, settings.threshold):
             break
     return pooled(found)

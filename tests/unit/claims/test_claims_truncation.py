@@ -8,6 +8,7 @@ from tests.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
 from cloister.claims.choice import truncation
+from cloister.claims.released import ReleasedClaims
 
 claim = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", None]))
 patients = st.lists(st.lists(claim, max_size=6), min_size=1, max_size=7).filter(any)
@@ -33,7 +34,7 @@ def test_nothing_is_truncated_at_none(people):
 
     assert found.limit(100) is None
     assert found.kept(100).all()
-    assert not found.truncated(100, claims).any()
+    assert not ReleasedClaims.everything(claims, found.kept(100)).truncated.any()
 
 
 def test_the_rarest_claim_goes_first():
@@ -44,7 +45,7 @@ def test_the_rarest_claim_goes_first():
 
     assert pytest.approx(found.scores[:2].tolist()) == [1 - 2 / 3, 1.0]
     assert found.kept(50).tolist() == [True, False, True, True]
-    assert found.truncated(50, claims).tolist() == [True, False, False]
+    assert ReleasedClaims.everything(claims, found.kept(50)).truncated.tolist() == [True, False, False]
 
 
 def test_missing_values_do_not_count():
