@@ -142,15 +142,16 @@ def _join(
 def _told_apart(tree: ValueTree, others: Sequence[Other]) -> Nodes:
     """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
     named = frozenset(tree.labels)
-    fixed: dict[str, int] = {}
+    # The lowest node that a label may be released as. It is kept from round to round: a label whose leaf was moved up
+    # stands for a recorded value still.
+    lowest: dict[str, int] = {}
     for label, leaves in others:
         if label in named:
             ranks = tree.low[leaves]
             node = tree.meet(leaves[int(ranks.argmin())], leaves[int(ranks.argmax())])
-            fixed[label] = tree.meet(fixed.get(label, node), node)
+            lowest[label] = tree.meet(lowest.get(label, node), node)
     released = np.arange(tree.n_nodes, dtype=np.int32)
     while True:
-        lowest = dict(fixed)
         for node in released.tolist():
             label = tree.labels[node]
             lowest[label] = tree.meet(lowest.get(label, node), node)
