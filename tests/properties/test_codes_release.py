@@ -70,7 +70,7 @@ def test_reconstructions_of_reconstructions_keep_the_counts(records, options):
 
 
 @examples(60)
-@given(RECORDS, SETTINGS, st.booleans(), st.integers(1, 3), st.data())
+@given(RECORDS, SETTINGS, st.booleans(), st.integers(2, 3), st.data())
 def test_folders_with_sensitive_codes_hold_on_their_own(records, options, repeats, diversity, data):
     """With sensitive codes, repeated or not, what is written passes its check, and lists every occurrence of them."""
     common = [*records, *(["401.9"] for _ in range(12))]

@@ -79,7 +79,7 @@ FIELDS = {
     "a way in words": (("guarantee", "verified_how", "by NIST"), "guarantee, which has unknown keys"),
     "another sentence": (
         ("guarantee", "sentences", ["Nobody is in it"]),
-        "guarantee.sentences, which has unknown keys",
+        "guarantee, which has unknown keys",
     ),
     "patients in words": (("guarantee", "one_row_per_patient", "as P17 is"), "guarantee.one_row_per_patient"),
     "a hierarchy in words": (("settings", "hierarchies", "age", "P17 is in row 1"), "settings.hierarchies"),
