@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner, jit
 from .layout import Costs, Ladders, Rows, Threshold
-from .words import number_rows
+from .words import hashed, number_rows, same_codes, table_size
 
 
 class Measured(NamedTuple):
@@ -189,22 +189,39 @@ def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np
     return Distinct(Rows(np.ascontiguousarray(codes[:, first]), sizes[:found].copy()), labels)
 
 
+@inner
+def _merge(keys, codes, records, exact):
+    """Move the first row of each class to the front and add up its records; return how many classes there are."""
+    slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
+    mask = slots.shape[0] - 1
+    found = 0
+    for i in range(keys.shape[0]):
+        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
+        while slots[slot] >= 0:
+            seen = slots[slot]
+            # Class ``seen`` stands at the front already, so that few classes are compared within few cache lines.
+            if keys[seen] == keys[i] and (exact or same_codes(codes, seen, i)):
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] >= 0:
+            records[slots[slot]] += records[i]
+            continue
+        slots[slot] = found
+        # found <= i: a row is read before another takes its place.
+        keys[found] = keys[i]
+        records[found] = records[i]
+        for j in range(codes.shape[0]):
+            codes[j, found] = codes[j, i]
+        found += 1
+    return found
+
+
 @jit
 def _roll_up(rows, ladders, base, levels, codes, records):
     """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
-    n = rows.records.shape[0]
-    labels = np.empty(n, dtype=np.int64)
-    first = np.empty(n, dtype=np.int64)
     keys = _raise(rows, ladders, base, levels, codes)
-    found = number_rows(keys, codes, ladders.exact, labels, first)
-    for label in range(found):
-        records[label] = 0
-        # Classes are numbered by their first rows, so that a row is read before another takes its place.
-        for j in range(codes.shape[0]):
-            codes[j, label] = codes[j, first[label]]
-    for i in range(n):
-        records[labels[i]] += rows.records[i]
-    return found
+    records[:] = rows.records
+    return _merge(keys, codes, records, ladders.exact)
 
 
 @jit

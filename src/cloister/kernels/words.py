@@ -62,7 +62,7 @@ def number_rows(keys, codes, exact, labels, first):
         slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
         while slots[slot] >= 0:
             seen = first[slots[slot]]
-            if keys[seen] == keys[i] and (exact or _same_codes(codes, seen, i)):
+            if keys[seen] == keys[i] and (exact or same_codes(codes, seen, i)):
                 break
             slot = (slot + 1) & mask
         if slots[slot] < 0:
@@ -74,7 +74,7 @@ def number_rows(keys, codes, exact, labels, first):
 
 
 @inner
-def _same_codes(codes, one, other):
+def same_codes(codes, one, other):
     """Whether two rows have the same codes."""
     for j in range(codes.shape[0]):
         if codes[j, one] != codes[j, other]:
