@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner
 from .layout import Task
-from .words import hashed, table_size
+from .words import GOLDEN, hashed
 
 
 class Pool(NamedTuple):
@@ -178,12 +178,13 @@ def raise_codes(pool, span, rise):
 
 
 @inner
-def _place(pool, i, mask):
+def _place(pool, i, mask, shift):
     """Slot that holds the group equal to group ``i``, or the free one where it belongs."""
     key = np.uint64(0)
     for w in range(pool.words.shape[1]):
         key = hashed(key, pool.words[i, w])
-    slot = np.int64(key) & mask
+    # The upper bits of a further product: groups whose codes follow one another are spread evenly.
+    slot = np.int64((key * GOLDEN) >> shift)
     while pool.slot_stamp[slot] == pool.stamp[0]:
         other = pool.slot_group[slot]
         equal = True
@@ -200,11 +201,14 @@ def _place(pool, i, mask):
 @inner
 def _merge_segment(pool, first, end, write):
     """Merge the equal groups of one segment, written from ``write`` on; return where they end."""
-    mask = table_size(end - first) - 1
+    bits = 2
+    while (1 << bits) < 2 * (end - first):
+        bits += 1
+    mask, shift = (1 << bits) - 1, np.uint64(64 - bits)
     # Slots with an older stamp count as free, so that the table is empty without being cleared.
     pool.stamp[0] += 1
     for i in range(first, end):
-        slot = _place(pool, i, mask)
+        slot = _place(pool, i, mask, shift)
         if pool.slot_stamp[slot] == pool.stamp[0]:
             pool.records[pool.slot_group[slot]] += pool.records[i]
             continue
