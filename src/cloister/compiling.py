@@ -83,6 +83,13 @@ def _is_compiled(kernel: str) -> bool:
     return is_compiled(kernel)
 
 
+def compiles_only_ours() -> None:
+    """Say that this process compiles nothing but our kernels, before the first is loaded."""
+    from cloister import kernels
+
+    kernels.only_ours = True
+
+
 def must_compile(method: str) -> bool:
     """Whether kernels of a method are not compiled yet: loading them would take from some seconds to half a minute."""
     return not all(map(_is_compiled, _kernels(method).seconds))

@@ -442,6 +442,15 @@ def test_a_help_page_loads_no_dataframes_and_no_compiler():
     assert run.stdout.strip() == "[]"
 
 
+def test_the_command_line_loads_no_linear_algebra():
+    """Numba takes what SciPy has for products of matrices with it, unless it is told that kernels need none."""
+    program = "import sys, cloister.compiling as c\nc.compiles_only_ours()\nimport cloister.kernels._jit as j"
+    program += "\nimport numba.np.arraymath, numba\nprint('scipy.linalg' in sys.modules, j.BLAS in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.split() == ["False", "False"]
+
+
 def test_the_front_door_loads_nothing():
     """``import cloister`` loads no other module of ours until something is used."""
     outside_checking = [node for node in tree(MODULES["cloister"]).body if isinstance(node, ast.ImportFrom)]

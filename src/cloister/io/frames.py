@@ -14,7 +14,6 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 import polars as pl
-from narwhals import dependencies
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
@@ -57,16 +56,22 @@ def from_native(data: object) -> NativeFrame:
         return _native("Polars DataFrame", lambda: data, _itself)
     if isinstance(data, pl.LazyFrame):
         return _native("Polars LazyFrame", lambda: data.collect(), _itself)
-    if dependencies.is_pandas_dataframe(data):
+    if _dependencies().is_pandas_dataframe(data):
         return _native("pandas DataFrame", lambda: from_pandas(data), to_pandas)
-    if dependencies.is_pyarrow_table(data):
+    if _dependencies().is_pyarrow_table(data):
         return _native("PyArrow Table", lambda: _from_arrow(data), _to_arrow)
-    if dependencies.is_duckdb_relation(data):
+    if _dependencies().is_duckdb_relation(data):
         return _native("DuckDB relation", lambda: _from_duckdb(data), lambda frame: _to_duckdb(frame, data))
     raise InputError(
         "A pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation is needed, "
         f"not an object of type {type(data).__name__}."
     )
+
+
+def _dependencies() -> Any:
+    from narwhals import dependencies  # loaded for dataframes only: the command line has none
+
+    return dependencies
 
 
 def _native(kind: str, read: Callable[[], pl.DataFrame], back: Callable[[pl.DataFrame], Any]) -> NativeFrame:
@@ -111,7 +116,7 @@ def _to_duckdb(frame: pl.DataFrame, relation: Any) -> Any:
     try:
         return relation.query("cloister_input", "SELECT * FROM cloister_release").set_alias("cloister_release")
     except Exception:
-        return dependencies.get_duckdb().from_arrow(cloister_release)
+        return _dependencies().get_duckdb().from_arrow(cloister_release)
 
 
 def from_pandas(data: Any) -> pl.DataFrame:
@@ -128,12 +133,12 @@ def from_pandas(data: Any) -> pl.DataFrame:
 
 def to_pandas(frame: pl.DataFrame) -> Any:
     """A pandas DataFrame of ``frame``, its index 0, 1, 2 ..."""
-    pandas = dependencies.get_pandas()
+    pandas = _dependencies().get_pandas()
     return pandas.DataFrame({series.name: _values(pandas, series) for series in frame.get_columns()})
 
 
 def _column(name: str, series: Any) -> pl.Series:
-    pandas, dtype = dependencies.get_pandas(), series.dtype
+    pandas, dtype = _dependencies().get_pandas(), series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         texts = as_text(_column(name, series.cat.categories.to_series()))
         codes = pl.Series(name, series.cat.codes.to_numpy().astype("int64"))

@@ -23,6 +23,16 @@ import numba
 from llvmlite import binding
 from numba.core import caching, types
 
+from . import only_ours
+
+BLAS = "scipy.linalg.cython_blas"
+if only_ours and BLAS not in sys.modules:
+    # Numba loads it for products of matrices, which is a tenth of a short command; no kernel multiplies any.
+    sys.modules[BLAS] = None  # type: ignore[assignment]
+    import numba.np.arraymath
+
+    del sys.modules[BLAS]
+
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
 SOURCES = Path(__file__).parent
