@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 from tests.examples import examples
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
@@ -39,6 +40,38 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
     for name, value in postgresql_server.environment.items():
         monkeypatch.setenv(name, value)
     return postgresql_server
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Two runs that share what passed, as on the build machine: as a stranger first, then with every service."""
+    parser.addoption("--passed-to", help="write the files here of which every test passed")
+    parser.addoption("--passed-in", help="leave out the files listed here, unless they try more in the full profile")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out whole files that passed before; properties are tried on more examples, and run again."""
+    if listed := config.option.passed_in:
+        passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
+        passed -= {_file(item.nodeid) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}
+        passed = {file for file in passed if not file.startswith("tests/properties/")}
+        config.hook.pytest_deselected(items=[item for item in items if _file(item.nodeid) in passed])
+        items[:] = [item for item in items if _file(item.nodeid) not in passed]
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    """List the files of which every test passed, none being skipped for what this machine has not."""
+    if place := config.option.passed_to:
+        outcomes = {
+            outcome: {_file(report.nodeid) for report in reports if isinstance(report, pytest.TestReport)}
+            for outcome, reports in terminalreporter.stats.items()
+        }
+        passed = outcomes.pop("passed", set())
+        outcomes.pop("", None)
+        Path(place).write_text("\n".join(sorted(passed.difference(*outcomes.values()))), encoding="utf-8")
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
 
 
 def pytest_configure(config: pytest.Config) -> None:
