@@ -1,5 +1,6 @@
 """Set-up of all tests: kernels are compiled first, and real data are found by a variable."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
 from cloister.compiling import compile_all
 
+gc.set_threshold(10_000, 20, 100)  # as the command line has it
 settings.register_profile("cloister", examples(100), deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile("cloister")
 
