@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.guarantee import Classes, Guarantee, Original, Reference, bound_hierarchies
+from cloister.tabular.verification.guarantee import Classes, Guarantee, OriginalTable, Reference, bound_hierarchies
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 
@@ -100,11 +100,11 @@ def original_of(records):
     schema = {"qi": pl.String, "dx": pl.String}
     frame = pl.DataFrame(records, schema=schema, orient="row")
     groups = {("dx", TREE.spec): bound_hierarchies(frame, {"dx": TREE})["dx"]}
-    return Original(frame, bound_hierarchies(frame, {"qi": suppress()}), groups)
+    return OriginalTable(frame, bound_hierarchies(frame, {"qi": suppress()}), groups)
 
 
 CENSUS = pl.DataFrame({"qi": PEOPLE}, schema={"qi": pl.String})
-POPULATIONS = {"census": Original(CENSUS, bound_hierarchies(CENSUS, {"qi": suppress()}))}
+POPULATIONS = {"census": OriginalTable(CENSUS, bound_hierarchies(CENSUS, {"qi": suppress()}))}
 
 
 def in_order(frame):

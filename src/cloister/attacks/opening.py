@@ -97,7 +97,7 @@ def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Part:
+class OpenedPart:
     """One release of several that are handed over together, and what it was made from."""
 
     name: str
@@ -106,7 +106,7 @@ class Part:
     known: Request = Request()  # noqa: RUF009  (frozen)
 
 
-def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
+def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
     """Attack several releases as somebody who knows the same patient in all of them.
 
     ``parts``: the releases; originals name their patients by the same ids
@@ -126,16 +126,16 @@ def attack_parts(parts: Sequence[Part], *, targets: int = BUDGET, seed: int = 0)
     return PartsAttack(found, links, left)
 
 
-def links_of_parts(parts: Sequence[Part], *, seed: int = 0) -> tuple[Link, ...]:
+def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link, ...]:
     """Return what leads from one of several releases to another; the releases by themselves are not attacked."""
     return links_between(_opened(parts, seed), budget=BUDGET, seed=seed)
 
 
-def _opened(parts: Sequence[Part], seed: int) -> list[tuple[str, OpenedRelease]]:
+def _opened(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
     return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
 
 
-def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> Part:
+def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> OpenedPart:
     """Return a part of a job with what it was made from."""
     known = Request(
         hierarchies=original.hierarchies or {},
@@ -143,4 +143,4 @@ def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path |
         privacy=original.privacy,
         words=ReadingWords(original.missing),
     )
-    return Part(name, folder, original.data, known)
+    return OpenedPart(name, folder, original.data, known)

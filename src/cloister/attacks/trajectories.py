@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
-from cloister.trajectories.manifest import PublishedSettings, TrajectoriesManifest
+from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
@@ -159,7 +159,7 @@ def _steps(item: str, how: str) -> tuple[KnowledgeStep, ...]:
 
 
 def _sensitive(
-    asked: PublishedSettings,
+    asked: PublishedTrajectories,
     original: TrajectoriesOriginal,
     attributes: pl.DataFrame | None,
     groups: Integers,

@@ -7,7 +7,7 @@ from rich.console import Console
 from typer import Exit
 
 from cloister.attacks.figures import Attack
-from cloister.attacks.opening import Part, attack_parts, check_targets, open_release
+from cloister.attacks.opening import OpenedPart, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
 from cloister.checker import ReadingWords, Request
@@ -57,7 +57,7 @@ def parts_of(folder: Path) -> dict[str, Path] | None:
     return {name: folder / name for name in names}
 
 
-def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
+def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[OpenedPart]:
     crosswalks = _named(options.crosswalk, folders)
     if options.job is not None:
         if options.original:
@@ -70,7 +70,7 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[Part]:
     if missing:
         raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT, or --job.")
     return [
-        Part(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
+        OpenedPart(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
         for name, place in folders.items()
     ]
 

@@ -32,7 +32,7 @@ WHOLE_HISTORIES = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReleasedPart:
     """What a part releases of each patient, one row a patient.
 
     Attributes
@@ -100,7 +100,7 @@ def has_whole_histories(manifest: AnyManifest) -> bool:
     return manifest.form in ("claims", "generalization")
 
 
-def _why(one: Shown, two: Shown, search: Search) -> list[str]:
+def _why(one: ReleasedPart, two: ReleasedPart, search: Search) -> list[str]:
     """Return why rows of two parts can be joined, in words; none if they cannot."""
     columns = [column for column in one.frame.columns if column in two.frame.columns]
     texts = one.frame.select(columns), two.frame.select(columns)
@@ -124,7 +124,7 @@ def _plain(text: pl.Expr) -> pl.Expr:
     return pl.when(number.is_finite()).then(number.cast(pl.String)).otherwise(stripped).alias(text.meta.output_name())
 
 
-def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
+def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> list[str]:
     """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
 
     Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
@@ -145,19 +145,19 @@ def _narrowed(one: Shown, two: Shown, columns: Sequence[str]) -> list[str]:
     return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
 
 
-def _is_telling(one: Shown, two: Shown, column: str) -> bool:
+def _is_telling(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
     """Whether rows can be held against each other by a column that one part has as recorded."""
     if column in one.generalized | two.generalized:
         return not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
     return have_values_in_common(one, two, column)
 
 
-def have_values_in_common(one: Shown, two: Shown, column: str) -> bool:
+def have_values_in_common(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
     """Whether some value of a column stands in both parts."""
     return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
 
 
-def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
+def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
     """Whether the labels of a column in two parts are equal or do not meet, or one part tells nothing by it."""
     if any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two)):
         return True
@@ -167,7 +167,7 @@ def have_like_labels(one: Shown, two: Shown, column: str) -> bool:
     return labels[0] <= labels[1] or labels[1] <= labels[0]
 
 
-def shown_of(folder: Path, manifest: AnyManifest) -> Shown | None:
+def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
     """Return what a part releases of each patient; None where it has no row a patient, or nothing besides an id.
 
     Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
@@ -182,7 +182,7 @@ def shown_of(folder: Path, manifest: AnyManifest) -> Shown | None:
     suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
     generalized = frozenset(column for column, role in roles.items() if role == QUASI)
     k = max([2, *(rule["k"] for rule in rules_of(manifest) if "k" in rule)])
-    return Shown(texts.filter(~suppressed), k, generalized, manifest.method != FULL_DOMAIN)
+    return ReleasedPart(texts.filter(~suppressed), k, generalized, manifest.method != FULL_DOMAIN)
 
 
 def _columns(folder: Path, manifest: AnyManifest) -> tuple[Path, dict[str, str]] | None:

@@ -99,7 +99,7 @@ class Seconds(Section):
     total: float
 
 
-class Attack(Section):
+class AttackSummary(Section):
     """An attack that the release stood: how many targets were asked for."""
 
     targets: Positive
@@ -120,7 +120,7 @@ class ManifestHead(Section):
     machine: Machine
     seconds: Seconds
     files: dict[FileName, Hash]  # none before they are written
-    attack: Attack | None = None
+    attack: AttackSummary | None = None
 
     @property
     def data_file(self) -> str | None:

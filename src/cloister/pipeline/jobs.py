@@ -37,7 +37,7 @@ from .course import WrittenRelease, formula_notes, protected
 from .places import check_places
 
 if TYPE_CHECKING:  # loaded where a job is attacked
-    from cloister.attacks.opening import Part as AttackedPart
+    from cloister.attacks.opening import OpenedPart
 
 
 @dataclass(frozen=True)
@@ -293,14 +293,14 @@ def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: fl
     return manifest
 
 
-def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["AttackedPart"]:
+def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["OpenedPart"]:
     """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
     from cloister.attacks.opening import part_of
 
     for name in folders:
         if name not in asked.job.parts:
             raise InputError(f"{asked.job.file} has no part {name}, which the release has. Give the job that it is of.")
-    found: list[AttackedPart] = []
+    found: list[OpenedPart] = []
     places = {name: folder.absolute() for name, folder in folders.items()}
     given = {name: Path(file).absolute() for name, file in crosswalks.items()}
     with chdir(asked.path.parent), asked.run.engines:

@@ -14,7 +14,7 @@ from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, s
 from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
 from cloister.trajectories.manifest import (
     Clustering,
-    PublishedSettings,
+    PublishedTrajectories,
     TrajectoriesGuarantee,
     TrajectoriesUtility,
     columns_of,
@@ -103,7 +103,7 @@ def _has_ids(given: GivenTrajectories) -> bool:
 
 def _described(
     request: TrajectoriesRequest,
-    settings: PublishedSettings,
+    settings: PublishedTrajectories,
     facts: TrajectoriesFacts,
     utility: TrajectoriesUtility,
     blocks: int,

@@ -36,7 +36,7 @@ class CodesRule(Section):
     column: str
 
 
-class CodesGuarantee(Section):
+class ClassCodesGuarantee(Section):
     """What is promised of codes, and that it was verified."""
 
     rules: tuple[CodesRule]
@@ -68,7 +68,7 @@ class CodesSection(Section):
     method: Literal["disassociation"]
     settings: MethodSettings
     patients: PatientCounts
-    guarantee: CodesGuarantee
+    guarantee: ClassCodesGuarantee
     utility: DisassociationUtility
     risk: TiedCodes
     clusters: ClusterCounts
@@ -121,7 +121,7 @@ def codes_section(
         method="disassociation",
         settings=settings,
         patients=PatientCounts.of(released, records),
-        guarantee=CodesGuarantee(rules=(rule,), verified=True),
+        guarantee=ClassCodesGuarantee(rules=(rule,), verified=True),
         utility=facts.utility,
         risk=facts.risk,
         clusters=cluster_counts(facts.clusters, released),

@@ -30,7 +30,7 @@ from .manifest import (
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
-from .verification.guarantee import Original, bound_hierarchies
+from .verification.guarantee import OriginalTable, bound_hierarchies
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
@@ -158,7 +158,7 @@ def with_published_rules(request: TableRequest, suppressed: int, n_records: int)
     return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
 
 
-def original_of(table: EncodedTable, request: TableRequest) -> Original:
+def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
     """Return the table as read, and the hierarchies that it and the values that rules group are bound to."""
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
@@ -170,18 +170,18 @@ def original_of(table: EncodedTable, request: TableRequest) -> Original:
                     f"{rule.spec}. Name them apart, or keep one.",
                     column=rule.column,
                 )
-    return Original(table.frame, table.ladders, groups)
+    return OriginalTable(table.frame, table.ladders, groups)
 
 
-def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, Original]:
+def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, OriginalTable]:
     """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
-    found: dict[str, Original] = {}
+    found: dict[str, OriginalTable] = {}
     for rule in request.rules:
         if has_population(rule):
             frame, name = population_frame(rule), str(rule.describe()["population"])
             if name not in found:
-                found[name] = Original(frame, bound_hierarchies(frame, hierarchies))
+                found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
             elif not found[name].frame.equals(frame):
                 raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

@@ -20,7 +20,7 @@ from .facts import class_sizes, codebook, facts_of, report_data
 from .manifest import TableManifest, guarantee_of
 from .measure import differing_losses
 from .roles import check_columns
-from .verification.guarantee import Original, bound_hierarchies
+from .verification.guarantee import OriginalTable, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
@@ -144,7 +144,7 @@ def check_table(
 
 
 def _ladders_of_released(
-    frame: pl.DataFrame, source: Original, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
+    frame: pl.DataFrame, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
     """Ladders bound to the values of those original records that were released; None where it is not known which."""
     guarantee = guarantee_of(manifest)
@@ -179,7 +179,7 @@ def codebook_failures(manifest: TableManifest, listed: pl.DataFrame, expected: p
     return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
 
 
-def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> Original:
+def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
     """Return a table as that which a release was made from, its hierarchies bound to its values."""
     guarantee = guarantee_of(manifest)
     check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
@@ -189,10 +189,10 @@ def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return Original(frame, _ladders(frame, manifest, hierarchies), groups)
+    return OriginalTable(frame, _ladders(frame, manifest, hierarchies), groups)
 
 
-def _populations(request: Request, manifest: TableManifest) -> dict[str, Original]:
+def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
     asked = {str(rule["population"]) for rule in guarantee_of(manifest).rules if "population" in rule}
     strange = sorted(request.populations.keys() - asked)
     if strange:
@@ -205,7 +205,7 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
     for name, table in request.populations.items():
         frame = from_native(table).frame
         check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = Original(frame, _ladders(frame, manifest, request.hierarchies))
+        people[name] = OriginalTable(frame, _ladders(frame, manifest, request.hierarchies))
     return people
 
 

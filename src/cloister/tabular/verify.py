@@ -14,7 +14,7 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Checks, Verdict
 
-from .verification.guarantee import COUNT, Classes, Guarantee, Original, Reference, natural_order
+from .verification.guarantee import COUNT, Classes, Guarantee, OriginalTable, Reference, natural_order
 from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
@@ -26,8 +26,8 @@ KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
 def verify(
     frame: pl.DataFrame,
     guarantee: Guarantee,
-    original: Original | None = None,
-    populations: Mapping[str, Original] | None = None,
+    original: OriginalTable | None = None,
+    populations: Mapping[str, OriginalTable] | None = None,
     *,
     every_rule: bool = False,
 ) -> Verdict:
@@ -59,7 +59,7 @@ def verify(
     source = None
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
-        source = Original(_placed(original.frame, places), ladders, original.groups, original.records)
+        source = OriginalTable(_placed(original.frame, places), ladders, original.groups, original.records)
     reference = _reference(released, guarantee, places, original, source, populations or {})
     classes = Classes(released, list(guarantee.levels), places)
     n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
@@ -122,9 +122,9 @@ def _reference(
     released: pl.DataFrame,
     guarantee: Guarantee,
     places: Mapping[str, str],
-    original: Original | None,
-    source: Original | None,
-    populations: Mapping[str, Original],
+    original: OriginalTable | None,
+    source: OriginalTable | None,
+    populations: Mapping[str, OriginalTable],
 ) -> Reference:
     """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
     people = {}
@@ -144,7 +144,7 @@ def _reference(
     return Reference(n + few, n + most, populations=people)
 
 
-def _how(original: Original | None, n_unjudged: int = 0) -> str:
+def _how(original: OriginalTable | None, n_unjudged: int = 0) -> str:
     how = "recounted with Polars from the released file, independently of the search"
     if original is not None:
         how += "; compared with the original, generalized again by table look-up"
@@ -246,7 +246,7 @@ def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee:
 
 
 def _check_original(
-    classes: Classes, guarantee: Guarantee, original: Original, reference: Reference, checks: Checks
+    classes: Classes, guarantee: Guarantee, original: OriginalTable, reference: Reference, checks: Checks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns

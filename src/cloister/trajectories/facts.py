@@ -19,8 +19,8 @@ from .manifest import (
     DiversityRule,
     KAnonymityRule,
     PairCounts,
-    PublishedSettings,
-    RecordCounts,
+    PublishedTrajectories,
+    ReleasedPatients,
     TrajectoriesManifest,
     TrajectoryRisk,
 )
@@ -34,7 +34,7 @@ class TrajectoriesFacts:
     """The parts of a manifest that follow from the released files and the settings."""
 
     attributes: AttributesFile | None
-    records: RecordCounts
+    records: ReleasedPatients
     rules: Rules
     counts: PairCounts
     risk: TrajectoryRisk
@@ -52,7 +52,7 @@ class TrajectoriesFacts:
         return [part for part, (expected, published) in found.items() if expected != published]
 
 
-def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> TrajectoriesFacts:
+def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories) -> TrajectoriesFacts:
     """Return what files say that were released under these settings."""
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
@@ -63,7 +63,7 @@ def facts_of(files: WrittenTrajectories, settings: PublishedSettings) -> Traject
         attributes=AttributesFile(columns={name: AttributeColumn(role="auxiliary") for name in attributes})
         if attributes
         else None,
-        records=RecordCounts.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
+        records=ReleasedPatients.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
         rules=rules_of(settings.k, settings.diversity_asked()),
         counts=(
             PairCounts(

@@ -57,7 +57,7 @@ class InputColumns(Section):
         return fitting(self, {"columns": len(set(named)) == len(named), "age": is_one})
 
 
-class PublishedSettings(Section):
+class PublishedTrajectories(Section):
     """What was asked, and how the input was read."""
 
     source: FileName
@@ -130,7 +130,7 @@ class AttributesFile(Section):
     columns: dict[str, AttributeColumn]
 
 
-class RecordCounts(Section):
+class ReleasedPatients(Section):
     """How many patients there were and are: nobody is left out."""
 
     in_: Positive = Field(alias="in")
@@ -212,10 +212,10 @@ class TrajectoriesManifest(ManifestHead):
     form: ClassVar[Literal["trajectories"]] = "trajectories"
     shape: Literal["trajectories"]
     method: Method
-    settings: PublishedSettings
+    settings: PublishedTrajectories
     columns: DataColumns
     attributes: AttributesFile | None = None
-    records: RecordCounts
+    records: ReleasedPatients
     guarantee: TrajectoriesGuarantee
     utility: TrajectoriesUtility
     risk: TrajectoryRisk
@@ -242,10 +242,10 @@ class TrajectoriesManifest(ManifestHead):
         return fitting(self, fits)
 
 
-def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedSettings:
+def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedTrajectories:
     """Return what was asked, and how the input was read; the delimiter is set where a file is written."""
     columns, diversity = given.columns, request.diversity
-    found = {name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)}
+    found = {name: getattr(request, name) for name in PublishedTrajectories.model_fields if hasattr(request, name)}
     found |= {
         "source": given.name,
         "weights": tuple(map(str, request.weights)),
@@ -260,7 +260,7 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
         "age_unit": None if columns.date is None else columns.unit,
         "not_released": tuple(given.not_released),
     }
-    return PublishedSettings.model_validate(found)
+    return PublishedTrajectories.model_validate(found)
 
 
 def columns_of(request: TrajectoriesRequest) -> DataColumns:

@@ -6,7 +6,7 @@ import pytest
 import cloister as cl
 from cloister.attacks.adversary import Matches
 from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
-from cloister.attacks.opening import Part, attack_parts
+from cloister.attacks.opening import OpenedPart, attack_parts
 from cloister.checker import Request
 from cloister.errors import InputError
 
@@ -58,7 +58,7 @@ def release_of(columns, k=K, **options):
 
 def test_parts_with_nothing_in_common_are_not_linkable():
     """Two tables of the same patients that record nothing alike leave k candidates in each."""
-    parts = [Part(name, *release_of(columns)) for name, columns in (("ages", AGE), ("sexes", SEX))]
+    parts = [OpenedPart(name, *release_of(columns)) for name, columns in (("ages", AGE), ("sexes", SEX))]
     found = attack_parts(parts)
     (link,) = found.links
 
@@ -70,7 +70,7 @@ def test_parts_with_nothing_in_common_are_not_linkable():
 
 def test_parts_that_record_the_same_value_are_linkable():
     """A value that both parts release as recorded, other for every patient, joins their records one by one."""
-    parts = [Part(name, *release_of(columns, keep=["ward"])) for name, columns in (("ages", AGE), ("sexes", SEX))]
+    parts = [OpenedPart(name, *release_of(columns, keep=["ward"])) for name, columns in (("ages", AGE), ("sexes", SEX))]
     found = attack_parts(parts)
     (link,) = found.links
 
@@ -90,7 +90,7 @@ def test_a_column_that_never_agrees_hides_no_link():
         )
         kept = {"keep": ["ward", "region"], "id": "id"}
         release = cl.anonymize(frame, quasi_identifiers=columns, rules=[cl.KAnonymity(K)], **kept)
-        parts.append(Part(name, release, frame))
+        parts.append(OpenedPart(name, release, frame))
     (link,) = attack_parts(parts).links
 
     assert link.columns == (("region", "region"), ("ward", "ward"))
@@ -100,19 +100,19 @@ def test_a_column_that_never_agrees_hides_no_link():
 def test_parts_with_the_same_numbers_are_linkable():
     """Records numbered alike in two parts are found out where crosswalks say whose they are."""
     release, kept = release_of(AGE)
-    found = attack_parts([Part("one", release, kept, Request()), Part("two", release, kept, Request())])
+    found = attack_parts([OpenedPart("one", release, kept, Request()), OpenedPart("two", release, kept, Request())])
 
     assert found.links[0].same_numbers == 1.0
     assert not found.holds
     with pytest.raises(InputError, match="same name"):
-        attack_parts([Part("one", release, kept), Part("one", release, kept)])
+        attack_parts([OpenedPart("one", release, kept), OpenedPart("one", release, kept)])
 
 
 def test_parts_without_records_are_not_compared():
     """Chunks have no records that could be joined; that is said."""
     codes = cl.CodeSets.from_records([["001", "002"]] * 40 + [["001"]] * 40, ids=PEOPLE["id"])
     release, kept = release_of(AGE)
-    found = attack_parts([Part("ages", release, kept), Part("codes", cl.disassociate(codes, k=K), codes)])
+    found = attack_parts([OpenedPart("ages", release, kept), OpenedPart("codes", cl.disassociate(codes, k=K), codes)])
 
     assert found.not_compared == (("ages", "codes"),)
     assert found.holds

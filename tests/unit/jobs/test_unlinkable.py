@@ -12,7 +12,7 @@ from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs import shared_columns, shared_columns_check
-from cloister.jobs.unlinkable import Shown, _why
+from cloister.jobs.unlinkable import ReleasedPart, _why
 from cloister.pipeline.tables_with_codes import with_codes
 
 NAMES = ("u", "v", "w", "x", "y")
@@ -56,7 +56,7 @@ def test_more_sets_of_columns_than_can_be_compared_are_refused(search):
 
 def part(rows, generalized=(), names=("age", "diagnosis"), **more):
     """What a part shows, with k of 2."""
-    return Shown(
+    return ReleasedPart(
         pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), 2, frozenset(generalized), **more
     )
 

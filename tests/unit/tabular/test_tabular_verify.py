@@ -7,14 +7,14 @@ import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.tabular.facts import class_sizes
-from cloister.tabular.verification.guarantee import Guarantee, Original
+from cloister.tabular.verification.guarantee import Guarantee, OriginalTable
 from cloister.tabular.verify import released_texts, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
 TABLE = pl.DataFrame(
     {"id": ["a", "b", "c", "d", "e", "f"], "age": ["31", "35", "42", "42", "42", "99"], "dx": list("xyxyzx")}
 )
-ORIGINAL = Original(TABLE, {"age": AGES.bind("age", ["31", "35", "42", "99"])})
+ORIGINAL = OriginalTable(TABLE, {"age": AGES.bind("age", ["31", "35", "42", "99"])})
 GOOD = pl.DataFrame({"id": [1, 2, 3, 4, 5], "age": ["30s", "30s", "40s", "40s", "40s"], "dx": list("xyxyz")})
 
 
@@ -140,7 +140,7 @@ def test_names_of_columns_are_names(one, other):
     source = TABLE.with_columns(sex=pl.Series(list("FFFFFM"))).rename({"age": one, "dx": other})
     promise = replace(PROMISE, columns=("id", one, other, "sex"), levels={one: 1, "sex": 0})
     sexes = suppress().bind("sex", ["F", "M"])
-    original = Original(source, {one: ORIGINAL.ladders["age"], "sex": sexes})
+    original = OriginalTable(source, {one: ORIGINAL.ladders["age"], "sex": sexes})
 
     assert verify(frame, promise, original).failures == ()
     assert class_sizes(released_texts(frame, promise), [one, "sex"]).sort().to_list() == [2, 3]
@@ -170,7 +170,7 @@ def test_keyed_ids():
     for ids in broken:
         failures = verify(KEYED.with_columns(id=pl.Series(ids)), promise).failures
         assert failures == ("ids are not keyed hashes of 64 hexadecimal digits, each of them once",)
-    same = Original(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.ladders)
+    same = OriginalTable(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.ladders)
     assert verify(KEYED, promise, same).failures == ("5 ids of the original were released",)
 
 
@@ -196,7 +196,7 @@ def test_a_star_is_no_id_of_a_released_record():
 def test_a_number_kept_back_is_from_1_to_below_k():
     """With the original it is counted whether the number kept back is one that must be."""
     hidden = replace(PROMISE, suppressed=None, limit=None)
-    none = Original(TABLE.head(5), ORIGINAL.ladders)
+    none = OriginalTable(TABLE.head(5), ORIGINAL.ladders)
 
     assert verify(GOOD, hidden, none).failures == (
         "fewer than 2 suppressed records are declared, but it should be none or more",

@@ -16,7 +16,7 @@ from cloister.privacy.population_estimates import Sample, estimated_share
 from cloister.tabular.verification.guarantee import (
     Classes,
     Guarantee,
-    Original,
+    OriginalTable,
     Reference,
     bound_hierarchies,
     natural_order,
@@ -33,11 +33,11 @@ TABLE = pl.DataFrame(
     }
 )
 TREE = hierarchy_rows([["flu", "viral", "*"], ["mumps", "viral", "*"], ["gout", "other", "*"]])
-ORIGINAL = Original(
+ORIGINAL = OriginalTable(
     TABLE, bound_hierarchies(TABLE, {"ward": WARDS}), {("dx", TREE.spec): bound_hierarchies(TABLE, {"dx": TREE})["dx"]}
 )
 PEOPLE = pl.DataFrame({"ward": ["wardA"] * 8 + ["wardB"] * 8})
-POPULATIONS = {"census.csv": Original(PEOPLE, bound_hierarchies(PEOPLE, {"ward": WARDS}))}
+POPULATIONS = {"census.csv": OriginalTable(PEOPLE, bound_hierarchies(PEOPLE, {"ward": WARDS}))}
 GOOD = TABLE.head(8)
 
 ON_DX = [
@@ -124,7 +124,7 @@ def test_what_needs_the_population_is_said(rule):
 def test_presence_of_everybody_lets_nobody_be_suppressed():
     """With a lower bound above 0, people whose class was left out would be absent for certain."""
     rule = {"model": "delta-presence", "lower": 0.2, "upper": 0.5, "population": "census.csv"}
-    whole = Original(GOOD, bound_hierarchies(GOOD, {"ward": WARDS}))
+    whole = OriginalTable(GOOD, bound_hierarchies(GOOD, {"ward": WARDS}))
     half = promise(rule, released=4, suppressed=4, limit=4)
 
     assert verify(GOOD, promise(rule, suppressed=0), whole, POPULATIONS, every_rule=True).holds
@@ -222,7 +222,7 @@ def test_too_few_people_are_a_violation():
 def test_missing_values_count_for_nothing():
     """Classes of missing values have no diversity, and those of missing quasi-identifiers are classes."""
     table = pl.DataFrame({"ward": [None] * 3 + ["x"] * 3, "dx": ["a", "b", None] + [None] * 3})
-    source = Original(table, bound_hierarchies(table, {"ward": suppress()}))
+    source = OriginalTable(table, bound_hierarchies(table, {"ward": suppress()}))
     rule = {"model": "l-diversity", "column": "dx", "l": 2}
     good = table.head(3)[[2, 0, 1]]
 

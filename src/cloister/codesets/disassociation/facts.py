@@ -21,12 +21,12 @@ from .manifest import (
     DisassociationUtility,
     MethodSettings,
     PartCounts,
-    SensitiveRule,
+    SensitiveCodesRule,
     TiedCodes,
 )
 from .verify_chunks import blocks, codes_by_subrecords
 
-Rules = tuple[KmRule] | tuple[KmRule, SensitiveRule]
+Rules = tuple[KmRule] | tuple[KmRule, SensitiveCodesRule]
 
 
 NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
@@ -137,7 +137,7 @@ def rules_of(settings: DisassociationSettings) -> Rules:
     rule = KmRule(model="k^m-anonymity", k=settings.k, m=settings.m)
     if settings.diversity is None:
         return (rule,)
-    return rule, SensitiveRule(model="l-diversity", l=settings.diversity)
+    return rule, SensitiveCodesRule(model="l-diversity", l=settings.diversity)
 
 
 def utility_follows(

@@ -49,7 +49,7 @@ class DisassociationSettings(SharedCodesSettings, MethodSettings):
         return fitting(self, {"diversity": (self.diversity is not None) is bool(self.sensitive)})
 
 
-class SensitiveRule(Section):
+class SensitiveCodesRule(Section):
     """A sensitive code is that of at most one in l records of a cluster."""
 
     model: Literal["l-diversity"]
@@ -59,7 +59,7 @@ class SensitiveRule(Section):
 class DisassociationGuarantee(CodesGuarantee):
     """What is promised, and that it was verified."""
 
-    rules: tuple[KmRule] | tuple[KmRule, SensitiveRule]
+    rules: tuple[KmRule] | tuple[KmRule, SensitiveCodesRule]
 
 
 class DisassociationUtility(CodesUtility):

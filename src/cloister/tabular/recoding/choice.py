@@ -29,7 +29,7 @@ from ..options import FULL_DOMAIN, LOCAL_RECODING
 from .clustering import cluster
 from .merging import RecordCodes, merge_classes
 from .mondrian import mondrian
-from .table_recoding import Partition, Recoding, recoding_of
+from .table_recoding import Partition, TableRecoding, recoding_of
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,16 @@ def choose(
     return _recoded(table, recoding, _merged(recoding, partition, request, codes), result)
 
 
-def _merged(recoding: Recoding, partition: Partition, request: TableRequest, codes: RecordCodes | None) -> Partition:
+def _merged(
+    recoding: TableRecoding, partition: Partition, request: TableRequest, codes: RecordCodes | None
+) -> Partition:
     if request.merge_bound is None or codes is None:
         return partition
     merged = merge_classes(recoding, partition, codes, request.merge_bound, request.class_size)
     return _within_limit(recoding, settled(recoding, merged))
 
 
-def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, result: SearchResult | None) -> Choice:
+def _recoded(table: EncodedTable, recoding: TableRecoding, partition: Partition, result: SearchResult | None) -> Choice:
     recoding.check(partition)
     names, row_of_record = recoding.problem.names, recoding.problem.row_of_record
     labels = dict(zip(names, recoding.labels_of_rows(partition), strict=True))
@@ -112,7 +114,7 @@ def _recoded(table: EncodedTable, recoding: Recoding, partition: Partition, resu
     return Choice(result, kept, pl.DataFrame(texts), used, loss, recoding.suppressed(partition))
 
 
-def _within_limit(recoding: Recoding, partition: Partition) -> Partition:
+def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:
     suppressed, problem = recoding.suppressed(partition), recoding.problem
     if not partition.is_released.any():
         raise NoSafeRelease(
@@ -208,7 +210,7 @@ Search = Callable[[SearchProblem, float | None], SearchResult]
 
 
 def recode_locally(
-    recoding: Recoding, first: SearchResult, choose: Search, time_limit: float | None = None
+    recoding: TableRecoding, first: SearchResult, choose: Search, time_limit: float | None = None
 ) -> Partition:
     """Return the release of a policy, and with it what of its suppressed records can be saved at coarser levels.
 
@@ -238,7 +240,7 @@ def recode_locally(
     return partition
 
 
-def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: float | None) -> Partition | None:
+def _pass(recoding: TableRecoding, partition: Partition, choose: Search, time_limit: float | None) -> Partition | None:
     """The partition with what can be saved of its suppressed records; None if no transformation saves any."""
     rest = np.flatnonzero(~partition.is_released)
     problem = _remaining(recoding, rest)
@@ -262,7 +264,7 @@ def _pass(recoding: Recoding, partition: Partition, choose: Search, time_limit: 
         both = both.without(broken & ~partition.is_released)
 
 
-def settled(recoding: Recoding, partition: Partition) -> Partition:
+def settled(recoding: TableRecoding, partition: Partition) -> Partition:
     """Return the partition without classes that violate a rule as they look in the release, the smallest first.
 
     Classes of equal labels are one class in the release. Some rules may hold of two classes and not of both together.
@@ -283,7 +285,7 @@ def settled(recoding: Recoding, partition: Partition) -> Partition:
         partition = partition.without(suppressed)
 
 
-def _remaining(recoding: Recoding, rows: NDArray[np.int64]) -> SearchProblem:
+def _remaining(recoding: TableRecoding, rows: NDArray[np.int64]) -> SearchProblem:
     """The problem of some of the rows by themselves; all of them may be suppressed, and no rule is about the table."""
     problem, task, loss = recoding.problem, recoding.problem.task, recoding.loss
     own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])

@@ -9,13 +9,13 @@ from cloister.kernels.layout import Rows
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 
 from .mondrian import blocks
-from .table_recoding import SUPPRESSED, Partition, Recoding, classes_of
+from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
 
 BLOCK = 2000  # distinct rows that are clustered together: the work grows with its square, the loss falls little beyond
 FREE = -1  # owner of a row that is in no cluster yet
 
 
-def cluster(recoding: Recoding, block: int = BLOCK) -> Partition:
+def cluster(recoding: TableRecoding, block: int = BLOCK) -> Partition:
     """Return a partition into clusters that grow by the row that loses least, until each satisfies the rules.
 
     The first cluster of a block begins with its first row in the order of values, each further one with the row
@@ -49,7 +49,7 @@ def cluster(recoding: Recoding, block: int = BLOCK) -> Partition:
     return whole.partition()
 
 
-def prices_of(recoding: Recoding) -> Prices:
+def prices_of(recoding: TableRecoding) -> Prices:
     """Return the weighted loss of every label, and the levels allowed."""
     problem, costs = recoding.problem, recoding.problem.task.costs
     price = np.zeros(costs.leaves.size, dtype=np.float64)
@@ -61,7 +61,7 @@ def prices_of(recoding: Recoding) -> Prices:
 
 
 class _Block:
-    def __init__(self, recoding: Recoding, prices: Prices, rows: NDArray[np.int64]) -> None:
+    def __init__(self, recoding: TableRecoding, prices: Prices, rows: NDArray[np.int64]) -> None:
         task = recoding.problem.task
         self._checker = recoding.checker
         self._least = task.threshold.k
@@ -101,7 +101,7 @@ class _Block:
 
 
 class _Clustering:
-    def __init__(self, recoding: Recoding, prices: Prices, complete: list[NDArray[np.int64]]) -> None:
+    def __init__(self, recoding: TableRecoding, prices: Prices, complete: list[NDArray[np.int64]]) -> None:
         task = recoding.problem.task
         self._recoding = recoding
         self._prices = prices

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cloister.kernels.shared_labels import Classes, merge_prices
 from cloister.utility import AttributeLoss
 
-from .table_recoding import SUPPRESSED, Partition, Recoding
+from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 Integers = NDArray[np.int64]
 Counts = Counter[int]
@@ -36,7 +36,7 @@ class Merge:
     levels: tuple[int, ...]
 
 
-def merge_classes(recoding: Recoding, partition: Partition, codes: RecordCodes, bound: float, k: int) -> Partition:
+def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCodes, bound: float, k: int) -> Partition:
     """Return the partition with classes merged for the sake of codes, while the loss of the table stays in the bound.
 
     An occurrence of a code is *hidden* where fewer than k records of its class have the code: it can not be counted
@@ -72,7 +72,7 @@ def merge_classes(recoding: Recoding, partition: Partition, codes: RecordCodes, 
 class _Merger:
     """The classes of a partition, their labels, losses and codes; those merged into others are gone."""
 
-    def __init__(self, recoding: Recoding, partition: Partition, codes: RecordCodes, k: int) -> None:
+    def __init__(self, recoding: TableRecoding, partition: Partition, codes: RecordCodes, k: int) -> None:
         self.recoding = recoding
         self.k = k
         released = recoding.released(partition)

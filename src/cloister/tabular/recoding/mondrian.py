@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .table_recoding import Partition, Recoding
+from .table_recoding import Partition, TableRecoding
 
 
 @dataclass(frozen=True)
-class Part:
+class Region:
     """Rows that stand together, in canonical order, and the levels they share labels at."""
 
     rows: NDArray[np.int64]
     levels: NDArray[np.int64]
 
 
-def mondrian(recoding: Recoding) -> Partition:
+def mondrian(recoding: TableRecoding) -> Partition:
     """Return a partition of all rows made by splitting along the hierarchies for as long as the rules hold.
 
     Begins with one class at the highest levels allowed. The class that loses most is split first: into the children of
@@ -59,7 +59,7 @@ def mondrian(recoding: Recoding) -> Partition:
     return Partition(class_of_row, np.stack([part.levels for part in parts]))
 
 
-def blocks(recoding: Recoding, most_rows: int) -> list[NDArray[np.int64]]:
+def blocks(recoding: TableRecoding, most_rows: int) -> list[NDArray[np.int64]]:
     """Return the rows of the table in blocks that belong together, none larger than this.
 
     Blocks satisfy the rules about classes where the table can be split so; rules about the table are left aside. What
@@ -78,7 +78,7 @@ class _Tree:
     is_ruled : whether the rules about the table are asked at every split
     """
 
-    def __init__(self, recoding: Recoding, most_rows: int = 0, is_ruled: bool = True) -> None:
+    def __init__(self, recoding: TableRecoding, most_rows: int = 0, is_ruled: bool = True) -> None:
         self._recoding = recoding
         self._checker = recoding.checker
         self._most_rows = most_rows
@@ -94,10 +94,10 @@ class _Tree:
         self.begin = self._parts(groups)
         self._sizes = Counter(self._records(part.rows) for part in self.begin)
 
-    def _parts(self, groups: list[NDArray[np.int64]]) -> list[Part]:
-        return [Part(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
+    def _parts(self, groups: list[NDArray[np.int64]]) -> list[Region]:
+        return [Region(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
 
-    def grown(self) -> Iterator[Part]:
+    def grown(self) -> Iterator[Region]:
         waiting = [self._entry(part) for part in self.begin]
         heapq.heapify(waiting)
         while waiting:
@@ -108,11 +108,11 @@ class _Tree:
             for child in children:
                 heapq.heappush(waiting, self._entry(child))
 
-    def _entry(self, part: Part) -> tuple[float, int, Part]:
+    def _entry(self, part: Region) -> tuple[float, int, Region]:
         """The costliest part comes first; among equal ones the one with the first row."""
         return -float(self._prices(part).sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
 
-    def _prices(self, part: Part) -> NDArray[np.float64]:
+    def _prices(self, part: Region) -> NDArray[np.float64]:
         costs, first = self._recoding.problem.task.costs, part.rows[:1]
         levels = part.levels.tolist()
         lost = [
@@ -123,7 +123,7 @@ class _Tree:
         prices: NDArray[np.float64] = np.round(costs.weight * np.array(lost) / costs.domain, 12)
         return prices
 
-    def _split(self, part: Part) -> list[Part]:
+    def _split(self, part: Region) -> list[Region]:
         """The parts of a part; none if it cannot be split."""
         if part.rows.size <= self._most_rows or self._records(part.rows) < 2 * self._smallest:
             return []
@@ -138,7 +138,7 @@ class _Tree:
                     return self._parts(groups)
         return []
 
-    def _divided(self, part: Part, attribute: int) -> list[NDArray[np.int64]]:
+    def _divided(self, part: Region, attribute: int) -> list[NDArray[np.int64]]:
         """The groups that a part falls into at the next lower level of an attribute, unfit ones put together."""
         labels = self._recoding.at(attribute, int(part.levels[attribute]) - 1, part.rows)
         numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -157,7 +157,7 @@ class _Tree:
         apart = np.where(is_apart[numbers], numbers, n_children)
         return _divided(part.rows, apart)
 
-    def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Part]) -> bool:
+    def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Region]) -> bool:
         """Whether the table satisfies the rules about it with these groups in the place of some parts."""
         if not self._is_ruled:
             return True

@@ -114,7 +114,7 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class Recoding:
+class TableRecoding:
     """What methods with different levels in different classes work on.
 
     Parameters
@@ -267,7 +267,7 @@ class Recoding:
                 raise InternalError(f"Records of one class differ in column {self.coded[j].ladder.column!r}.")
 
 
-def recoding_of(table: EncodedTable, request: TableRequest) -> Recoding:
+def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
     """Return what methods with different levels in different classes work on."""
     weights = np.array(request.weights_of(table.problem.names))
-    return Recoding(table.problem, table.coded, table.checker, request.loss, weights)
+    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights)

@@ -46,7 +46,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
-class Original:
+class OriginalTable:
     """The table a release was made from, and what it was generalized by; or a table of people that rules compare with.
 
     Attributes

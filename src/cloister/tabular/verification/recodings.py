@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from cloister.hierarchy import BoundHierarchy
 from cloister.results import Checks
 
-from .guarantee import COUNT, Classes, Guarantee, Original
+from .guarantee import COUNT, Classes, Guarantee, OriginalTable
 
 ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
 Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
-def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: Original, checks: Checks) -> None:
+def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
     """Compare every released record with the record it was made from.
 
     Parameters
@@ -90,7 +90,7 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
     )
 
 
-def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, checks: Checks) -> None:
+def check_by_labels(classes: Classes, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
     """Check what can be checked where it is not known which record is whose.
 
     Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
@@ -133,7 +133,7 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: Original, 
         checks.done.append("averages were not recomputed: it is not known which records of the original are in a class")
 
 
-def _beneath(original: Original, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
+def _beneath(original: OriginalTable, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
     """By label, the records of the original that it may stand for at one of these levels."""
     ladder, text = original.ladders[column], original.frame[column]
     place = {value: number for number, value in enumerate(ladder.values)}
