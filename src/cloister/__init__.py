@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         EntropyLDiversity,
         KAnonymity,
         KMap,
+        KPatients,
         LDiversity,
         PopulationUniqueness,
         RecursiveLDiversity,
@@ -68,7 +69,7 @@ __all__ = [
     "AlphaKAnonymity", "Attack", "AverageRisk", "BetaLikeness", "Claims", "ClaimsPlan", "ClaimsRelease",
     "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "DeltaDisclosure", "DeltaPresence",
     "EnhancedBetaLikeness", "EntropyLDiversity", "Exploration", "GeneralizedCodesRelease", "GuaranteeViolation",
-    "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap", "LDiversity",
+    "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap", "KPatients", "LDiversity",
     "NoSafeRelease", "PopulationUniqueness", "PrivacyPolicy", "RecursiveLDiversity", "Release", "SampleUniqueness",
     "TCloseness", "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy",
     "Verdict", "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
@@ -91,7 +92,8 @@ _HOME = {
     "exploration.outcome": "Exploration",
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
-    "EntropyLDiversity KAnonymity KMap LDiversity PopulationUniqueness RecursiveLDiversity SampleUniqueness TCloseness",
+    "EntropyLDiversity KAnonymity KMap KPatients LDiversity PopulationUniqueness RecursiveLDiversity "
+    "SampleUniqueness TCloseness",
     "verification": "verify_folder",
     "release": "Release",
     "results": "Verdict",

@@ -30,6 +30,7 @@ def anonymize(
     quasi_identifiers: Mapping[str, Hierarchy | str],
     rules: Sequence[PrivacyRule | str],
     id: str | None = None,  # noqa: A002  (the public name of the id column)
+    patient: str | None = None,
     sensitive: Sequence[str] = (),
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -68,6 +69,8 @@ def anonymize(
     rules : privacy rules, all of which must hold, as objects or as on the command line (``"l-diversity:diagnosis=2"``);
         a column that a rule looks at is sensitive
     id : column that identifies patients; must not repeat; released as numbers (see ``ids``)
+    patient : column that says whose record it is, where a patient may have several: k counts patients then, and the
+        column is released as numbers that begin anew in each class, or not at all (``ids="drop"``)
     sensitive, keep : columns released as recorded
     drop : columns not released
     default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``

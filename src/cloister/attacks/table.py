@@ -39,6 +39,8 @@ def open_table(
     crosswalk : written with the release, where it is known
     reduced : from the data file to that form
     """
+    if manifest.guarantee.patients is not None:
+        raise InputError("Attacks look for patients with one record each, but in this release they may have several.")
     promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
     source = source_of(original, manifest, hierarchies or {})

@@ -140,8 +140,8 @@ def take_encoded(
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:
-    """Original id of each released record; a tally has none."""
-    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame):
+    """Original id of each released record; a tally has none, and numbers that begin anew in each class say no one."""
+    if request.id is None or request.ids is Ids.DROP or is_tally(table.frame) or request.patients is not None:
         return None
     released = protected.originals.is_not_null()
     new = protected.frame[request.id].filter(released).alias("released")

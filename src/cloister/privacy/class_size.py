@@ -15,7 +15,10 @@ from .rule import (
     at_least,
     at_most,
     checked_name,
+    class_sums,
     keep_real,
+    name_of,
+    recorded,
     whole_number,
     written,
 )
@@ -69,6 +72,54 @@ class KAnonymity(NumberedRule):
     def sentence(self) -> str:
         """Return the rule in words."""
         return f"every combination of quasi-identifiers that occurs is shared by at least {self.k} records"
+
+
+@dataclass(frozen=True)
+class KPatients(NumberedRule):
+    """Every equivalence class of a release with several records a patient has at least ``k`` patients.
+
+    *Guarantee*: somebody who knows all quasi-identifiers of one record of a patient, and that it is in the data, cannot
+    narrow the patient down to fewer than ``k``. Not promised: anything against somebody who knows several records of
+    the patient, which may leave fewer in common; k-anonymity's other limits. Cost: one pass over the cells.
+
+    Monotone and closed: no patient leaves a class when records are added.
+
+    Parameters
+    ----------
+    k : patients per class, at least 2
+    column : tells patients apart; missing nowhere
+
+    References
+    ----------
+    Wang, Fung (2006), "Anonymizing sequential releases", (X, Y)-anonymity with Y the patients.
+    """
+
+    k: int
+    column: str
+
+    model: ClassVar[str] = "k-patients"
+    counts: ClassVar[str] = "patients"
+    needs: ClassVar[str] = "histogram"
+    is_monotone: ClassVar[bool] = True
+    is_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        whole_number("k", self.k, 2)
+        name_of("The column of patients", self.column)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least: one of each patient."""
+        return self.k
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        return class_sums(histogram, (recorded(histogram) > 0).astype(np.int64)) >= self.k
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return f"every class holds records of at least {self.k} patients, told apart by {self.column!r}"
 
 
 @dataclass(frozen=True)

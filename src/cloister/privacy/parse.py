@@ -8,7 +8,7 @@ from typing import Any
 
 from cloister.errors import InputError, did_you_mean
 
-from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap
+from .class_size import SIGNIFICANCE, AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients
 from .l_diversity import AlphaKAnonymity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from .likeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from .rule import PrivacyRule
@@ -142,6 +142,7 @@ def _closeness(text: str) -> PrivacyRule:
 
 FORMS: dict[str, Form] = {
     KAnonymity.model: Form("k-anonymity=5", _numbers(KAnonymity, _whole), is_named=False),
+    KPatients.model: Form("k-patients:patient_id=5", _numbers(KPatients, _whole)),
     KMap.model: Form("k-map:census.csv=5 or, for a population of a million, k-map:1000000=5", _k_map),
     LDiversity.model: Form("l-diversity:diagnosis=2", _numbers(LDiversity, _whole)),
     EntropyLDiversity.model: Form("entropy-l-diversity:diagnosis=2.5", _numbers(EntropyLDiversity, _real)),
@@ -218,7 +219,16 @@ def _stated_numbers(kind: Callable[..., PrivacyRule]) -> Callable[[Stated], Priv
 
 
 NUMBERED: tuple[type[PrivacyRule], ...] = (
-    *(KAnonymity, AverageRisk, SampleUniqueness, LDiversity, EntropyLDiversity, RecursiveLDiversity, AlphaKAnonymity),
+    *(
+        KAnonymity,
+        KPatients,
+        AverageRisk,
+        SampleUniqueness,
+        LDiversity,
+        EntropyLDiversity,
+        RecursiveLDiversity,
+        AlphaKAnonymity,
+    ),
     *(BetaLikeness, EnhancedBetaLikeness, DeltaDisclosure),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
-from cloister.privacy import PrivacyRule
+from cloister.privacy import KPatients, PrivacyRule
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
 
@@ -80,6 +80,11 @@ class TableRequest(TableSettings):
     def k(self) -> int:
         """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
         return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
+
+    @property
+    def patients(self) -> KPatients | None:
+        """The rule about patients, where one may have several records."""
+        return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
 
     @property
     def numbered_id(self) -> str | None:

@@ -16,8 +16,10 @@ from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, must_ma
 from .facts import facts_of
 from .manifest import (
     ASSUMED,
+    SEVERAL,
     UNIQUE,
     ColumnUtility,
+    OneRow,
     PublishedSettings,
     QuasiIdentifierColumn,
     RecordedColumn,
@@ -44,7 +46,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
     bound and gap are left out.
     """
     settings = _settings(request, table.roles, source)
-    facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings)
+    facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings, request.patients)
     utility = public_utility(table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
 
@@ -65,7 +67,7 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
         guarantee=TableGuarantee(
-            rules=request.rules, verified=True, one_row_per_patient=UNIQUE if request.id is not None else ASSUMED
+            rules=request.rules, verified=True, one_row_per_patient=_what_tells_patients_apart(request)
         ),
         utility=TableUtility(
             loss=published(utility.loss),
@@ -76,6 +78,12 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         risk=facts.risk,
         **chosen,
     )
+
+
+def _what_tells_patients_apart(request: TableRequest) -> OneRow:
+    if request.patients is not None:
+        return SEVERAL
+    return UNIQUE if request.id is not None else ASSUMED
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:

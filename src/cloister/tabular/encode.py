@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
@@ -41,7 +41,8 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
     roles = resolve_roles(frame.columns, request, file, unique_share)
     if request.id is not None:
         ids = frame[request.id]
-        check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=ids.n_unique())
+        distinct = frame.height if request.patients else ids.n_unique()
+        check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=distinct)
     return encoded(frame, roles, request)
 
 
@@ -58,7 +59,9 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
-    sensitive = {column: frame[column] for column in frame.columns if roles.get(column) is Role.SENSITIVE}
+    # Rules look at the values of sensitive columns, and at whose records they are.
+    looked_at = (Role.SENSITIVE, Role.IDENTIFIER) if request.patients else (Role.SENSITIVE,)
+    sensitive = {column: frame[column] for column in frame.columns if roles.get(column) in looked_at}
     request = replace(request, rules=tuple(in_sample(rule, n_records(frame)) for rule in request.rules))
     names = sorted(columns, key=lambda name: name.encode())
     populations = {
@@ -126,7 +129,8 @@ def check_ids(column: str, file: str, *, records: int, missing: int, distinct: i
     if distinct != records:
         raise InputError(
             f"A table has one row a patient, but {file} has {records} rows and {distinct} distinct values of "
-            f"{column!r}. Reduce it to one row a patient, or protect it as claims or trajectories.",
+            f"{column!r}. If these are patients with several rows each, name it as {setting('patient')}, and k counts "
+            "patients. Or reduce the table to one row a patient, or protect it as claims or trajectories.",
             file=file,
             column=column,
         )

@@ -8,6 +8,7 @@ import polars as pl
 
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
+from cloister.privacy import KPatients
 from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
 
 from .data import EncodedTable, ProtectedTable
@@ -36,10 +37,15 @@ class TableFacts:
         return parts if manifest.records.released == self.released else [*parts, "records.released"]
 
 
-def facts_of(records: pl.DataFrame, settings: PublishedSettings) -> TableFacts:
-    """Return what released records say, or their tally; rows of suppressed ones set aside."""
+def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
+    """Return what released records say, or their tally; rows of suppressed ones set aside.
+
+    Parameters
+    ----------
+    patients : where a patient may have several records, the rule that names their column: classes are counted by it
+    """
     quasi = [name for name in table_columns(records) if name in settings.hierarchies]
-    sizes = class_sizes(records, quasi).sort()
+    sizes = class_sizes(records, quasi, None if patients is None else patients.column).sort()
     n, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
     return TableFacts(
         released=n_records(records),
@@ -57,11 +63,16 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings) -> TableFacts:
     )
 
 
-def class_sizes(released: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Return the records of each combination of values in these columns."""
+def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
+    """Return the records of each combination of values in these columns; its patients, where they are told apart."""
     texts = pl.DataFrame([as_text(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
-    every = with_records_of(texts, released)
-    return every.group_by(texts.columns).agg(counted(every).alias("records"))["records"]
+    every, size = with_records_of(texts, released), counted(released)
+    if patient is not None and patient in released.columns:
+        every, size = (
+            every.with_columns(released[patient].alias("patient")),
+            pl.col("patient").n_unique().cast(pl.Int64),
+        )
+    return every.group_by(texts.columns).agg(size.alias("size"))["size"]
 
 
 def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> ReportCounts:
@@ -75,8 +86,8 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
     return ReportCounts(
         k=guarantee.k,
-        sizes=class_sizes(released, list(guarantee.levels)),
-        of="records",
+        sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
+        of="records" if guarantee.patient is None or guarantee.id is None else "patients",
         by="the size of their class",
         columns=tuple(
             Counted(DATA, column, "records", _counts(released, column))
@@ -107,7 +118,8 @@ def custodian_report_data(
     columns = data.columns
     if guarantee.has_one_policy:
         columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
-    return replace(data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders)))
+    people = guarantee.id and guarantee.patient
+    return replace(data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders), people))
 
 
 def _counts(frame: pl.DataFrame, column: str) -> Counts:
@@ -117,6 +129,7 @@ def _counts(frame: pl.DataFrame, column: str) -> Counts:
 CODEBOOK_COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 AS_RECORDED = "as recorded"
 MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
+MEANING_OF_PATIENTS = "number of the patient among those with the same quasi-identifiers"
 MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": "keyed hash of the original id"}
 
 
@@ -130,6 +143,8 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
     for name, column in manifest.columns.items():
         if not isinstance(column, QuasiIdentifierColumn):
             meaning = MEANING_OF_IDS[column.ids] if isinstance(column, TableIdColumn) else AS_RECORDED
+            if manifest.guarantee.patients is not None and isinstance(column, TableIdColumn):
+                meaning = MEANING_OF_PATIENTS
             rows.append((name, column.role, None, None, None, meaning))
             continue
         level = " ".join(map(str, column.used_levels))

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
-from cloister.privacy import PrivacyRule, rule_of
+from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.utility import LOSSES
 
 from .data import must_mask
@@ -25,6 +25,8 @@ SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)  # methods that begin with a se
 MOST_RECORDS = 2**62  # no table has more
 ASSUMED: Literal["assumed"] = "assumed"
 UNIQUE: Literal["ids are unique"] = "ids are unique"
+SEVERAL: Literal["patients are counted"] = "patients are counted"
+OneRow = Literal["assumed", "ids are unique", "patients are counted"]
 
 
 def _known_loss(name: str) -> str:
@@ -135,15 +137,24 @@ class RecordCounts(Section):
 
 
 class TableGuarantee(Section):
-    """What is promised, and that it was verified; ``assumed``: no ids said that a patient has one row alone."""
+    """What is promised, and that it was verified.
+
+    ``one_row_per_patient`` is assumed where no ids said that a patient has one row alone; where a patient may have
+    several, classes are counted by patients.
+    """
 
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
     verified: Literal[True]
-    one_row_per_patient: Literal["assumed", "ids are unique"]
+    one_row_per_patient: OneRow
+
+    @property
+    def patients(self) -> KPatients | None:
+        """The rule about patients, where one may have several records."""
+        return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
 
     def about(self) -> tuple[str, ...]:
         """Return the sensitive columns that rules are about, in their order."""
-        told = [rule.describe() for rule in self.rules]
+        told = [rule.describe() for rule in self.rules if rule is not self.patients]
         return tuple(dict.fromkeys(str(one["column"]) for one in told if "column" in one))
 
     def least_group(self) -> int:
@@ -225,7 +236,9 @@ class TableSections(Section):
             {
                 "columns": bool(quasi) and len(ids) <= 1,
                 "guarantee.rules": about <= {column for column in self.columns if self.role(column) == "sensitive"},
-                "guarantee.one_row_per_patient": guarantee.one_row_per_patient == (UNIQUE if has_ids else ASSUMED),
+                "guarantee.one_row_per_patient": guarantee.one_row_per_patient
+                == (SEVERAL if guarantee.patients else UNIQUE if has_ids else ASSUMED),
+                "columns.ids": not guarantee.patients or self._patients_fit(guarantee.patients),
                 "settings.k": settings.k == guarantee.least_group(),
                 "settings.rules": settings.rules == tuple(rule.words() for rule in guarantee.rules),
                 "settings.ids": settings.ids == ids[0].ids if ids else settings.ids in (None, "drop"),
@@ -310,6 +323,12 @@ class TableSections(Section):
             ),
         }
 
+    def _patients_fit(self, rule: KPatients) -> bool:
+        column = self.columns.get(rule.column)
+        if column is None:
+            return self.settings.ids == "drop"
+        return isinstance(column, TableIdColumn) and column.ids == "number"
+
     def _place_fits(self, place: DatabasePlace, about: set[str]) -> bool:
         stayed = place.not_counted
         known = all(self.role(name) in ("identifier", "sensitive", "kept") and name not in about for name in stayed)
@@ -346,6 +365,7 @@ def guarantee_of(manifest: TableSections) -> Guarantee:
         rules=tuple(rule.describe() for rule in manifest.guarantee.rules),
         id=ids[0][0] if ids else None,
         numbered=bool(ids) and ids[0][1] == "number",
+        patient=None if manifest.guarantee.patients is None else manifest.guarantee.patients.column,
         stars=settings.keep_suppressed,
         recoded={} if manifest.method == FULL_DOMAIN else used,
         averaged=dict(manifest.averaged()),

@@ -96,6 +96,11 @@ class TableSettings:
         Help("Release a number as the average of its class. Repeatable.", "COLUMN=mean|median"),
         Key("mean or median for each column", one_of=AVERAGES),
     ] = field(default_factory=dict)
+    patient: Annotated[
+        str | None,
+        Help("Column that says whose row it is: a patient may have several, and k counts patients.", "COLUMN"),
+        Key("the name of a column"),
+    ] = None
     drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
     sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
     keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
@@ -128,6 +133,7 @@ class TableSettings:
             "method": self.method != FULL_DOMAIN,
             "local_recoding": self.local_recoding,
             "microaggregate": bool(self.microaggregate),
+            "patient": self.patient is not None,
         }
         return [name for name, is_asked in asked.items() if is_asked]
 

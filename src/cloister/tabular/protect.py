@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from .recoding.merging import RecordCodes
 from .recoding.microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
+DIGITS = 19  # of the largest number
 
 
 def protect(
@@ -57,7 +58,34 @@ def protect(
             columns.append(shown[column])
         elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
             columns.append(records[column])
-    return _finished(with_records_of(pl.DataFrame(columns), records), labels, originals, choice, request)
+    frame = with_records_of(pl.DataFrame(columns), records)
+    if request.patients is not None and request.ids is not Ids.DROP:
+        frame = frame.with_columns(_numbers_in_classes(frame, request.patients.column, list(request.quasi_identifiers)))
+    return _finished(frame, labels, originals, choice, request)
+
+
+def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Sequence[str]) -> pl.Series:
+    """Number the patients of each class from 1 on: nothing joins the records of a patient across classes.
+
+    The order is that of their records as released, one after the other, so that it says nothing of the original ids.
+    As text of one length, which sorts as the numbers do.
+    """
+    values = [as_text(frame[column]).fill_null("").alias(f"c{j}") for j, column in enumerate(frame.columns)]
+    rows = pl.DataFrame([text for text, column in zip(values, frame.columns, strict=True) if column != patient])
+    classes = pl.DataFrame([as_text(frame[column]).alias(column) for column in quasi_identifiers])
+    of = pl.DataFrame(
+        {
+            "class": classes.select(pl.struct(pl.all()).rank("dense")).to_series(),
+            "patient": as_text(frame[patient]),
+            "row": rows.select(pl.struct(pl.all()).rank("dense").cast(pl.String).str.zfill(DIGITS)).to_series(),
+        }
+    )
+    histories = of.group_by("class", "patient").agg(pl.col("row").sort().str.join())
+    histories = histories.sort("class", "row").with_columns(
+        pl.int_range(1, pl.len() + 1).over("class").cast(pl.String).str.zfill(DIGITS).alias("number")
+    )
+    numbers = of.join(histories, on=["class", "patient"], how="left", maintain_order="left")["number"]
+    return numbers.alias(patient)
 
 
 def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
@@ -95,7 +123,9 @@ def _finished(
     texts = [as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(values)]
     order = pl.DataFrame(texts).select(pl.arg_sort_by(*(text.name for text in texts))).to_series()
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
-    if name is not None and request.ids is Ids.NUMBER:
+    if name is not None and request.patients is not None:
+        frame = frame.with_columns(_starred(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
+    elif name is not None and request.ids is Ids.NUMBER:
         # Suppressed rows take no number; a row of a tally has the number of the first of its records.
         records = records_of(frame) * originals.is_not_null().cast(pl.Int64)
         frame = frame.with_columns(_starred((records.cum_sum() - records + 1).alias(name), originals.is_not_null()))

@@ -130,12 +130,13 @@ def check_table(
     if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
         known = ladders if ladders is not None and manifest.utility.exact else {}
         known = {column: ladder for column, ladder in known.items() if column not in guarantee.averaged}
-        wrong = facts_of(records, manifest.settings).differing(manifest)
+        wrong = facts_of(records, manifest.settings, manifest.guarantee.patients).differing(manifest)
         wrong += differing_losses(records, manifest, guarantee, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
         # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
         k = request.k or max(rule.class_size for rule in manifest.guarantee.rules)
-        sizes = class_sizes(records, request.quasi_identifiers or tuple(manifest.quasi_identifiers)).sort()
+        asked = request.quasi_identifiers or tuple(manifest.quasi_identifiers)
+        sizes = class_sizes(records, asked, guarantee.id and guarantee.patient).sort()
         if small := len(sizes.filter(sizes < k)):
             failures.append(
                 f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"

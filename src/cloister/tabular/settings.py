@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any
 
 from cloister.errors import InputError, did_you_mean, setting
-from cloister.privacy import PrivacyRule
+from cloister.privacy import DeltaPresence, KAnonymity, KMap, KPatients, PrivacyRule, TableRule
 from cloister.search import check_search
 from cloister.settings import settings_of
 from cloister.utility import AttributeLoss, parse_loss
@@ -56,7 +56,34 @@ def requested(settings: Mapping[str, Any]) -> TableRequest:
         "threads": available_cores() if given["threads"] is None else int(given["threads"]),
     }
     given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
-    return check_settings(TableRequest(**given))
+    return check_settings(_of_patients(TableRequest(**given)))
+
+
+def _of_patients(request: TableRequest) -> TableRequest:
+    """The request with a rule about the patients of a class, where a patient may have several records."""
+    column = request.patient if request.patients is None else request.patients.column
+    if column is None:
+        return request
+    if request.id not in (None, column) or request.patient not in (None, column):
+        raise InputError(
+            f"Two columns were named that tell patients apart. Name one: as {setting('id')} if it must not repeat, as "
+            f"{setting('patient')} if a patient may have several records."
+        )
+    if request.ids is Ids.HMAC:
+        raise InputError(
+            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. Release "
+            f"numbers instead, which begin anew in each class, or no ids: {setting('ids', 'number')} or "
+            f"{setting('ids', 'drop')}."
+        )
+    counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | TableRule)]
+    if counting:
+        raise InputError(
+            f"The rule {counting[0]} counts records as people, but {setting('patient')} says that a patient may have "
+            "several. Leave out one of the two, or reduce the table to one record a patient."
+        )
+    k = next((rule.k for rule in request.rules if isinstance(rule, KAnonymity)), request.k)
+    rules = request.rules if request.patients else (*request.rules, KPatients(k, column))
+    return replace(request, id=column, rules=rules)
 
 
 def check_settings(request: TableRequest) -> TableRequest:
@@ -172,7 +199,7 @@ SINGLE: dict[str, tuple[Kind, str]] = {
     **{one.name: SWITCH for one in settings_of(TableSettings) if one.kind is bool},
     **dict.fromkeys(("loss", "method", "default_role", "ids"), TEXT),
     "search": (_is(str, NoneType), "a text"),
-    **dict.fromkeys(("id", "codes"), (_is(str, NoneType), "a text, the name of a column")),
+    **dict.fromkeys(("id", "patient", "codes"), (_is(str, NoneType), "a text, the name of a column")),
     **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
     **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),
     "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),

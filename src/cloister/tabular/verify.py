@@ -15,6 +15,7 @@ from cloister.io import RECORDS, as_text, first_records, n_records, records_of, 
 from cloister.results import Checks, Verdict
 
 from .verification.guarantee import COUNT, Classes, Guarantee, OriginalTable, Reference, natural_order
+from .verification.patients import SAME, check_numbers, check_same_patients, histories, with_patients
 from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
 
@@ -60,6 +61,7 @@ def verify(
     if original is not None:
         ladders = _ladders_by_place(original.ladders, places)
         source = OriginalTable(_placed(original.frame, places), ladders, original.groups, original.records)
+        released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, places, original, source, populations or {})
     classes = Classes(released, list(guarantee.levels), places)
     n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
@@ -70,11 +72,13 @@ def verify(
         else:
             if source.records is not None:
                 check_record_by_record(texts, guarantee, source, checks)
+                check_same_patients(released, guarantee, source, checks)
             else:
                 check_by_labels(classes, guarantee, source, checks)
             _check_suppressed(n_records(source.frame) - n, guarantee, checks)
         # No keyed id is an original one. Numbers may be: released in order, they say nothing.
-        if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
+        is_keyed = guarantee.id is not None and not guarantee.numbered
+        if is_keyed and guarantee.id in source.frame.columns:
             same = (
                 released.select(guarantee.id)
                 .join(source.frame.select(guarantee.id), on=guarantee.id, how="semi")
@@ -88,12 +92,14 @@ def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
     places = _places(guarantee)
     released = _without_stars(_placed(frame, places), _by_place(guarantee, places), Checks())
-    texts = pl.DataFrame([released[place].alias(column) for column, place in places.items()])
+    texts = pl.DataFrame([released[places[column]].alias(column) for column in guarantee.columns])
     return with_records_of(texts, released)
 
 
 def _places(guarantee: Guarantee) -> dict[str, str]:
-    return {column: f"c{place}" for place, column in enumerate(guarantee.columns)}
+    """Where each column stands; the patients of a release at the end, where it does not say whose its records are."""
+    absent = [] if guarantee.patient in (None, *guarantee.columns) else [guarantee.patient]
+    return {column: f"c{place}" for place, column in enumerate([*guarantee.columns, *absent]) if column is not None}
 
 
 def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
@@ -106,11 +112,12 @@ def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
 def _by_place(guarantee: Guarantee, places: Mapping[str, str]) -> Guarantee:
     return replace(
         guarantee,
-        columns=tuple(places.values()),
+        columns=tuple(places[column] for column in guarantee.columns),
         levels={places[column]: level for column, level in guarantee.levels.items()},
         recoded={places[column]: levels for column, levels in guarantee.recoded.items()},
         averaged={places[column]: how for column, how in guarantee.averaged.items()},
         id=None if guarantee.id is None else places[guarantee.id],
+        patient=None if guarantee.patient is None else places[guarantee.patient],
     )
 
 
@@ -176,7 +183,7 @@ def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) ->
     checks.require(columns == declared, "the columns are those declared", wrong)
     if not guarantee.rules:
         checks.failures.append("no privacy rule is declared")
-    recorded = {*guarantee.columns} - {*guarantee.levels} - {guarantee.id}
+    recorded = {*guarantee.columns} - {*guarantee.levels} - {guarantee.id} | {guarantee.patient}
     checks.failures += [
         f"{name_of(rule)} is about a column that was not released as recorded"
         for rule in guarantee.rules
@@ -218,6 +225,9 @@ def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee:
     (a row of a tally has the first of those it stands for), or look like keyed hashes.
     """
     keys = [column for column in table_columns(texts) if column != guarantee.id]
+    if guarantee.id is not None and guarantee.patient is not None:
+        check_numbers(texts, guarantee, keys, checks)
+        return
     if guarantee.id is not None and not guarantee.numbered:
         keys.append(guarantee.id)
     values = texts.select(keys).with_columns(pl.all().fill_null(""))
@@ -274,6 +284,12 @@ def _check_original(
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
         checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)
+    if not differing and guarantee.patient is not None and guarantee.id is not None:
+        recorded = labels.hstack([original.frame[column] for column in (*others, guarantee.patient)])
+        kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+        were, found = histories(kept, guarantee), histories(classes.records, guarantee)
+        split = _differing(were, found, [*columns, "history"])
+        checks.require(split == 0, SAME, f"{split} patients of the release have not the records of one of the original")
     _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), guarantee, checks)
 
 

@@ -23,6 +23,7 @@ class Guarantee:
     numbered : whether it holds numbers; else it holds keyed hashes
     stars : whether suppressed records are written as rows of ``*``
     recoded : where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
+    patient : what tells patients apart where one may have several records; numbered anew in each class, or not released
     averaged : quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
     """
 
@@ -34,6 +35,7 @@ class Guarantee:
     rules: tuple[Description, ...] = ()
     id: str | None = None
     numbered: bool = False
+    patient: str | None = None
     stars: bool = False
     limit: int | None = None
     recoded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -166,6 +166,12 @@ def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) ->
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
+def _k_patients(rule: Description, classes: Classes, _: Reference) -> Judgement:
+    if classes.places.get(rule["column"]) not in classes.records.columns:
+        return "the release does not say whose records they are"
+    return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["k"])
+
+
 def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -> bool:
     """Whether the estimate is within the share; a doubt of -1 judges it strictly, of 1 mildly."""
     estimate = population_uniqueness(sizes, rule["population_size"], rule["estimator"])
@@ -322,6 +328,7 @@ def _areas(present: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
 
 CLASS_RULES: dict[str, Callable[[Description, Classes, Reference], Judgement]] = {
     "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
+    "k-patients": _k_patients,
     "k-map": _k_map,
     "l-diversity": _l_diversity,
     "entropy-l-diversity": _entropy_l_diversity,
