@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,6 +66,18 @@ class SearchResult:
     def gap(self) -> float:
         """How much lower, relative to the loss found, the best loss could still be; 0 where optimality is proven."""
         return 0.0 if self.optimal or self.loss <= 0.0 else max(0.0, (self.loss - self.bound) / self.loss)
+
+
+Why = Literal["several records of a patient", "free text", "says a quasi-identifier"]
+
+
+@dataclass(frozen=True)
+class Disclosing:
+    """A column that undoes the protection of others, and why; ``about``: the quasi-identifier that it says."""
+
+    column: str
+    why: Why
+    about: str | None = None
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,11 @@ def l_diversity(records, ell):
     return {key: len(set(known(values))) >= ell for key, values in by_class(records).items()}
 
 
+def k_patients(records, k):
+    """Wang, Fung (2006): each class has records of k patients."""
+    return {key: len({patient for one, patient in records if one == key} - {None}) >= k for key, _ in records}
+
+
 def entropy_l_diversity(records, ell):
     """Machanavajjhala et al. (2007), entropy: -sum of q ln q >= ln ell, over the records with a value."""
     found = {}

@@ -22,6 +22,7 @@ from cloister.privacy import (
     EntropyLDiversity,
     KAnonymity,
     KMap,
+    KPatients,
     LDiversity,
     PopulationUniqueness,
     RecursiveLDiversity,
@@ -58,6 +59,7 @@ def rules():
     small = st.integers(2, 4)
     return st.one_of(
         small.map(lambda k: (KAnonymity(k), lambda r, w: oracle.k_anonymity(r, k))),
+        small.map(lambda k: (KPatients(k, "c"), lambda r, w: oracle.k_patients(r, k))),
         st.integers(2, 6).map(lambda k: (KMap(k, population=()), lambda r, w: oracle.k_map(r, PEOPLE, k))),
         small.map(lambda ell: (LDiversity(ell, "c"), lambda r, w: oracle.l_diversity(r, ell))),
         st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(

@@ -35,6 +35,7 @@ def anonymize(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     default_role: str = "error",
+    accept: Sequence[str] = (),
     suppression_limit: float | Decimal = 0.05,
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
@@ -74,6 +75,8 @@ def anonymize(
     sensitive, keep : columns released as recorded
     drop : columns not released
     default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
+    accept : columns that may be released, or left out, although they undo the protection of others: texts that most
+        records have alone, copies of a quasi-identifier, ids that repeat; the report names them
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
         ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given

@@ -10,10 +10,10 @@ from rich.table import Table
 from cloister.cli.output import facts, grid
 from cloister.manifests import codes_of, typed
 from cloister.release_folder import REPORT
-from cloister.report.sentences import codes_sentences, guarantee_sentences, table_sentences
+from cloister.report.sentences import accepted_words, codes_sentences, guarantee_sentences, table_sentences
 from cloister.results import Manifest
 from cloister.shape import Rows
-from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
+from cloister.tabular.manifest import ASSUMED, QuasiIdentifierColumn, TableManifest
 from cloister.tabular.options import FULL_DOMAIN
 
 if TYPE_CHECKING:  # a release of one shape loads no other
@@ -53,6 +53,9 @@ def table_rows(read: TableManifest) -> Rows:
     records, utility, settings = read.records, read.utility, read.settings
     released = f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} suppressed"
     rows = [("records", released)]
+    if read.guarantee.one_row_per_patient == ASSUMED:
+        rows.append(("patients", "one record each, which is assumed: no column was named that tells them apart"))
+    rows += [("accepted", accepted_words(one)) for one in read.guarantee.accepted]
     if read.table is not None:
         rows.append(("protected table", f"{read.table.name}, in the database"))
     rows.append(("guarantee", _verified(table_sentences(read))))

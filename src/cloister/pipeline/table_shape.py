@@ -25,6 +25,7 @@ from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.settings import parse_ids, requested
 
+from .disclosing import accepted_as_recorded
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
 from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
@@ -134,6 +135,7 @@ class PreparedTable(Prepared):
         source, request, codes = self.source, self.request, self.codes
         if codes is None:
             encoded = encode(source.frame, request, source.name)
+            accepted_as_recorded(encoded, request, source.name)
             if request.levels is not None:
                 check_levels(encoded.problem, request.levels)
             return

@@ -1,6 +1,6 @@
 """The course of a table. The page to read first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ import polars as pl
 from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
-from cloister.results import Verdict
+from cloister.results import Disclosing, Verdict
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
@@ -30,6 +30,7 @@ from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
 from cloister.tabular.verify import verify
 
+from .disclosing import accepted_as_recorded, accepted_beside_labels
 from .stages import completed, interruptible, passed
 
 
@@ -100,7 +101,8 @@ def take_table(
         interruptible(partial(load_kernels, request.search_name))
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
-    return take_encoded(table, request, source.name, watch, progress=progress, codes=codes)
+        accepted = accepted_as_recorded(table, request, source.name)
+    return take_encoded(table, request, source.name, watch, progress=progress, codes=codes, accepted=accepted)
 
 
 def take_encoded(
@@ -111,6 +113,7 @@ def take_encoded(
     *,
     progress: Report | None = None,
     codes: RecordCodes | None = None,
+    accepted: Sequence[Disclosing] = (),
 ) -> TableCourse:
     """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
@@ -119,8 +122,9 @@ def take_encoded(
         watch.move("protect", "search", protected.search.seconds)
     n = n_records(table.frame)
     with watch.stage("measure"):
+        accepted = [*accepted, *accepted_beside_labels(table, protected, request, source)]
         request = with_published_rules(request, protected.suppressed, n)
-        manifest = described(table, protected, request, source)
+        manifest = described(table, protected, request, source, accepted)
         book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     with watch.stage("verify"):
         # What the manifest promises is verified, and beside it what it does not publish.

@@ -12,7 +12,7 @@ from cloister.results import Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
-from .sentences import assumed_words, guarantee_sentences, one_row_words
+from .sentences import accepted_words, assumed_words, guarantee_sentences, one_row_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,6 +55,7 @@ def environment() -> "Environment":
         "one_row": one_row_words,
         "worded_steps": worded_steps,
         "assumed": assumed_words,
+        "accepted_words": accepted_words,
     }
     return environment
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from cloister.claims.manifest import RiskRule, Sensitivity
     from cloister.codesets.disassociation.manifest import DisassociationManifest
     from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.tabular.manifest import TableManifest
+    from cloister.tabular.manifest import AcceptedColumn, TableManifest
     from cloister.trajectories.manifest import TrajectoriesManifest
 
 
@@ -45,6 +45,15 @@ def table_sentences(manifest: "TableManifest") -> list[str]:
     """Return what is promised of a table, whatever is promised of its codes."""
     sentences = [rule.sentence() for rule in manifest.guarantee.rules]
     return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
+
+
+def accepted_words(one: "AcceptedColumn") -> str:
+    """Return how a column that the releaser accepted undoes the protection of others."""
+    if one.about is not None:
+        return f"{one.column} is released as recorded, and says more of {one.about} than its labels do"
+    if one.why == "free text":
+        return f"{one.column} holds texts of several words, most of which one record has alone"
+    return f"{one.column} is left out, and repeats: if it tells patients apart, k counts records and not patients"
 
 
 def codes_sentences(manifest: "TableManifest") -> list[str]:

@@ -119,6 +119,23 @@ def what_a_name_says(name: str) -> Speaking | None:
     return None
 
 
+_PATIENTS = re.compile(
+    rf"((patient|person|subject|participant|member|beneficiary|client|individual|pat|nhs){_NUMBER}?|pid|mrn"
+    rf"|medical record{_NUMBER}?)"
+)
+
+
+def is_named_patient(name: str) -> bool:
+    """Whether the name of a column says that it tells patients apart.
+
+    Examples
+    --------
+    >>> is_named_patient("PatientId"), is_named_patient("patient_satisfaction")
+    (True, False)
+    """
+    return _PATIENTS.fullmatch(" ".join(words_of(name))) is not None
+
+
 def is_named_age(name: str) -> bool:
     """Whether the name of a column speaks of an age."""
     return bool({"age", "ages"} & set(words_of(name)))

@@ -1,14 +1,14 @@
 """What is promised and published of a table that was protected, and what its custodian alone may see."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
 from cloister.privacy import TCloseness
-from cloister.results import SearchResult, Utility
+from cloister.results import Disclosing, SearchResult, Utility
 from cloister.utility import ENTROPY
 
 from .checking.rule_sources import has_population, in_sample, population_frame
@@ -18,8 +18,8 @@ from .manifest import (
     ASSUMED,
     SEVERAL,
     UNIQUE,
+    AcceptedColumn,
     ColumnUtility,
-    OneRow,
     PublishedSettings,
     QuasiIdentifierColumn,
     RecordedColumn,
@@ -38,7 +38,13 @@ ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
 
 
-def described(table: EncodedTable, protected: ProtectedTable, request: TableRequest, source: str) -> TableSections:
+def described(
+    table: EncodedTable,
+    protected: ProtectedTable,
+    request: TableRequest,
+    source: str,
+    accepted: Sequence[Disclosing] = (),
+) -> TableSections:
     """Return the part of ``release.json`` that is particular to a table.
 
     A number of suppressed records below k is masked; so is the number of records of the input, because each would give
@@ -67,7 +73,13 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
         guarantee=TableGuarantee(
-            rules=request.rules, verified=True, one_row_per_patient=_what_tells_patients_apart(request)
+            rules=request.rules,
+            verified=True,
+            one_row_per_patient=SEVERAL if request.patients else ASSUMED if request.id is None else UNIQUE,
+            accepted=tuple(
+                AcceptedColumn(**{name: value for name, value in vars(one).items() if value is not None})
+                for one in accepted
+            ),
         ),
         utility=TableUtility(
             loss=published(utility.loss),
@@ -78,12 +90,6 @@ def described(table: EncodedTable, protected: ProtectedTable, request: TableRequ
         risk=facts.risk,
         **chosen,
     )
-
-
-def _what_tells_patients_apart(request: TableRequest) -> OneRow:
-    if request.patients is not None:
-        return SEVERAL
-    return UNIQUE if request.id is not None else ASSUMED
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
 from cloister.privacy import KPatients, PrivacyRule, rule_of
+from cloister.results import Why
 from cloister.utility import LOSSES
 
 from .data import must_mask
@@ -136,6 +137,14 @@ class RecordCounts(Section):
     suppressed: Whole | Masked
 
 
+class AcceptedColumn(Section):
+    """A column that undoes the protection of others, which the releaser accepted; evidence."""
+
+    column: str
+    why: Why
+    about: str | None = None
+
+
 class TableGuarantee(Section):
     """What is promised, and that it was verified.
 
@@ -146,6 +155,7 @@ class TableGuarantee(Section):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
     verified: Literal[True]
     one_row_per_patient: OneRow
+    accepted: tuple[AcceptedColumn, ...] = ()
 
     @property
     def patients(self) -> KPatients | None:
@@ -238,6 +248,9 @@ class TableSections(Section):
                 "guarantee.rules": about <= {column for column in self.columns if self.role(column) == "sensitive"},
                 "guarantee.one_row_per_patient": guarantee.one_row_per_patient
                 == (SEVERAL if guarantee.patients else UNIQUE if has_ids else ASSUMED),
+                "guarantee.accepted": {one.column for one in guarantee.accepted}
+                <= {*self.columns, *settings.not_released}
+                and {one.about for one in guarantee.accepted} <= {None, *quasi},
                 "columns.ids": not guarantee.patients or self._patients_fit(guarantee.patients),
                 "settings.k": settings.k == guarantee.least_group(),
                 "settings.rules": settings.rules == tuple(rule.words() for rule in guarantee.rules),

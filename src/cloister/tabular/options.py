@@ -107,6 +107,11 @@ class TableSettings:
     default_role: Annotated[
         str, Help("What to do with columns that have no role.", "drop|keep"), Key("error, drop or keep", one_of=REST)
     ] = "error"
+    accept: Annotated[
+        tuple[str, ...],
+        Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
+        Key(LIST),
+    ] = ()
     ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
         "number"
     )

@@ -87,14 +87,13 @@ def _role_of_rest(
             file=file,
             column=rest[0],
         )
-    for column in rest:
-        share = unique_share(column)
-        if share > UNIQUE_SHARE:
-            raise InputError(
-                f"{setting('default_role', 'keep')} would release column {column!r}, whose values are unique in "
-                f"{share:.1%} of the records (more than {UNIQUE_SHARE:.0%}): it could identify "
-                "patients. Give it a role of its own.",
-                file=file,
-                column=column,
-            )
+    shares = {column: share for column in rest if (share := unique_share(column)) > UNIQUE_SHARE}
+    if shares:
+        found = ", ".join(f"{column!r} ({share:.1%})" for column, share in shares.items())
+        raise InputError(
+            f"{setting('default_role', 'keep')} would release columns whose values are unique in more than "
+            f"{UNIQUE_SHARE:.0%} of the records, and could identify patients: {found}. Give each a role of its own.",
+            file=file,
+            column=next(iter(shares)),
+        )
     return Role.KEPT

@@ -45,7 +45,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
 def requested(settings: Mapping[str, Any]) -> TableRequest:
     """Return the request that settings state by their names; what is no setting of a table is passed over."""
     given = {one.name: settings[one.name] for one in fields(TableRequest) if one.name in settings}
-    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep")}
+    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "accept")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
         "loss": parse_loss(given["loss"]),
@@ -210,7 +210,7 @@ SINGLE: dict[str, tuple[Kind, str]] = {
 
 LISTS: dict[str, tuple[Kind, str]] = {
     "rules": (_is_rule, 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
-    **dict.fromkeys(("sensitive", "drop", "keep"), (_is(str), 'a list of the names of columns: ["ward"]')),
+    **dict.fromkeys(("sensitive", "drop", "keep", "accept"), (_is(str), 'a list of the names of columns: ["ward"]')),
 }
 
 BY_COLUMN: dict[str, tuple[Kind, str]] = {

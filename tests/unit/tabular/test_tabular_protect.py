@@ -143,6 +143,7 @@ def test_the_callers_frame_is_left_as_it_is():
         pl.concat([frame, frame.tail(2).with_columns(kind=pl.lit("other"), mrn=pl.lit("n"))]),
         suppression_limit=0.1,
         keep_suppressed=True,
+        accept=["mrn"],
     )
     released(frame)
 

@@ -1,0 +1,128 @@
+"""Columns that undo a protection: what they say of a quasi-identifier, by the definition; texts; ids that repeat."""
+
+import random
+from itertools import combinations
+from math import comb
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+
+from cloister.risk import disclosing_columns
+from cloister.risk.disclosing_columns import free_texts, repeated_patients, said_of, share_said
+
+
+def by_definition(records, *, has_next):
+    """Goodman and Kruskal's tau, with the mean difference for numbers: (label, value, column) records."""
+
+    def apart(one, two):
+        return abs(one - two) if isinstance(one, float) else float(one != two)
+
+    def mean(values):
+        return sum(apart(*two) for two in combinations(values, 2)) / comb(len(values), 2)
+
+    doubt = left = 0.0
+    rows = sorted(records, key=lambda record: (record[0], record[2], record[1]))
+    rows = [row for row in rows if len({other[1] for other in rows if other[0] == row[0]}) > 1]
+    for label in {row[0] for row in rows}:
+        own = [row for row in rows if row[0] == label]
+        values = [row[1] for row in own]
+        for place, (_, value, column) in enumerate(own):
+            alike = [row[1] for row in own if row[2] == column]
+            if len(alike) == 1 and not has_next:
+                continue
+            following = own[place + 1][1] if place + 1 < len(own) else own[place - 1][1]
+            # Whether names differ is told record by record, which adds up to the same for a whole group.
+            others = [*values[:place], *values[place + 1 :]]
+            is_number = isinstance(value, float)
+            doubt += mean(values) if is_number else sum(apart(value, other) for other in others) / len(others)
+            if len(alike) == 1:
+                left += apart(value, following)
+            else:
+                left += mean(alike) if is_number else sum(apart(value, other) for other in alike) / (len(alike) - 1)
+    return 1 - left / doubt if doubt else 0.0
+
+
+RECORDS = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 5), st.integers(0, 6)), min_size=4, max_size=25)
+
+
+@pytest.mark.parametrize("are_numbers", [True, False], ids=["numbers", "names"])
+@pytest.mark.parametrize("has_next", [True, False], ids=["by a number", "by a name"])
+@given(found=RECORDS)
+@examples(60)
+def test_what_is_said_is_as_defined(are_numbers, has_next, found):
+    """The share of the doubt that a column takes away is that of the definition, record by record."""
+    records = [(label, float(value) if are_numbers else str(value), str(column)) for label, value, column in found]
+    labels, values, columns = (pl.Series(cells) for cells in zip(*records, strict=True))
+    before, disclosing_columns.LEAST_RECORDS = disclosing_columns.LEAST_RECORDS, 1
+    try:
+        share = share_said(labels, values, columns.cast(pl.Float64) if has_next else columns)
+    finally:
+        disclosing_columns.LEAST_RECORDS = before
+
+    assert share == pytest.approx(by_definition(records, has_next=has_next))
+
+
+def people(n=400):
+    """Ages with columns that repeat them, and one that does not."""
+    rng = random.Random(5)
+    ages = [rng.randint(20, 79) for _ in range(n)]
+    return {
+        "age": ages,
+        "months": [12 * age + rng.randint(0, 11) for age in ages],
+        "decade": [f"{age // 10}0s" for age in ages],
+        "born": [f"{2020 - age}-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}" for age in ages],
+        "seen": [f"2020-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}" for age in ages],
+        "risk": [round(age / 100 + rng.random(), 2) for age in ages],
+    }
+
+
+def said(labels, columns):
+    """Columns that say the age beside these labels."""
+    every = {name: pl.Series(name, [str(value) for value in values]) for name, values in people().items()}
+    found = said_of({"age": (pl.Series(labels), every["age"])}, {name: every[name] for name in columns})
+    return {one.column for one in found}
+
+
+def test_copies_of_a_quasi_identifier_are_found():
+    """Months, a decade beside wider labels, and a birth date say the age; a measure that grows with it does not."""
+    ages = people()["age"]
+    by_twenty, by_ten = [f"{age // 20}" for age in ages], [f"{age // 10}" for age in ages]
+
+    assert said(by_twenty, ["months", "decade", "born", "risk"]) == {"months", "decade", "born"}
+    assert said(by_ten, ["months", "decade", "risk"]) == {"months"}
+
+
+def test_two_days_say_what_is_between_them():
+    """The day of birth, moved for everybody by as much as the day of the visit, says the age with that day only."""
+    rng, ages = random.Random(3), people()["age"]
+    moved = [pl.Series(["2020-01-01"]).str.to_date()[0].toordinal() + rng.randint(0, 40_000) for _ in ages]
+    visits = pl.Series("visit", moved) - 719163
+    births = visits - pl.Series(ages) * 365
+    columns = {
+        name: days.cast(pl.Int32).cast(pl.Date).cast(pl.String) for name, days in (("visit", visits), ("birth", births))
+    }
+    found = said_of({"age": (pl.Series(["*"] * len(ages)), pl.Series(ages).cast(pl.String))}, columns)
+
+    assert {one.column for one in found} == {"birth"}
+
+
+def test_notes_are_found_and_diagnoses_are_not():
+    """Texts of several words that nobody else has are free text; names of diseases and numbers are not."""
+    notes = [f"seen on day {day}, complains of pain" for day in range(200)]
+    diseases = [f"acute disease {day % 20}" for day in range(200)]
+    numbers = [f"{day}.5" for day in range(200)]
+    columns = {"note": pl.Series(notes), "disease": pl.Series(diseases), "size": pl.Series(numbers)}
+
+    assert [one.column for one in free_texts(columns)] == ["note"]
+
+
+def test_ids_that_repeat_are_found_by_name_and_values():
+    """A column called after patients with many values, some of them twice; no groups, no ids that are unique."""
+    ids = pl.Series([f"p{one // 2}" for one in range(200)])
+    unique = pl.Series([f"p{one}" for one in range(200)])
+    columns = {"PatientId": ids, "subject_id": unique, "doctor": ids, "patient": pl.Series(["yes", "no"] * 100)}
+
+    assert [one.column for one in repeated_patients(columns)] == ["PatientId"]

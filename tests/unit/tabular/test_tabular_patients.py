@@ -1,0 +1,158 @@
+"""Tables in which a patient has several records: k counts patients, and nothing joins their records across classes."""
+
+from collections import defaultdict
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+
+import cloister as cl
+from cloister.manifests import typed
+from cloister.tabular.manifest import guarantee_of
+from cloister.tabular.verify import verify
+
+K = 3
+ROWS = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(20, 59), st.sampled_from("FM"), st.sampled_from(["a", "b", None])),
+    min_size=12,
+    max_size=60,
+)
+
+
+def frame_of(rows):
+    """Visits: whose, age, sex, diagnosis."""
+    columns = {"whose": pl.String, "age": pl.Int64, "sex": pl.String, "dx": pl.String}
+    return pl.DataFrame([(f"p{one}", *others) for one, *others in rows], schema=columns, orient="row")
+
+
+def release_of(frame, **settings):
+    """A release in which k patients share each class."""
+    asked = {
+        "rules": [f"k-anonymity={K}"],
+        "suppression_limit": 0.4,
+        "sensitive": ["dx"],
+        "patient": "whose",
+    } | settings
+    return cl.anonymize(
+        frame, quasi_identifiers={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()}, accept=["dx"], **asked
+    )
+
+
+def patients_by_class(release, frame):
+    """Brute force: the patients whose records are in each class, by the positions that the crosswalk would tell."""
+    found = defaultdict(set)
+    for age, sex, whose in release.data.select("age", "sex", "whose").rows():
+        found[age, sex].add(whose)
+    return found
+
+
+@pytest.mark.parametrize("settings", [{}, {"method": "mondrian"}, {"method": "cluster"}, {"local_recoding": True}])
+@given(rows=ROWS)
+@examples(40)
+def test_every_class_holds_k_patients(settings, rows):
+    """By any method each class has k patients, numbered 1, 2, 3 ..., and a table without k of them is refused."""
+    frame = frame_of(rows)
+    try:
+        release = release_of(frame, **settings)
+    except cl.NoSafeRelease:
+        return
+    for numbers in patients_by_class(release, frame).values():
+        assert numbers == set(range(1, len(numbers) + 1))
+        assert len(numbers) >= K
+    assert release.verify().holds
+
+
+@given(rows=ROWS)
+@examples(40)
+def test_names_and_order_change_nothing(rows):
+    """Other names of the patients, or rows in another order, give the same file."""
+    frame = frame_of(rows)
+    other = frame.with_columns(whose=pl.lit("z") + pl.col("whose").str.reverse()).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    try:
+        release = release_of(frame)
+    except cl.NoSafeRelease:
+        with pytest.raises(cl.NoSafeRelease):
+            release_of(other)
+        return
+    assert release.data.equals(release_of(other).data)
+
+
+VISITS = frame_of(
+    [(one, 20 + one // 2, "FM"[one % 2], "ab"[visit % 2]) for one in range(40) for visit in range(1 + one % 3)]
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pl.lit(1, dtype=pl.Int64),
+        pl.int_range(1, pl.len() + 1),
+        pl.when(pl.col("whose") == 1).then(2).when(pl.col("whose") == 2).then(1).otherwise("whose"),
+    ],
+    ids=["one patient", "every record another patient", "two exchanged"],
+)
+def test_other_numbers_do_not_hold(change):
+    """Numbers that say of other patients are refused, also where the order of the records fits them."""
+    release = release_of(VISITS)
+    guarantee = guarantee_of(typed(release.manifest))
+    other = release.frame.with_columns(change.cast(pl.Int64).alias("whose")).sort("age", "sex", "dx", "whose")
+
+    assert verify(release.frame, guarantee).holds
+    assert not verify(other, guarantee).holds
+
+
+def test_without_numbers_only_the_original_tells(tmp_path):
+    """Where the column is not released the recipient is told that patients were not counted again."""
+    release_of(VISITS, ids="drop").write(tmp_path / "release")
+    alone = cl.verify_folder(tmp_path / "release")
+    compared = cl.verify_folder(tmp_path / "release", original=VISITS)
+
+    assert "whose" not in pl.read_csv(tmp_path / "release/data.csv").columns
+    assert alone.holds
+    assert compared.holds
+    assert any("the release does not say whose records they are" in check for check in alone.checks)
+
+
+def test_risk_is_that_of_patients():
+    """Risk is counted by patients: a class of many records of k patients has a risk of one in k."""
+    rows = [(one, 30, "F", "a") for one in range(K) for _ in range(9)]
+
+    assert release_of(frame_of(rows)).manifest["risk"]["highest"] == 1 / K
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"ids": "hmac", "id_key": b"k" * 32}, "across classes"),
+        ({"id": "dx", "sensitive": []}, "Two columns"),
+        ({"rules": ["k-anonymity=3", "average-risk=0.3"]}, "counts records as people"),
+    ],
+)
+def test_what_would_count_records_is_refused(settings, words):
+    """Keyed ids, two columns of patients and rules that count records as people are refused."""
+    with pytest.raises(cl.InputError, match=words):
+        release_of(VISITS, **settings)
+
+
+def test_ids_that_repeat_are_not_left_out_in_silence():
+    """A column left out whose name and values say patients is refused, until it is named, or accepted by name."""
+    frame, settings = VISITS.rename({"whose": "PatientId"}), {"patient": None, "drop": ["PatientId"]}
+    with pytest.raises(cl.InputError, match=r'patient="PatientId".*accept="PatientId"'):
+        release_of(frame, **settings)
+
+    accepted = cl.anonymize(
+        frame,
+        quasi_identifiers={"age": cl.intervals(5, 20, 40), "sex": cl.suppress()},
+        rules=["k-anonymity=3"],
+        sensitive=["dx"],
+        drop=["PatientId"],
+        accept=["PatientId"],
+    )
+
+    assert accepted.manifest["guarantee"]["accepted"] == [
+        {"column": "PatientId", "why": "several records of a patient"}
+    ]
