@@ -73,8 +73,8 @@ __all__ = [
     "NoSafeRelease", "PopulationUniqueness", "PrivacyPolicy", "RecursiveLDiversity", "Release", "SampleUniqueness",
     "TCloseness", "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy",
     "Verdict", "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
-    "disassociate", "explore", "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals",
-    "parse_hierarchy", "prefix", "run_job", "suppress", "verify_folder",
+    "disassociate", "explore", "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "init",
+    "intervals", "parse_hierarchy", "prefix", "run_job", "suppress", "verify_folder",
 ]  # fmt: skip
 
 _HOME = {
@@ -106,6 +106,7 @@ _HOME = {
     "api.claims": "deidentify_claims",
     "api.codes": "disassociate generalize_codes",
     "api.explore": "compare explore",
+    "api.init": "init",
     "api.run_job": "run_job",
     "api.tables": "anonymize",
     "api.trajectories": "anonymize_trajectories",

@@ -16,7 +16,7 @@ command line as ``--engine memory``, a job as ``engine = "memory"``, Python as `
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, Self
 
@@ -35,6 +35,7 @@ class CloisterError(Exception):
     text : the same before settings are worded, for `worded`
     row : number of the record concerned, counted from 1 after the header
     line : line of the text file, counted from 1; differs from ``row`` where quoted values span lines
+    columns : those concerned, where there may be several
     """
 
     kind: ClassVar[str] = "error"
@@ -48,6 +49,7 @@ class CloisterError(Exception):
         row: int | None = None,
         line: int | None = None,
         column: str | None = None,
+        columns: Sequence[str] = (),
     ) -> None:
         self.text, self.message = message, worded(message, as_keyword)
         super().__init__(self.message)
@@ -55,10 +57,12 @@ class CloisterError(Exception):
         self.row = row
         self.line = line
         self.column = column
+        self.columns = tuple(columns)
 
     def saying(self, message: str) -> Self:
         """Return the same error in other words."""
-        return type(self)(message, file=self.file, row=self.row, line=self.line, column=self.column)
+        told = {"file": self.file, "row": self.row, "line": self.line, "column": self.column}
+        return type(self)(message, **told, columns=self.columns)  # type: ignore[arg-type]
 
 
 class InputError(CloisterError, ValueError):

@@ -17,7 +17,9 @@ from .hierarchies import MOST_DAYS, NO_CODE
 from .representativeness import starts_of
 
 Sureness = Literal["sure", "likely", "not sure"]
-IDS = ("id", "patient_id", "person_id", "subject_id", "member_id", "memberid", "desynpuf_id", "mrn")
+IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
+       "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
+       "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid")  # fmt: skip
 LOOKED_AT = 200_000
 """Distinct values of a column that are looked at."""
 

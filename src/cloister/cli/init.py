@@ -1,26 +1,24 @@
 """``cloister init``: a first job or plan, guessed from data."""
 
-import os
 from collections.abc import Sequence
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 from cloister.claims.first_plan import first_plan
 from cloister.claims.guessing import Guess
 from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
-from cloister.cli.output import console, grid, note, print_json
+from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError
-from cloister.io import Query, is_taken, write_private
+from cloister.io import is_taken, write_private
 from cloister.io.columns import check_header
-from cloister.jobs.first_job import first_job
-from cloister.pipeline.jobs import JobRun, prepare_part
-from cloister.sources import form_of, profiled, read_claim_tables, read_table
+from cloister.pipeline.first_jobs import FirstJobAsked, write_first_job
+from cloister.sources import read_claim_tables
 
 
 def init_claims(options: InitClaimsOptions) -> None:
     """Read, guess, write a plan, and say what each column was taken for."""
-    _check_free(options.out)
+    if is_taken(options.out):
+        raise InputError(f"{options.out.name} exists already. Give another name, or remove it.", file=options.out.name)
     how: dict[str, Any] = _reading(options)
     patients, claims = read_claim_tables(options.patients, options.claims, **how)
     for source in (patients, claims):
@@ -34,46 +32,20 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
     """Read, guess, try, write a job, and say what each column was taken for."""
-    out = options.out
-    _check_free(out)
-    if options.k < 2:
-        raise InputError(f"k is {options.k}, but a patient who is alone is not protected: ask for 2 or more.")
-    how: dict[str, Any] = _reading(options)
-    source = read_table(options.data, form_of(shape), **how)
-    if source.format == "csv":
-        check_header(source.frame, source.name)
-    folder = out.absolute().parent
-    if not folder.is_dir():
-        raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    said = {key: list(value) if key == "missing" else value for key, value in how.items() if value}
-    made = first_job(shape, source, _place(options.data, folder), options.k, said)
-    asked = JobRun(made.job, out.absolute(), folder / made.job.output)
-    with chdir(folder):  # the data must go through all that can be checked, as the job is written
-        for name in made.job.parts:
-            prepare_part(asked, name).check()
-    write_private(out, made.text.encode())
-    _tell(options, out, "job", [(source.name, made.columns)], source.notes)
-
-
-def _check_free(out: Path) -> None:
-    if is_taken(out):
-        raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
+    made, source = write_first_job(FirstJobAsked(shape, options.data, options.out, options.k, _reading(options)))
+    notes = list(source.notes)
+    if unsure := [one.column for one in made.columns if one.role == "sensitive" and one.sureness == "not sure"]:
+        notes.append(
+            f"Decide: {', '.join(unsure)} would be released as recorded, as nothing tells that somebody outside knows "
+            "them. Make each a quasi-identifier, or drop it, if somebody might."
+        )
+    if made.problem is not None:
+        notes.append(f"As it is the job gives no release: {in_options(made.problem)}")
+    _tell(options, options.out, "job", [(source.name, made.columns)], notes)
 
 
 def _reading(options: InitOptions) -> dict[str, object]:
     return {"encoding": options.encoding, "delimiter": options.delimiter, "missing": options.missing}
-
-
-def _place(data: Path | Query, folder: Path) -> dict[str, str]:
-    """Return the keys of a source that say where its data are, as seen from the folder of the job."""
-    collection = profiled(data)
-    if collection is not None:
-        return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
-    if isinstance(data, Path):
-        return {"file": Path(os.path.relpath(data, folder)).as_posix()}
-    in_file = data.scheme in ("duckdb", "sqlite")
-    url = f"{data.scheme}:{Path(os.path.relpath(data.place, folder)).as_posix()}" if in_file else data.url
-    return {"url": str(url), "query": data.query.strip()}
 
 
 def _tell(
@@ -84,13 +56,13 @@ def _tell(
             table: {guess.column: {"role": guess.role, "sureness": guess.sureness, "why": guess.why} for guess in found}
             for table, found in tables
         }
-        print_json({what: out.name, "roles": roles})
+        print_json({what: out.name, "roles": roles, "notes": list(notes)})
         return
     for text in notes:
         note(text, quiet=options.quiet)
     if options.quiet:
         return
     for table, found in tables:
-        rows = [[guess.column, guess.role, guess.sureness] for guess in found]
-        console().print(grid(f"Columns of {table}", ["column", "role", "how sure"], rows))
+        rows = [[guess.column, guess.role, guess.sureness, guess.why] for guess in found]
+        console().print(grid(f"Columns of {table}", ["column", "role", "how sure", "why"], rows))
     console().print(f"{out.name} was written. Read it through before it is used.", soft_wrap=True)

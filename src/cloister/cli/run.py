@@ -9,6 +9,7 @@ from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE, JobManifest, JobPart
 from cloister.manifest.head import read_section
 from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
+from cloister.pipeline.places import release_at
 from cloister.release_folder import REPORT
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
@@ -38,6 +39,13 @@ def run_job(options: RunJobOptions) -> None:
         assert stated is not None
         rows = [[one.name, one.shape, one.method, one.promise, *_figures(one)] for one in stated.parts]
         console().print(grid(f"Job {job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
+        for one in stated.parts:
+            if one.shape == "table":
+                part = release_at(out / one.name)
+                kept, left_out = part["columns"], part["settings"]["not_released"]
+                not_them = f"; not: {', '.join(left_out)}" if left_out else ""
+                said = f"{one.name}: released {len(kept)} of {len(kept) + len(left_out)} columns{not_them}."
+                console().print(said, soft_wrap=True)
         apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
         console().print(f"Every part was verified.{apart}", soft_wrap=True)
         console().print(f"Report: {out / REPORT}", soft_wrap=True)

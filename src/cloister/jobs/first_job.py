@@ -12,7 +12,7 @@ from cloister.claims.guessing import Guess, roles_of
 from cloister.errors import InputError, InternalError
 from cloister.io import Source, as_text
 
-from .guessing import guess_table
+from .guessing import DROP, PATIENT, guess_table
 from .guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from .job import Job
 from .job_file import parse_job
@@ -27,17 +27,26 @@ class FirstJob:
 
     Attributes
     ----------
-    text : the TOML; holds no value of the data but names of columns
+    text : the TOML; holds no value of the data but names of columns, and how missing values are written
     job : the same, read back
     columns : what each column was taken for
+    problem : why it gives no release as it is; None if it does, or was not tried
     """
 
     text: str = field(repr=False)
     job: Job = field(repr=False)
     columns: tuple[Guess, ...]
+    problem: str | None = None
 
 
-def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told: Mapping[str, object]) -> FirstJob:
+def first_job(
+    shape: str,
+    source: Source,
+    place: Mapping[str, str],
+    k: int,
+    told: Mapping[str, object],
+    left_out: Mapping[str, str] | None = None,
+) -> FirstJob:
     """Guess a job that protects one file, or what one query gives.
 
     Parameters
@@ -46,9 +55,18 @@ def first_job(shape: str, source: Source, place: Mapping[str, str], k: int, told
     source : what was read
     place : keys that say where the data are, from the folder of the job: file, or url and query
     told : keys of the source that say how it was read
+    left_out : columns of a table that are not released whatever they seem to be, and why
     """
-    guess = {"table": guess_table, "codes": guess_codes, "trajectories": guess_events}[shape]
-    guesses = guess(source.frame, source.name)
+    guesses: list[Guess]
+    if shape == "table":
+        found = guess_table(source.frame, source.name)
+        guesses = [
+            Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
+            for one in found.columns
+        ]
+        told = ({"missing": [*found.missing]} if found.missing and "missing" not in told else {}) | dict(told)
+    else:
+        guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
     roles = roles_of(guesses)
     of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(told)
     filled: dict[str, object] = {
@@ -90,7 +108,7 @@ def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict
         if unknown == 1:
             return found | {"code_hierarchy": toml_text("suppress")}
         return found | ({"on_unknown_code": toml_text("root")} if unknown else {})
-    return {}
+    return {PATIENT: toml_text(roles[PATIENT])} if PATIENT in roles else {}
 
 
 def _read_back(text: str) -> Job:

@@ -1,42 +1,79 @@
-"""What the columns of a table seem to be, by their names and by what they hold. What is not known is not released."""
+"""What the columns of a table seem to be, by the words of their names and by most of what they hold.
+
+One odd value decides nothing: what nearly all records have does. A column without a sign of identifying anybody is
+proposed as sensitive, to be decided by people; a column that may identify is left out, with the reason beside it.
+"""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from cloister.claims.guessing import IDS, Guess, are_ages, are_codes, are_dates, are_few, are_years, plain_name
+from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.risk.identifiers import CLASSES, is_named_age, is_named_birth_year, is_named_zip, what_a_name_says
+from cloister.risk.identifiers import (
+    CLASSES,
+    is_named_age,
+    is_named_birth_year,
+    is_named_patient,
+    is_named_zip,
+    what_a_name_says,
+    words_of,
+)
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
-ID, QUASI, SENSITIVE, DROP = "id", "quasi-identifier", "sensitive", "drop"
+ID, PATIENT, QUASI, SENSITIVE, DROP = "id", "patient", "quasi-identifier", "sensitive", "drop"
 RECORD_NUMBERS = "H"
-USUAL_AGES = "interval:5,10,20/top=90"
-BIRTHS, BIRTH_YEARS = "date:year,decade", "interval:5,10,20"
-KINDS_OF_PEOPLE = re.compile(
-    r"sex|gender|race|ethnic|marital|civil_status|language|religion|(^|_)state($|_)|region|country|nationality|"
-    r"education|occupation|insurance_type|payer|(^|_)smok"
-)
-"""Names of columns that tell kinds of people apart: few values, known to others."""
+AGES, BIRTHS, BIRTH_YEARS = "interval:5,10,20/top=90", "date:year,decade", "interval:5,10,20"
+DATES = "date:month,quarter,year"
+OLDEST = 130
+FEW, MANY_KINDS = 12, 60
+UNIQUE_SHARE = 0.05  # kinds of people are kinds if no more of the values than this stand in one record alone
+NEARLY_ALL = 0.98  # share of the records that decides what a column holds
+FREE = 0.5  # share of the records with a text of several words that no other has
+MISSING = ("NA", "N/A", "NaN", "null", "none", "?", ".", "-", "unknown", "not available")
+"""How missing values are written, in any case; ``unknown`` and ``none`` only among numbers or dates."""
+AMONG_NUMBERS = frozenset({"none", "-", ".", "unknown", "not available"})
 
-OF_THE_BODY = re.compile(r"height|weight|(^|_)bmi($|_)|income|salary")
-OF_CARE = re.compile(
-    r"icd|diag|(^|_)dx|disease|condition|procedure|cpt|hcpcs|drug|medication|(^|_)atc($|_)|outcome|result|treatment|"
-    r"therapy|department|ward"
-)
-"""Names of columns about a patient's care, released as recorded where their values are shared by many."""
+KINDS_OF_PEOPLE = frozenset(
+    ("sex", "gender", "race", "ethnic", "ethnicity", "marital", "married", "language", "religion", "region",
+     "country", "nationality", "state", "education", "educational", "occupation", "profession", "job",
+     "employment", "work", "insurance", "payer", "smoke", "smokes", "smoker", "smoking", "citizenship",
+     "residence", "home", "urban", "rural", "province", "canton")
+)  # fmt: skip
+OF_THE_BODY = frozenset(
+    ("height", "weight", "bmi", "waist", "income", "salary", "poverty", "wage")
+)  # fmt: skip
+OF_NAMES = frozenset(
+    ("patient", "patients", "person", "subject", "participant", "code", "codes", "cd", "desc", "description",
+     "name", "group", "category", "cat", "status", "type", "level", "class", "of", "at", "in", "the", "is",
+     "has", "ever", "now", "current", "native", "home", "origin", "birth", "first", "main", "primary", "usual",
+     "recode", "recoded", "year", "years", "yrs", "cm", "kg", "lbs", "inch", "household", "hh", "annual",
+     "monthly", "family", "work", "n", "num", "number", "own", "1", "2", "3", "4", "5", "100")
+)  # fmt: skip
+"""Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
 
-COUNTED = re.compile(r"(^|_)(n|nr|no|num|number|count|counts)(_|$)")
-"""Names of columns that count something: they may stand out, and are not released as recorded."""
+FORMS_OF_DATES = {
+    "dd.mm.yyyy": r"\d{1,2}\.\d{1,2}\.\d{2,4}",
+    "dd/mm/yyyy or mm/dd/yyyy": r"\d{1,2}/\d{1,2}/\d{2,4}",
+    "dd-mm-yyyy": r"\d{1,2}-\d{1,2}-\d{4}",
+    "dd-Mon-yyyy": r"\d{1,2}[- ][A-Za-z]{3}[- ]\d{2,4}",
+    "yyyy/mm/dd": r"\d{4}/\d{1,2}/\d{1,2}",
+}
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")
 
-MANY_KINDS = 60
-UNIQUE_SHARE = 0.05
-"""A column is not released as recorded if more of its values than this stand in one record alone."""
+
+@dataclass(frozen=True)
+class GuessedTable:
+    """What the columns of a table seem to be, and how its missing values are written."""
+
+    columns: list[Guess]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,36 +82,49 @@ class Column:
 
     Attributes
     ----------
-    name : its name; ``plain`` the same in small letters, words parted by ``_``
-    values : distinct values, sorted
+    name, words : its name, and the words of it
+    values, records : distinct values, sorted, and how many records have each
     unique_share : share of the records whose value no other has
     findings : signs of identifiers
     """
 
     name: str
+    words: frozenset[str]
     values: Sequence[str] = field(repr=False)
+    records: Sequence[int] = field(repr=False)
     unique_share: float
     is_key: bool
     findings: tuple[IdentifierSign, ...] = field(repr=False)
 
+    def share(self, holds: Callable[[str], object]) -> float:
+        """Share of the records with a value for which something holds."""
+        found = sum(n for value, n in zip(self.values, self.records, strict=True) if holds(value))
+        return found / max(1, sum(self.records))
+
+    def mostly(self, pattern: "re.Pattern[str] | str") -> bool:
+        """Whether nearly all records have a value of this form."""
+        return self.share(re.compile(pattern).fullmatch) >= NEARLY_ALL
+
+    def is_about(self, words: frozenset[str]) -> bool:
+        """Whether the name is about one of these, and about nothing else."""
+        return bool(self.words & words) and self.words <= words | OF_NAMES
+
     @property
-    def plain(self) -> str:
-        """The name in small letters, words parted by ``_``."""
-        return plain_name(self.name)
+    def is_measured(self) -> bool:
+        """Whether it holds numbers with decimals, which no register gives to a person."""
+        return self.mostly(NUMBER) and self.share(re.compile(r".*\.[0-9]*[1-9][0-9]*").fullmatch) > UNIQUE_SHARE
 
 
-def guess_table(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the role of each column of a table with one row a patient."""
+def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
+    """Guess the role of each column of a table, and how missing values are written in it."""
     texts = pl.DataFrame([as_text(column) for column in frame])
-    found = look_for_identifiers(frame, texts)
+    missing = missing_markers(texts)
+    texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
+    typed = pl.DataFrame([_decimals(column) for column in texts])
+    found = look_for_identifiers(typed, texts)
     columns = [_column(texts[name], [one for one in found if one.column == name]) for name in texts.columns]
-    identifier = _identifier(columns, frame.height, file)
-    guesses = [
-        Guess(one.name, ID, "sure", "by its name, and another value for each patient")
-        if one is identifier
-        else guess_column(one)
-        for one in columns
-    ]
+    identifier = _identifier(columns)
+    guesses = [identifier if identifier and one.name == identifier.column else guess_column(one) for one in columns]
     guesses = _one_birth(guesses, texts)
     if not any(guess.role == QUASI for guess in guesses):
         raise InputError(
@@ -82,7 +132,52 @@ def guess_table(frame: pl.DataFrame, file: str) -> list[Guess]:
             "write the job by hand.",
             file=file,
         )
-    return guesses
+    return GuessedTable(guesses, missing)
+
+
+def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
+    """Return how missing values are written: signs of that, and words of it in columns of numbers or dates."""
+    found = set()
+    for column in texts:
+        counts = column.drop_nulls().value_counts(name="n")
+        every = dict(counts.iter_rows())
+        markers = {value for value in every if value.strip().casefold() in {marker.casefold() for marker in MISSING}}
+        others = {value: n for value, n in every.items() if value not in markers}
+        numbers = sum(n for value, n in others.items() if NUMBER.fullmatch(value.strip()) or DAY.fullmatch(value))
+        is_numeric = bool(others) and numbers >= NEARLY_ALL * sum(others.values())
+        found |= {marker for marker in markers if is_numeric or marker.strip().casefold() not in AMONG_NUMBERS}
+    return tuple(sorted(found))
+
+
+def _decimals(text: pl.Series) -> pl.Series:
+    """Numbers with decimals as such: that hardly two records share one says nothing of whose it is."""
+    present = text.drop_nulls()
+    has_point = present.str.contains(r"^[+-]?\d*\.\d+$").sum() > UNIQUE_SHARE * len(present)
+    numbers = text.cast(pl.Float64, strict=False) if has_point else text
+    return numbers if numbers.null_count() == text.null_count() else text
+
+
+def _column(text: pl.Series, findings: Sequence[IdentifierSign]) -> Column:
+    n = max(1, len(text))
+    alone = float(text.is_unique().sum()) / n
+    is_key = text.n_unique() == len(text) and not text.null_count()
+    counts = text.drop_nulls().value_counts(name="n").sort(text.name)
+    values, records = counts.to_series(0).to_list(), counts["n"].to_list()
+    return Column(text.name, frozenset(words_of(text.name)), values, records, alone, is_key, tuple(findings))
+
+
+def _identifier(columns: Sequence[Column]) -> Guess | None:
+    """The column of ids: named so, with another value in each record; or one that tells whose of several it is."""
+    named = [one for one in columns if plain_name(one.name) in IDS or is_named_patient(one.name)]
+    numbers = [one for one in columns if _says(one, RECORD_NUMBERS)]
+    several = [one for one in named if 1 < len(one.values) < sum(one.records)]
+    patients = next((one for one in several if is_named_patient(one.name)), None)
+    whole = next((one for one in (*named, *numbers) if one.is_key), None)
+    if patients is None and whole is not None:
+        return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
+    patients = patients or next(iter(several), None)
+    why = "it repeats: a patient has several rows, so patients are counted"
+    return None if patients is None else Guess(patients.name, PATIENT, "sure", why)
 
 
 def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
@@ -105,97 +200,79 @@ def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
     ]
 
 
-def _column(text: pl.Series, findings: Sequence[IdentifierSign]) -> Column:
-    n = max(1, len(text))
-    alone = float(text.is_unique().sum()) / n
-    is_key = text.n_unique() == len(text) and not text.null_count()
-    return Column(text.name, text.drop_nulls().unique().sort().to_list(), alone, is_key, tuple(findings))
-
-
-def _identifier(columns: Sequence[Column], n: int, file: str) -> Column | None:
-    """The column of ids: one of the usual names, with another value in each record."""
-    named = [one for one in columns if one.plain in IDS]
-    numbers = [one for one in columns if _says(one, RECORD_NUMBERS)]
-    whole = next((one for one in (*named, *numbers) if one.is_key), None)
-    if whole is None and named and len(named[0].values) > 1:
-        raise InputError(
-            f"A table has one row a patient, but {file} has {n:,} rows and {len(named[0].values):,} distinct values of "
-            f"{named[0].name!r}. Reduce it to one row a patient, or use init codes, trajectories or claims.",
-            file=file,
-            column=named[0].name,
-        )
-    return whole
-
-
 def guess_column(column: Column) -> Guess:
     """Guess the role of a column that is not the id."""
     if not column.values:
         return Guess(column.name, DROP, "sure", "it is empty")
-    return (
-        _of_a_person(column)
-        or _identifying(column)
-        or _of_care(column)
-        or Guess(column.name, DROP, "not sure", "nothing known of it")
-    )
+    return _of_a_person(column) or _identifying(column) or _of_care(column)
 
 
 def _of_a_person(column: Column) -> Guess | None:
     """Quasi-identifiers, with their hierarchies."""
-    name, values = column.name, column.values
-    if is_named_age(name) and are_ages(values):
-        return Guess(name, QUASI, "sure", "ages, by name and content", USUAL_AGES)
-    if (is_named_birth_year(name) or "birth" in column.plain) and are_years(values):
-        return Guess(name, QUASI, "sure", "years of birth, by name and content", BIRTH_YEARS)
-    if are_dates(values):
-        birth = re.search(r"birth|(^|_)dob($|_)", column.plain) is not None
-        words = BIRTHS if birth else "date:month,quarter,year"
-        if not _is_readable(name, values, words):
-            return Guess(name, DROP, "likely", "dates in a form that cannot be generalized: write them YYYY-MM-DD")
-        return Guess(name, QUASI, "sure" if _says(column, "C") else "likely", "dates, by content", words)
-    if is_named_zip(name) and all(re.fullmatch(r"[0-9]{5}", value) for value in values):
-        return Guess(name, QUASI, "sure", "ZIP codes, by name and content", "prefix:5")
-    # few values, or not too many and each that of several people
-    are_kinds = are_few(values) or (len(values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
-    if KINDS_OF_PEOPLE.search(column.plain) and are_kinds:
-        return Guess(name, QUASI, "sure" if are_few(values) else "likely", "by its name, few values", "suppress")
-    width = _width(values) if OF_THE_BODY.search(column.plain) else None
+    name = column.name
+    if is_named_age(name) and column.share(_is_age) >= NEARLY_ALL:
+        return _built(column, "ages, by name and content", AGES)
+    is_birth = is_named_birth_year(name) or bool(column.words & {"birth", "dob", "birthday", "birthdate", "yob"})
+    if is_birth and column.mostly(r"(18|19|20)[0-9]{2}(\.0)?"):
+        return _built(column, "years of birth, by name and content", BIRTH_YEARS)
+    if column.mostly(DAY):
+        sureness = "sure" if is_birth or _says(column, "C") else "likely"
+        return _built(column, "dates, by content", BIRTHS if is_birth else DATES, sureness)
+    form = next((form for form, pattern in FORMS_OF_DATES.items() if column.mostly(pattern + r"( .*)?")), None)
+    if form is not None:
+        return Guess(name, DROP, "likely", f"dates as {form}, which are not read: write them YYYY-MM-DD")
+    if is_named_zip(name) and column.mostly(r"[0-9]{5}(-?[0-9]{4})?"):
+        return _built(column, "ZIP codes, by name and content", f"prefix:{max(map(len, column.values))}")
+    width = _width(column) if column.is_about(OF_THE_BODY) else None
     if width is not None:
-        return Guess(name, QUASI, "likely", "by its name, numbers", f"interval:{width},{5 * width},{10 * width}")
+        return _built(column, "by its name, numbers", f"interval:{width},{5 * width},{10 * width}", "likely")
+    # few values, or not too many and each that of several people
+    is_few = len(column.values) <= FEW
+    are_kinds = is_few or (len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
+    is_band = is_named_age(name) or column.is_about(OF_THE_BODY)
+    if are_kinds and (is_band or column.is_about(KINDS_OF_PEOPLE)):
+        return Guess(name, QUASI, "sure" if is_few else "likely", "by its name, few values", "suppress")
     return None
 
 
-def _is_readable(name: str, values: Sequence[str], words: str) -> bool:
-    """Whether a hierarchy takes all values of a column."""
+def _is_age(value: str) -> bool:
+    return NUMBER.fullmatch(value) is not None and 0 <= float(value) <= OLDEST
+
+
+def _built(column: Column, why: str, words: str, sureness: str = "sure") -> Guess:
+    """A quasi-identifier with a hierarchy that takes all its values; else what stands in the way."""
     try:
-        parse_hierarchy(words).bind(name, list(values))
+        parse_hierarchy(words).bind(column.name, list(column.values))
     except InputError:
-        return False
-    return True
+        odd = len(parse_hierarchy(words).outside(list(column.values)))
+        return Guess(
+            column.name, DROP, "likely", f"{why}, but {odd} values are not: correct them, or name them missing"
+        )
+    return Guess(column.name, QUASI, sureness, why, words)  # type: ignore[arg-type]
 
 
 def _identifying(column: Column) -> Guess | None:
-    """Direct identifiers: by the checks of Safe Harbor."""
+    """Direct identifiers: by the checks of Safe Harbor. What is only measured identifies nobody."""
     sure = [one for one in column.findings if one.confidence in ("certain", "likely")]
     if sure or _says(column, None):
         said = what_a_name_says(column.name)
         letter = sure[0].letter if sure else said.letter if said else "R"
         return Guess(column.name, DROP, "sure", f"identifies patients: {CLASSES[letter]}")
-    if column.unique_share > UNIQUE_SHARE and OF_CARE.search(column.plain):
-        return Guess(column.name, DROP, "likely", "many of its values stand in one record alone")
-    if column.findings:
+    if column.findings and not column.is_measured:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[column.findings[0].letter]}")
+    is_text = not column.mostly(NUMBER) and column.share(lambda value: len(value.split()) > 1) > FREE
+    if is_text and column.unique_share > UNIQUE_SHARE:
+        return Guess(column.name, DROP, "likely", "texts that one record has alone")
     return None
 
 
-def _of_care(column: Column) -> Guess | None:
-    """What is released as recorded: about a patient's care, and shared by many."""
-    if not OF_CARE.search(column.plain) or COUNTED.search(column.plain):
-        return None
+def _of_care(column: Column) -> Guess:
+    """What is released as recorded, unless people decide otherwise: nothing says that it tells whose the record is."""
     if any(" " in value and len(value.split()) > 1 and are_codes(value.split()) for value in column.values[:100]):
         return Guess(column.name, DROP, "likely", "lists of codes; codes and m of a table protect them")
     if are_codes(column.values):
         return Guess(column.name, SENSITIVE, "sure", "codes of diagnoses, by name and content")
-    return Guess(column.name, SENSITIVE, "likely", "by its name, values that many share")
+    return Guess(column.name, SENSITIVE, "not sure", "no sign of identifying; decide whether outsiders know it")
 
 
 def _says(column: Column, letter: str | None) -> bool:
@@ -204,13 +281,11 @@ def _says(column: Column, letter: str | None) -> bool:
     return said is not None and said.strong and letter in (None, said.letter)
 
 
-def _width(values: Sequence[str]) -> int | None:
-    """A power of ten that cuts numbers into some tens of intervals; None where they are no numbers."""
-    try:
-        numbers = [float(value) for value in values]
-    except ValueError:
+def _width(column: Column) -> int | None:
+    """A power of ten that cuts numbers into some tens of intervals; None where they are no numbers, or few."""
+    if not column.mostly(NUMBER) or len(column.values) <= FEW:
         return None
-    size = max(map(abs, numbers))
+    size = max(abs(float(value)) for value in column.values if NUMBER.fullmatch(value))
     if not math.isfinite(size) or not 1 <= size < 10**12:
         return None
     return int(10 ** max(0, math.floor(math.log10(size)) - 1))

@@ -9,6 +9,7 @@ from cloister.claims.guessing import IDS, LOOKED_AT, Guess, are_codes, are_dates
 from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
+from cloister.risk.identifiers import is_named_patient
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
 CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
@@ -27,6 +28,13 @@ def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
     codes = _codes(frame, rest)
     if codes is None:
         raise InputError(f"No column of {file} was recognised as codes. Write the job by hand.", file=file)
+    if identifier is None and rest != [codes.column] and not _lists(frame[codes.column]):
+        raise InputError(
+            f"The column {codes.column!r} of {file} has one code a row, but no column was recognised as ids: each row "
+            "would be another patient. Rename the column that tells patients apart to patient_id; if each row is a "
+            "patient, keep the column of codes alone.",
+            file=file,
+        )
     repeats = identifier is not None and frame[identifier].n_unique() < frame.height
     found[codes.column] = Guess(codes.column, CODE if repeats else CODES, codes.sureness, codes.why)
     return _all(frame, found)
@@ -92,6 +100,11 @@ def _hold_codes(column: pl.Series) -> bool:
     return bool(words) and (are_codes(words) or unknown_codes(words) < MOSTLY) and not are_dates(words)
 
 
+def _lists(column: pl.Series) -> bool:
+    """Whether some rows have several codes."""
+    return any(len(value.split()) > 1 for value in _values(column))
+
+
 def _values(column: pl.Series) -> list[str]:
     # sorted, so that the order of the rows plays no part
     return as_text(column).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
@@ -102,7 +115,7 @@ def _first(frame: pl.DataFrame, holds: Callable[[pl.Series], bool]) -> str | Non
 
 
 def _is_id(column: pl.Series) -> bool:
-    return plain_name(column.name) in IDS
+    return plain_name(column.name) in IDS or is_named_patient(column.name)
 
 
 def _is_age(column: pl.Series) -> bool:

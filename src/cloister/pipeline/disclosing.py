@@ -59,6 +59,7 @@ def _accepted(
             f"{', '.join(setting('accept', column) for column in every)}.",
             file=file,
             column=every[0],
+            columns=every,
         )
     return list(found)
 

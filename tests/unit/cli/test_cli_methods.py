@@ -142,7 +142,7 @@ def test_no_safe_release(spread, refused):
     """Where levels are bounded too low, Mondrian cannot release anything, clusters no more than is left."""
     bounded = {"age": "age=interval:10/top=90/bottom=0@0-0", "k": "30"}
 
-    assert "even the coarsest allowed levels" in refused(spread("--method", "mondrian", **bounded), 1)
+    assert "Even the coarsest allowed levels" in refused(spread("--method", "mondrian", **bounded), 1)
     assert "nothing is left to release" in refused(spread("--method", "cluster", **bounded), 1)
 
 

@@ -277,5 +277,5 @@ def test_a_first_job_takes_one_of_two_columns_that_tell_a_birth(read):
         (less, ("drop", "quasi-identifier")),
         (other, ("quasi-identifier", "quasi-identifier")),
     ):
-        guesses = {guess.column: guess.role for guess in guess_table(frame, "people.csv")}
+        guesses = {guess.column: guess.role for guess in guess_table(frame, "people.csv").columns}
         assert (guesses["birth_date"], guesses["birth_year"]) == roles
