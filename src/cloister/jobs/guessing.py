@@ -26,6 +26,8 @@ from cloister.risk.identifiers import (
 )
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
+from .guessing_codes import CODE_NAMES
+
 ID, PATIENT, QUASI, SENSITIVE, DROP = "id", "patient", "quasi-identifier", "sensitive", "drop"
 RECORD_NUMBERS = "H"
 AGES, BIRTHS, BIRTH_YEARS = "interval:5,10,20/top=90", "date:year,decade", "interval:5,10,20"
@@ -48,11 +50,12 @@ KINDS_OF_PEOPLE = frozenset(
 OF_THE_BODY = frozenset(
     ("height", "weight", "bmi", "waist", "income", "salary", "poverty", "wage")
 )  # fmt: skip
+OF_PLACES = frozenset(("town", "hometown", "village", "birthplace", "plz", "postleitzahl", "postcode"))
 OF_NAMES = frozenset(
     ("patient", "patients", "person", "subject", "participant", "code", "codes", "cd", "desc", "description",
      "name", "group", "category", "cat", "status", "type", "level", "class", "of", "at", "in", "the", "is",
      "has", "ever", "now", "current", "native", "home", "origin", "birth", "first", "main", "primary", "usual",
-     "recode", "recoded", "year", "years", "yrs", "cm", "kg", "lbs", "inch", "household", "hh", "annual",
+     "recode", "recoded", "ssa", "fips", "year", "years", "yrs", "cm", "kg", "lbs", "inch", "household", "hh", "annual",
      "monthly", "family", "work", "n", "num", "number", "own", "1", "2", "3", "4", "5", "100")
 )  # fmt: skip
 """Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
@@ -63,6 +66,8 @@ FORMS_OF_DATES = {
     "dd-mm-yyyy": r"\d{1,2}-\d{1,2}-\d{4}",
     "dd-Mon-yyyy": r"\d{1,2}[- ][A-Za-z]{3}[- ]\d{2,4}",
     "yyyy/mm/dd": r"\d{4}/\d{1,2}/\d{1,2}",
+    "mm/yyyy": r"(0?[1-9]|1[0-2])[/.-](18|19|20)\d{2}",
+    "yyyy-mm": r"(18|19|20)\d{2}[/-](0[1-9]|1[0-2])",
 }
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")
@@ -108,6 +113,17 @@ class Column:
     def is_about(self, words: frozenset[str]) -> bool:
         """Whether the name is about one of these, and about nothing else."""
         return bool(self.words & words) and self.words <= words | OF_NAMES
+
+    @property
+    def alone(self) -> float:
+        """Share of the records with a value whose value no other has."""
+        return self.records.count(1) / max(1, sum(self.records))
+
+    @property
+    def holds_codes(self) -> bool:
+        """Whether it holds codes of diagnoses, by name too: years and many other numbers are codes by their form."""
+        is_named = CODE_NAMES.search(plain_name(self.name)) is not None
+        return is_named and not self.mostly(r"(18|19|20)[0-9]{2}") and are_codes(self.values)
 
     @property
     def is_measured(self) -> bool:
@@ -232,6 +248,8 @@ def _of_a_person(column: Column) -> Guess | None:
     is_band = is_named_age(name) or column.is_about(OF_THE_BODY)
     if are_kinds and (is_band or column.is_about(KINDS_OF_PEOPLE)):
         return Guess(name, QUASI, "sure" if is_few else "likely", "by its name, few values", "suppress")
+    if is_birth or is_named_zip(name) or is_band:  # never as recorded: outsiders know it
+        return Guess(name, DROP, "likely", "outsiders know it by its name, and its values cannot be made coarser")
     return None
 
 
@@ -246,7 +264,7 @@ def _built(column: Column, why: str, words: str, sureness: str = "sure") -> Gues
     except InputError:
         odd = len(parse_hierarchy(words).outside(list(column.values)))
         return Guess(
-            column.name, DROP, "likely", f"{why}, but {odd} values are not: correct them, or name them missing"
+            column.name, DROP, "likely", f"{why}, but {odd} of its values are not: correct them, or name them missing"
         )
     return Guess(column.name, QUASI, sureness, why, words)  # type: ignore[arg-type]
 
@@ -260,9 +278,13 @@ def _identifying(column: Column) -> Guess | None:
         return Guess(column.name, DROP, "sure", f"identifies patients: {CLASSES[letter]}")
     if column.findings and not column.is_measured:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[column.findings[0].letter]}")
+    if column.words & OF_PLACES:
+        return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")
     is_text = not column.mostly(NUMBER) and column.share(lambda value: len(value.split()) > 1) > FREE
     if is_text and column.unique_share > UNIQUE_SHARE:
         return Guess(column.name, DROP, "likely", "texts that one record has alone")
+    if column.alone > FREE and not column.mostly(NUMBER) and not column.holds_codes:
+        return Guess(column.name, DROP, "likely", "most of its values stand in one record alone")
     return None
 
 
@@ -270,7 +292,7 @@ def _of_care(column: Column) -> Guess:
     """What is released as recorded, unless people decide otherwise: nothing says that it tells whose the record is."""
     if any(" " in value and len(value.split()) > 1 and are_codes(value.split()) for value in column.values[:100]):
         return Guess(column.name, DROP, "likely", "lists of codes; codes and m of a table protect them")
-    if are_codes(column.values):
+    if column.holds_codes:
         return Guess(column.name, SENSITIVE, "sure", "codes of diagnoses, by name and content")
     return Guess(column.name, SENSITIVE, "not sure", "no sign of identifying; decide whether outsiders know it")
 

@@ -121,6 +121,17 @@ TRAPS = {
     ),
     "no id": ({name: BASE[name] for name in ("age", "sex")}, SOME_AGES),
     "names of people": ({**BASE, "Last Name": rows(lambda n: f"Doe{n}")}, {"Last Name": "drop"}),
+    "maiden names, of some": (
+        {
+            **BASE,
+            "MAIDEN": rows(lambda n: None if n % 2 else f"Doe{n}"),
+            "DRIVERS": rows(lambda n: f"S{n}" if n % 3 else None),
+        },
+        {"MAIDEN": "drop", "DRIVERS": "drop"},
+    ),
+    "ages with a unit": ({**BASE, "age": [f"{age} years" for age in ages()]}, {"age": "drop"}),
+    "months": ({**BASE, "seen": days("%m/%Y")}, {"seen": "drop"}),
+    "a town": ({**BASE, "hometown": picked("Ulm", "Bonn")}, {"hometown": "drop"}),
     "an empty column": ({**BASE, "weight": [None] * N}, {"weight": "drop"}),
     "one value only": ({**BASE, "country": ["US"] * N}, {"country": "quasi-identifier"}),
     "ZIP codes": ({**BASE, "zip": picked("02139", "02138", "10001", "10002-1234")}, {"zip": "quasi-identifier"}),
@@ -168,3 +179,12 @@ def test_a_file_of_nothing_known(tmp_path):
 
     with pytest.raises(InputError, match=r"No column of file\.csv was recognised as a quasi-identifier"):
         write_first_job(FirstJobAsked("table", tmp_path / "file.csv", tmp_path / "job.toml"))
+
+
+@pytest.mark.parametrize(("column", "values"), [("year_of_diagnosis", (2021, 2022)), ("steps", (250, 401, 428))])
+def test_numbers_that_look_like_codes_are_to_be_decided(column, values, tmp_path):
+    """Numbers in the form of codes of diagnoses are not surely codes: people must decide."""
+    pl.DataFrame({**BASE, column: picked(*values)}).write_csv(tmp_path / "file.csv")
+    made, _ = write_first_job(FirstJobAsked("table", tmp_path / "file.csv", tmp_path / "job.toml"))
+
+    assert [(one.role, one.sureness) for one in made.columns if one.column == column] == [("sensitive", "not sure")]
