@@ -276,7 +276,10 @@ def _identifying(column: Column) -> Guess | None:
         said = what_a_name_says(column.name)
         letter = sure[0].letter if sure else said.letter if said else "R"
         return Guess(column.name, DROP, "sure", f"identifies patients: {CLASSES[letter]}")
-    if column.findings and not column.is_measured:
+    # few numbers that many share, as of `discharge_disposition_id`, are kinds, not numbers of anybody
+    are_kinds = len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE
+    is_kind = are_kinds and all(one.letter == "R" for one in column.findings)
+    if column.findings and not column.is_measured and not is_kind:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[column.findings[0].letter]}")
     if column.words & OF_PLACES:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")

@@ -131,6 +131,10 @@ TRAPS = {
     ),
     "ages with a unit": ({**BASE, "age": [f"{age} years" for age in ages()]}, {"age": "drop"}),
     "months": ({**BASE, "seen": days("%m/%Y")}, {"seen": "drop"}),
+    "the id of a kind": (
+        {**BASE, "admission_type_id": picked(*range(1, 9), seed=15)},
+        {"admission_type_id": "sensitive"},
+    ),
     "a town": ({**BASE, "hometown": picked("Ulm", "Bonn")}, {"hometown": "drop"}),
     "an empty column": ({**BASE, "weight": [None] * N}, {"weight": "drop"}),
     "one value only": ({**BASE, "country": ["US"] * N}, {"country": "quasi-identifier"}),
