@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 from cloister.claims.first_plan import first_plan
 from cloister.claims.guessing import Guess
@@ -15,14 +14,14 @@ from cloister.io import Query, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_job import first_job
 from cloister.pipeline.jobs import JobRun, prepare_part
+from cloister.reading import how_read, reading_of
 from cloister.sources import form_of, profiled, read_claim_tables, read_table
 
 
 def init_claims(options: InitClaimsOptions) -> None:
     """Read, guess, write a plan, and say what each column was taken for."""
     _check_free(options.out)
-    how: dict[str, Any] = _reading(options)
-    patients, claims = read_claim_tables(options.patients, options.claims, **how)
+    patients, claims = read_claim_tables(options.patients, options.claims, **how_read(options))
     for source in (patients, claims):
         if source.format == "csv":
             check_header(source.frame, source.name)
@@ -38,14 +37,14 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
     _check_free(out)
     if options.k < 2:
         raise InputError(f"k is {options.k}, but a patient who is alone is not protected: ask for 2 or more.")
-    how: dict[str, Any] = _reading(options)
+    how = how_read(options)
     source = read_table(options.data, form_of(shape), **how)
     if source.format == "csv":
         check_header(source.frame, source.name)
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    said = {key: list(value) if key == "missing" else value for key, value in how.items() if value}
+    said = {key: list(value) if isinstance(value, tuple) else value for key, value in reading_of(options).said.items()}
     made = first_job(shape, source, _place(options.data, folder), options.k, said)
     asked = JobRun(made.job, out.absolute(), folder / made.job.output)
     with chdir(folder):  # the data must go through all that can be checked, as the job is written
@@ -58,10 +57,6 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
 def _check_free(out: Path) -> None:
     if is_taken(out):
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
-
-
-def _reading(options: InitOptions) -> dict[str, object]:
-    return {"encoding": options.encoding, "delimiter": options.delimiter, "missing": options.missing}
 
 
 def _place(data: Path | Query, folder: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -78,8 +79,13 @@ def check_table_name(text: str) -> str:
     return text
 
 
-def check_memory_or_spark(word: str) -> None:
-    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret."""
+def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
+    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret.
+
+    ``needing_rows``: settings that were given and that Spark, which reads files by itself, does not know
+    """
+    if is_spark(word) and needing_rows:
+        raise InputError(f"Spark reads files as they are. Leave out {', '.join(map(setting, needing_rows))}, or Spark.")
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(
             f"{setting('engine')} can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) "

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import ClassVar
 
+from cloister.date_formats import proposal
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
@@ -184,9 +185,9 @@ class DateHierarchy(BuiltHierarchy[date]):
         except ValueError:
             return None
 
-    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values that are no dates."""
-        advice = "Write them so, or use suppress or a hierarchy file."
+    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with values that are no dates, and the format that would read them."""
+        advice = proposal(texts).strip() or "Write them so, or use suppress or a hierarchy file."
         return "are not dates as YYYY-MM-DD (a time may follow)", advice
 
     def levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:

@@ -28,6 +28,7 @@ from cloister.io.foreign import call_foreign
 from cloister.io.read import is_parquet, without_texts
 from cloister.io.text import head_of
 from cloister.io.write import csv_pieces, write_parquet_of
+from cloister.reading import ReadingWords
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
@@ -219,7 +220,7 @@ class _Digest(io.BytesIO):
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
-        return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
+        return iter([read_csv(path, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
     return _frames_of(path, delimiter)
 
 
