@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,10 +17,12 @@ from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
-from cloister.hierarchy.interval import IntervalHierarchy
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
+DECIMAL_NUMBER = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,9}")
+CUTS = "cuts="
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,10 @@ class Builder:
 BUILDERS: dict[str, Builder] = {
     "interval": Builder(
         "interval:5,10,20/top=90/bottom=0",
-        "intervals of these widths; optional bounds",
+        "intervals of these widths; optional bounds; interval:cuts=0,18,65 between cut points; decimal if 0.5 or 5.0",
         lambda widths, bounds: IntervalHierarchy(
-            tuple(_number(width, "interval") for width in widths),
-            **{name: _number(bound, "interval") for name, bound in bounds.items()},
+            tuple(_decimal(width) for width in widths),
+            **{name: _decimal(bound) for name, bound in bounds.items()},
         ),
         options=("top", "bottom"),
         takes_arguments=True,
@@ -104,6 +107,9 @@ def names_hierarchy(spec: str, kind: str) -> bool:
 
 def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
     builder = BUILDERS[name]
+    if name == "interval" and arguments.startswith(CUTS):
+        levels = [arguments.removeprefix(CUTS), *options]
+        return CutHierarchy(tuple(tuple(_decimal(cut) for cut in level.split(",")) for level in levels))
     named = {name: value for name, _, value in (option.partition("=") for option in options)}
     if (
         bool(arguments) != builder.takes_arguments
@@ -118,6 +124,11 @@ def _number(text: str, name: str) -> int:
     if not WHOLE_NUMBER.fullmatch(text.strip()):
         raise _misused(name)
     return int(text)
+
+
+def _decimal(text: str) -> Number:
+    """Return a number as it is written: one with a decimal point is no whole number, whatever its value."""
+    return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
 
 
 def _misused(name: str) -> InputError:

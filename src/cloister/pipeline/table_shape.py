@@ -29,7 +29,15 @@ from cloister.tabular.settings import parse_ids, requested
 from .disclosing import accepted_as_recorded
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
-from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
+from .table_words import (
+    averages,
+    list_values,
+    notes_on_decimals,
+    quasi_identifiers,
+    rows_of,
+    weights_by_column,
+    whole_levels,
+)
 from .tables import protect_table
 
 if TYPE_CHECKING:
@@ -98,7 +106,7 @@ class PreparedTable(Prepared):
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
         self.options, self.run, self.source = options, run, source
         self.request, notes = request_of(options, source.frame.columns)
-        self.told = [*why, *source.notes, *notes]
+        self.told = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
         self.how_read = source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
         self.codes = _codes_asked(options, missing)
