@@ -28,7 +28,7 @@ Id = Annotated[str | None, Help("Column that tells patients apart.", "COLUMN")]
 Code = Annotated[str | None, Help("Column with one code a line.", "COLUMN")]
 Patients = Annotated[Path, Help("CSV (also gzip'd) or Parquet; one row a patient.", option="PATIENTS")]
 Claims = Annotated[Path, Help("CSV or Parquet; any number of rows a patient.", option="CLAIMS")]
-KINDS = "CSV (also gzip'd) or Parquet"
+KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
+from cloister.io.other_files import program_of
 from cloister.io.query import Query, is_address
 from cloister.io.read import is_parquet
 from cloister.io.text import is_packed
@@ -125,7 +126,9 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
     if word == "memory":
         return ChosenEngine("memory")
     if word == "auto":
-        records = 0 if isinstance(data, Query) or not data.is_file() else approximate_records(data)
+        records = 0
+        if not isinstance(data, Query) and data.is_file() and program_of(data) is None:
+            records = approximate_records(data)
         if records < LARGE:
             return ChosenEngine("memory")
         about = f"about {records:,} records"
@@ -161,6 +164,8 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
             f"The engine {engine} counts files, but the table is in a database. Give the address of the database as "
             "engine, or leave it out."
         )
+    if program_of(data) is not None:
+        raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give {MEMORY}.")
     if profiled(data) is not None:
         raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give {MEMORY}.")
 

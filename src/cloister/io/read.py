@@ -15,6 +15,7 @@ from cloister.io.csv import Source, read_csv
 from cloister.io.disk import shown_name
 from cloister.io.duckdb_file import read_duckdb
 from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
 from cloister.io.text import is_text, load_bytes
 from cloister.reading import HowRead, ReadingWords
@@ -26,7 +27,7 @@ READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": rea
 
 
 def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, **how: Unpack[HowRead]) -> Source:
-    """The table in a CSV file (gzip'd or not) or a Parquet file, or that a database gives.
+    """The table in a CSV file (gzip'd or not), a Parquet file or one of Excel, Stata, SPSS or SAS, or of a database.
 
     Parameters
     ----------
@@ -54,7 +55,10 @@ def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter
     path = Path(path)
     if is_parquet(path):
         return Source(parquet_of(load_bytes(path), path.name), "parquet", None, None, shown_name(path))
-    table = read_csv(path, reading, usual_delimiter)
+    if program_of(path) is not None:
+        table = read_other(path, reading.encoding)
+    else:
+        table = read_csv(path, reading, usual_delimiter)
     return replace(table, name=shown_name(path))
 
 

@@ -25,6 +25,7 @@ from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, header_of, read_csv
 from cloister.io.disk import private_file, sha256
 from cloister.io.foreign import call_foreign
+from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, without_texts
 from cloister.io.text import head_of
 from cloister.io.write import csv_pieces, write_parquet_of
@@ -92,7 +93,7 @@ def tallied(frame: pl.DataFrame) -> pl.DataFrame:
 def is_large(path: Path) -> bool:
     """Whether a file is better read as a tally than whole."""
     if not is_parquet(path):
-        return path.stat().st_size >= LARGE_BYTES
+        return program_of(path) is None and path.stat().st_size >= LARGE_BYTES
     refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
     rows = call_foreign(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
     return int(rows.item()) >= LARGE

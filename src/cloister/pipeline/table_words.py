@@ -13,6 +13,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
+from cloister.io.other_files import KINDS as PROGRAMS
 from cloister.settings import Words
 from cloister.shape import Rows
 from cloister.sources import profiled
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
 """A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
-SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson")
+SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGRAMS)
 
 
 @dataclass(frozen=True)
