@@ -29,6 +29,7 @@ from cloister.hierarchy.file_hierarchy import (
 )
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
+from cloister.hierarchy.quantile import QuantileHierarchy
 
 __all__ = [
     "ROOT",
@@ -43,6 +44,7 @@ __all__ = [
     "IntervalHierarchy",
     "LevelPreview",
     "PrefixHierarchy",
+    "QuantileHierarchy",
     "SuppressHierarchy",
     "check_file",
     "check_rows",

@@ -18,6 +18,7 @@ from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_value
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
+from cloister.hierarchy.quantile import QuantileHierarchy
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
@@ -45,6 +46,12 @@ BUILDERS: dict[str, Builder] = {
             **{name: _decimal(bound) for name, bound in bounds.items()},
         ),
         options=("top", "bottom"),
+        takes_arguments=True,
+    ),
+    "quantile": Builder(
+        "quantile:10,5",
+        "intervals between round numbers near the quantiles of the records",
+        lambda parts, _: QuantileHierarchy(tuple(_number(part, "quantile") for part in parts)),
         takes_arguments=True,
     ),
     "prefix": Builder(

@@ -21,7 +21,7 @@ from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
-from cloister.tabular.encode import encode
+from cloister.tabular.encode import encode, with_cut_points
 from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.settings import parse_ids, requested
@@ -105,7 +105,8 @@ class PreparedTable(Prepared):
 
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
         self.options, self.run, self.source = options, run, source
-        self.request, notes = request_of(options, source.frame.columns)
+        request, notes = request_of(options, source.frame.columns)
+        self.request = with_cut_points(request, source.frame)
         self.told = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
         self.how_read = source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
