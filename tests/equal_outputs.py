@@ -219,7 +219,8 @@ def filled(draw: random.Random, label: str, letters: str) -> str:
 def table(*words: str) -> Case:
     """A way of protecting a table."""
     asked = ("protect", "table", "people.csv", "--id", "mrn", "--sensitive", "dx", "-k", "3", "--qi", f"age={AGES}")
-    return Case((*asked, "--qi", "sex=suppress", "--qi", "zip=prefix:5", *words), people, other_people)
+    asked += ("--qi", "sex=suppress", "--qi", "zip=prefix:5", "--purpose", "one-coding")
+    return Case((*asked, *words), people, other_people)
 
 
 CASES = {
@@ -396,6 +397,7 @@ file = "sets.csv"
 [[protect]]
 shape = "table"
 source = "people"
+purpose = "one-coding"
 suppression = 0.3
 sensitive = ["dx"]
 [protect.qi]

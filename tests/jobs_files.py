@@ -24,6 +24,7 @@ shape = "table"
 source = "patients"
 drop = ["name", "ward"]
 sensitive = ["diagnosis"]
+purpose = "one-coding"
 suppression = 0.1
 crosswalk = "patients.map.csv"
 [protect.qi]

@@ -21,7 +21,7 @@ MARKER = "PATIENT-7-SECRET"
 HEADER = "mrn,name,age,ward,diagnosis,note\n"
 COMMON = [f"M{i:03d},Name {i},{30 + 10 * (i % 2)},{'AB'[i % 2]},{('001', 'V51')[i % 2]},n{i % 3}\n" for i in range(60)]
 MARKED = f"{MARKER},{MARKER},77,{MARKER},{MARKER},{MARKER}\n"
-ROLES = ("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "--keep", "note")
+ROLES = ("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "--keep", "note", "--purpose", "one-coding")
 QI = ("--qi", "age=interval:10/top=90/bottom=0", "--qi", "ward=suppress")
 GIVEN = {"data.csv", "data.csv.gz", "data.parquet", "ladder.csv", "map.csv", "key"}
 """What a test writes itself, and what the owner asked to hold values."""

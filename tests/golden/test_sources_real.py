@@ -8,7 +8,17 @@ from cloister.sources import read_table
 
 pytestmark = pytest.mark.realdata
 
-TABLE = ("--id", "patient_id", "--qi", "sex", "--qi", "birth_year=interval:10,50", "--default-role", "drop")
+TABLE = (
+    "--accept-empty",
+    "--id",
+    "patient_id",
+    "--qi",
+    "sex",
+    "--qi",
+    "birth_year=interval:10,50",
+    "--default-role",
+    "drop",
+)
 SHAPES = {
     "table": (*TABLE, "--suppression", "0.4"),
     "codes": ("-m", "2"),

@@ -37,13 +37,15 @@ def anonymize(
     keep: Sequence[str] = (),
     default_role: str = "error",
     accept: Sequence[str] = (),
+    accept_empty: bool = False,
     suppression_limit: float | Decimal = 0.05,
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
     search: str | None = None,
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
-    method: str = "full-domain",
+    purpose: str = "analysis",
+    method: str | None = None,
     local_recoding: bool = False,
     microaggregate: Mapping[str, str] | None = None,
     codes: str | None = None,
@@ -78,6 +80,7 @@ def anonymize(
     default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
     accept : columns that may be released, or left out, although they undo the protection of others: texts that most
         records have alone, copies of a quasi-identifier, ids that repeat; the report names them
+    accept_empty : release although all quasi-identifiers are empty, or the loss is above 0.9
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
         ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
@@ -85,8 +88,11 @@ def anonymize(
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
         that search nothing (``"mondrian"``, ``"cluster"``)
     levels : a fixed policy instead of a search
+    purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, ``"one-coding"`` has one level
+        for each column. Analyses are given ``"mondrian"``, in which columns called after age or sex weigh three times
+        unless there are weights, but where something is asked that only a search looks at, or an engine counts
     method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
-        class, which loses less and is harder to analyse)
+        class, which loses less; labels of one column may then overlap)
     local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own
     microaggregate : ``"mean"`` or ``"median"`` by column: a number that is a quasi-identifier is released as that of
         its class, to two decimals
@@ -146,7 +152,7 @@ def anonymize(
         "rules": [read_rule(rule) if isinstance(rule, str) else rule for rule in rules],
         "suppression": suppression_limit,
     }
-    request = requested(told | looked_up)
+    request = requested(told | looked_up, is_counted=is_spark_frame(frame))
     if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
         raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     watch = Stopwatch()

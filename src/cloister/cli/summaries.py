@@ -28,7 +28,7 @@ def print_summary(screen: Console, manifest: Manifest, out: Path) -> None:
     """Print what was released, under which guarantee, at what loss."""
     read = typed(manifest)
     source, took = read.settings.source, f"{read.seconds.total:.2f} s"
-    if read.form in ("table", "table_with_codes"):
+    if read.form in ("table", "table_with_codes") and read.search is not None:
         took = f"{took}, of which search {read.seconds.search:.2f} s"
     if read.form == "claims":
         source = f"{source} and {read.settings.claims}"
@@ -66,8 +66,10 @@ def table_rows(read: TableManifest) -> Rows:
     loss = f"{utility.loss:.6f}" if utility.exact else f"about {utility.loss:.2f}"
     rows.append(("highest risk", f"{read.risk.highest:.4f} (average {read.risk.average:.4f})"))
     rows.append(("loss", f"{loss} ({settings.loss}; 0 nothing lost, 1 everything)"))
+    if read.empty:
+        rows.append(("says nothing", ", ".join(read.empty)))
     if read.method != FULL_DOMAIN:
-        rows.append(("method", f"{read.method}: levels differ between classes"))
+        rows.append(("method", f"{read.method}: levels differ between classes (not with --purpose one-coding)"))
     if read.search is not None:
         is_merged = settings.merge_bound is not None
         rows.append(("search", "a policy, whose classes were then merged" if is_merged else _search(read)))

@@ -84,6 +84,7 @@ def protect_counted_table(
         shown=partial(course.shown, None),
         id_column=request.numbered_id,
         _check=course.check,
+        notes=course.notes,
     )
 
 
@@ -93,7 +94,7 @@ def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
     needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
     needing += ["merge_bound"] if request.merge_bound is not None else []
     if needing:
-        said = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).replace("{method}", request.method)
+        said = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).replace("{method}", request.chosen_method)
         raise InputError(
             f"The engine {engine} knows counts of a table and not its rows, so that {said} cannot be done with it. "
             f"Give {IN_MEMORY}, or leave it out."

@@ -28,7 +28,7 @@ from cloister.tabular.encode import encoded
 from cloister.tabular.manifest import DatabasePlace
 from cloister.tabular.options import TableOptions
 from cloister.tabular.recoding.choice import at_level, check_levels
-from cloister.tabular.release import DatabaseRelease
+from cloister.tabular.release import DatabaseRelease, TableRelease
 from cloister.tabular.settings import available_cores
 
 from .counted_tables import CountedTable, count_table, protect_counted_table, refuse_what_needs_rows
@@ -127,9 +127,9 @@ class PreparedOnEngine(Prepared):
         if self.request.levels is not None:
             check_levels(problem, self.request.levels)
 
-    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted."""
-        return [*self.told]
+    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted, and what says nothing."""
+        return [*self.told, *(release.notes if isinstance(release, TableRelease) else ())]
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
@@ -262,6 +262,7 @@ def _release(
         stay=made.stay,
         leave=made.leave,
         _check=course.check,
+        notes=course.notes,
     )
 
 

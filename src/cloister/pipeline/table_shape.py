@@ -24,6 +24,7 @@ from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode, with_cut_points
 from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
+from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import parse_ids, requested
 
 from .disclosing import accepted_as_recorded
@@ -96,7 +97,7 @@ class TableShape(KeyedShape):
 
         with run.watch.stage("read"):
             table = run.engines.enter_context(opened(options, chosen))
-        request, notes = request_of(options, names_of(table.engine.columns))
+        request, notes = request_of(options, names_of(table.engine.columns), is_counted=True)
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
 
 
@@ -156,9 +157,9 @@ class PreparedTable(Prepared):
         reduced = with_presence(source.frame, codes.column, codes.missing)
         encode(reduced, asking_presence(request, codes.column), source.name)
 
-    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted."""
-        return self.told
+    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted, and what says nothing."""
+        return [*self.told, *(release.notes if isinstance(release, TableRelease) else ())]
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
@@ -184,7 +185,9 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
 
 def _needs_rows(options: TableOptions) -> str | None:
     """The first option that needs the rows of the table; None if nothing was asked for that does."""
-    needing = [setting(name, options.method) if name == "method" else setting(name) for name in options.needing_rows()]
+    needing = [
+        setting(name, options.method or "") if name == "method" else setting(name) for name in options.needing_rows()
+    ]
     asked = {
         setting("codes"): options.codes is not None,
         setting("escape_formulas"): options.escape_formulas,
@@ -212,8 +215,10 @@ def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked
     return CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
 
 
-def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequest, list[str]]:
-    """Return the request that settings state, and what the user should know of how it was found."""
+def request_of(
+    options: TableOptions, columns: Sequence[str], *, is_counted: bool = False
+) -> tuple[TableRequest, list[str]]:
+    """Return the request that settings state, and what the user should know of how it was found; see `requested`."""
     found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
     # population tables are read as the table is
@@ -230,7 +235,7 @@ def request_of(options: TableOptions, columns: Sequence[str]) -> tuple[TableRequ
         "ids": ids,
         "id_key": key,
     }
-    return requested(vars(options) | looked_up), notes
+    return requested(vars(options) | looked_up, is_counted=is_counted), notes
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:

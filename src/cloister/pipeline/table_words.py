@@ -239,7 +239,7 @@ def rows_of(request: TableRequest, records: str, codes: "CodesAsked | None" = No
         ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
         ("rules", "; ".join(rule.sentence() for rule in request.rules)),
         ("suppressed", f"at most {request.suppression} of the records"),
-        ("method", request.method),
+        ("method", request.chosen_method),
     ]
 
 

@@ -31,6 +31,7 @@ from cloister.tabular.release import TableRelease
 from cloister.tabular.verify import verify
 
 from .disclosing import accepted_as_recorded, accepted_beside_labels
+from .emptiness import said_of_empty
 from .stages import completed, interruptible, passed
 
 
@@ -41,6 +42,7 @@ class TableCourse:
     Attributes
     ----------
     shown : what the report shows of them; of all columns but one, if it is named
+    notes : what the user should know, in sentences without their stops
     """
 
     protected: ProtectedTable
@@ -51,6 +53,7 @@ class TableCourse:
     shown: Callable[[str | None], ReportCounts] = field(repr=False)
     exact: dict[str, Any]
     crosswalk: pl.DataFrame | None = field(repr=False)
+    notes: tuple[str, ...]
 
 
 def protect_table(
@@ -80,6 +83,7 @@ def protect_table(
         custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
         shown=partial(course.shown, None),
         _check=course.check,
+        notes=course.notes,
     )
 
 
@@ -138,9 +142,10 @@ def take_encoded(
             every_rule=True,
         )
         passed(check(protected.frame))
+    notes = said_of_empty(table, request, manifest, source)
     exact, known = exact_figures(protected, n), _crosswalk(table, protected, request)
     shown = partial(custodian_report_data, table, protected, guarantee)
-    return TableCourse(protected, request, check, manifest, book, shown, exact, known)
+    return TableCourse(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

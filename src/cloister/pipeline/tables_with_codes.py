@@ -87,6 +87,7 @@ def protect_table_with_codes(
         shown=lambda: _shown(course, asked.column, released),
         custody=Custody(course.exact | {WITH_CODES: exact} | dict(custody or {}), course.crosswalk),
         _check=course.check,
+        notes=course.notes,
         clusters=released,
         _check_both=check,
     )

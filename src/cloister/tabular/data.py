@@ -13,7 +13,7 @@ from cloister.privacy import KPatients, PrivacyRule
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
 
-from .options import OPTIMAL, TableSettings
+from .options import FULL_DOMAIN, OPTIMAL, TableSettings
 
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
@@ -63,6 +63,7 @@ class TableRequest(TableSettings):
     rules: tuple[PrivacyRule, ...]
     suppression: Decimal = Decimal("0.05")
     loss: Loss = IYENGAR
+    method: str = FULL_DOMAIN
     weights: Mapping[str, float] = field(default_factory=dict)
     levels: Mapping[str, int] | None = None
     microaggregate: Mapping[str, str] = field(default_factory=dict)

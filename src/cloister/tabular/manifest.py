@@ -22,6 +22,7 @@ ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_s
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
+ALL_LOST = 0.99
 SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)  # methods that begin with a search
 MOST_RECORDS = 2**62  # no table has more
 ASSUMED: Literal["assumed"] = "assumed"
@@ -284,6 +285,12 @@ class TableSections(Section):
     def averaged(self) -> dict[str, Average]:
         """Return the columns that hold averages, and which."""
         return {name: each.average for name, each in self.quasi_identifiers.items() if each.average is not None}
+
+    @property
+    def empty(self) -> list[str]:
+        """The quasi-identifiers that say nothing in this release: one label for all records, of nearly all values."""
+        losses = self.utility.columns
+        return [name for name in self.quasi_identifiers if losses[name].labels == 1 and losses[name].loss >= ALL_LOST]
 
     @property
     def suppressed(self) -> int | None:

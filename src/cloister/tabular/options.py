@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
-METHODS = (FULL_DOMAIN, "mondrian", "cluster")
+MONDRIAN = "mondrian"
+METHODS = (FULL_DOMAIN, MONDRIAN, "cluster")
+ANALYSIS, ONE_CODING = "analysis", "one-coding"
+PURPOSES = (ANALYSIS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 AVERAGES = ("mean", "median")
@@ -83,11 +86,23 @@ class TableSettings:
         ),
         Key("a loss from 0 to 1", "merge_classes"),
     ] = None
-    method: Annotated[
+    purpose: Annotated[
         str,
-        Help("full-domain: one level a column. mondrian, cluster: levels differ between classes."),
+        Help(
+            "What the data are for, which chooses the method: analysis keeps most, with levels that differ between "
+            "classes; one-coding has one level a column.",
+            "analysis|one-coding",
+        ),
+        Key("analysis or one-coding", one_of=PURPOSES),
+    ] = ANALYSIS
+    method: Annotated[
+        str | None,
+        Help(
+            "full-domain: one level a column. mondrian, cluster: levels differ between classes.",
+            shown="by --purpose",
+        ),
         Key("full-domain, mondrian or cluster", one_of=METHODS),
-    ] = FULL_DOMAIN
+    ] = None
     local_recoding: Annotated[
         bool, Help("Release suppressed records at coarser levels of their own."), Key(YES_OR_NO)
     ] = False
@@ -112,6 +127,11 @@ class TableSettings:
         Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
         Key(LIST),
     ] = ()
+    accept_empty: Annotated[
+        bool,
+        Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."),
+        Key(YES_OR_NO),
+    ] = False
     ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
         "number"
     )
@@ -123,19 +143,33 @@ class TableSettings:
     @property
     def has_one_policy(self) -> bool:
         """Whether all classes have the same levels."""
-        return self.method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
+        return self.chosen_method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
 
     @property
     def published_method(self) -> str:
         """The method as a manifest names it, with what follows it."""
         if self.local_recoding:
             return LOCAL_RECODING
-        return MERGED if self.method == FULL_DOMAIN and self.merge_bound is not None else self.method
+        is_merged = self.chosen_method == FULL_DOMAIN and self.merge_bound is not None
+        return MERGED if is_merged else self.chosen_method
+
+    @property
+    def chosen_method(self) -> str:
+        """The method asked for, or the one for the purpose.
+
+        Mondrian loses least of those that are quick (`benchmarks/usefulness.py`); what only a search looks at asks for
+        full-domain generalization.
+        """
+        searched = (self.search, self.levels, self.time_limit, self.merge_bound)
+        if self.method is not None:
+            return self.method
+        is_searched = self.local_recoding or any(one is not None for one in searched)
+        return FULL_DOMAIN if is_searched or self.purpose == ONE_CODING else MONDRIAN
 
     def needing_rows(self) -> list[str]:
         """Return the settings that need the rows of a table, and not their counts alone."""
         asked = {
-            "method": self.method != FULL_DOMAIN,
+            "method": self.method not in (None, FULL_DOMAIN),
             "local_recoding": self.local_recoding,
             "microaggregate": bool(self.microaggregate),
             "patient": self.patient is not None,

@@ -14,10 +14,16 @@ from cloister.results import Verdict
 
 @dataclass(frozen=True)
 class TableRelease(DataFileRelease):
-    """A table that passed verification."""
+    """A table that passed verification.
+
+    Attributes
+    ----------
+    notes : what the releaser should know, in sentences without their stops
+    """
 
     data: Any
     _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def recheck(self) -> Verdict:
         """Return the verdict on the protected records."""

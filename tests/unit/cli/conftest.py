@@ -11,7 +11,7 @@ from tests.patients import COMMON, HEADER, RARE
 from cloister.cli.main import run
 
 OPTIONS = (
-    *("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", "5"),
+    *("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "-k", "5", "--purpose", "one-coding"),
     *("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5"),
 )
 

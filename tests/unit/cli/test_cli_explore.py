@@ -10,10 +10,23 @@ from tests.jobs_files import write_hospital
 from cloister.pipeline import exploring
 
 TABLE = (
-    *("explore", "table", "patients.csv", "--id", "mrn", "--drop", "name", "--drop", "ward", "--sensitive"),
+    *(
+        "explore",
+        "table",
+        "patients.csv",
+        "--purpose",
+        "one-coding",
+        "--id",
+        "mrn",
+        "--drop",
+        "name",
+        "--drop",
+        "ward",
+        "--sensitive",
+    ),
     *("diagnosis", "--qi", "age=interval:1,5,10,20/top=90/bottom=0", "--qi", "sex=suppress"),
 )
-GRID = ("--grid", "k=2,9,60", "--grid", "suppression=0,0.1")
+GRID = ("--grid", "k=2,9,20", "--grid", "suppression=0,0.1")
 
 
 @pytest.fixture
@@ -42,7 +55,7 @@ def test_every_setting_is_protected_as_protect_does(cloister, place):
     fourth = told["settings"][3]
 
     assert (ran.code, ran.err) == (0, "")
-    assert [{"k": k, "suppression": share} for k in (2, 9, 60) for share in (0, 0.1)] == [
+    assert [{"k": k, "suppression": share} for k in (2, 9, 20) for share in (0, 0.1)] == [
         one["setting"] for one in told["settings"]
     ]
     assert (fourth["figures"]["risk"], fourth["figures"]["verified"]) == (manifest["risk"]["highest"], True)

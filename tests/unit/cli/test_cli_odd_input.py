@@ -314,9 +314,10 @@ EQUALS = "mrn,a=b,a,c,d\n" + "".join(f"{i},{i % 2},{i % 3},{i % 2},{i % 2}\n" fo
 def equals(cloister, data, tmp_path):
     """Run ``protect table`` on columns with odd names; return the manifest."""
     data.write_text(EQUALS)
+    roles = ("--default-role", "drop", "-k", "5", "--purpose", "one-coding")
 
     def ran(*words):
-        done = cloister("protect", "table", data, "--default-role", "drop", "-k", "5", *words, "--out", "release", "-q")
+        done = cloister("protect", "table", data, *roles, *words, "--out", "release", "-q")
         assert done.code == 0, done.err
         return json.loads((tmp_path / "release" / "release.json").read_bytes())
 
@@ -387,6 +388,8 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
         "wide.csv",
         "-k",
         "5",
+        "--purpose",
+        "one-coding",
         *(word for name in names for word in ("--qi", f"{name}=suppress")),
     )
     refused = cloister(*words, "--out", "one")

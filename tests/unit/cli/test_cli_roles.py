@@ -19,7 +19,8 @@ def table(path):
     return head, rows
 
 
-QI = ("-k", "5", "--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "-q")
+ONE = ("-k", "5", "--purpose", "one-coding", "-q")
+QI = ("-k", "5", "--purpose", "one-coding", "--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "-q")
 
 
 def test_columns_without_a_role_are_listed(bare, refused):
@@ -187,7 +188,7 @@ def test_levels_can_be_those_of_another_release(protect, manifest):
 @pytest.mark.parametrize(("bounds", "levels"), [("@1-2", {1, 2}), ("@2", {2}), ("@0-1", {0, 1}), ("@3-5", {3, 4, 5})])
 def test_levels_can_be_bounded(bare, manifest, bounds, levels):
     """``--qi COLUMN=HIERARCHY@LOW-HIGH`` keeps the search between two levels, ``@LEVEL`` at one."""
-    assert bare("-k", "5", "-q", "--default-role", "drop", "--qi", f"zip=prefix:5{bounds}", "--qi", "sex").code == 0
+    assert bare(*ONE, "--default-role", "drop", "--qi", f"zip=prefix:5{bounds}", "--qi", "sex").code == 0
 
     assert manifest()["search"]["levels"]["zip"] == min(levels)
     assert manifest()["search"]["lattice"] == 2 * len(levels)
@@ -198,7 +199,7 @@ def test_bounds_of_a_file_and_a_file_named_like_bounds(bare, manifest, tmp_path)
     ladder = "02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n"
     (tmp_path / "zip.csv").write_text(ladder)
     (tmp_path / "zip.csv@1").write_text(ladder.replace(";*", ";+;*"))
-    words = ("-k", "5", "-q", "--default-role", "drop", "--qi", "sex")
+    words = (*ONE, "--default-role", "drop", "--qi", "sex")
 
     assert bare(*words, "--qi", "zip=zip.csv@1-2").code == 0
     assert manifest()["search"]["lattice"] == 4
@@ -216,7 +217,7 @@ def test_bounds_outside_the_hierarchy(bare, refused):
 def test_weights_move_the_loss(bare, data, manifest):
     """A column of more weight is spared, at the cost of another."""
     data.write_text("a,b\n" + "x,1\nx,2\ny,1\ny,2\n" * 2)
-    words = ("-k", "3", "-q", "--qi", "a", "--qi", "b", "--suppression", "0")
+    words = ("-k", "3", "-q", "--purpose", "one-coding", "--qi", "a", "--qi", "b", "--suppression", "0")
     for heavy, out in (("a", "one"), ("b", "two")):
         assert bare(*words, "--weight", f"{heavy}=3", out=out).code == 0
         levels = manifest(out)["search"]["levels"]
@@ -263,7 +264,7 @@ def test_hierarchies_of_a_folder(bare, data, manifest, tmp_path):
     (folder / "patients_hierarchy_sex.csv").write_text("F;*\nM;*\nX;*\n")
     (folder / "patients_hierarchy_height.csv").write_text("1;*\n")
     (folder / "zip.csv").write_text("not a hierarchy")
-    ran = bare("-k", "5", "--default-role", "drop", "--hierarchies", folder)
+    ran = bare("-k", "5", "--purpose", "one-coding", "--default-role", "drop", "--hierarchies", folder)
 
     assert ran.code == 0
     assert "patients_hierarchy_height.csv" in ran.err
@@ -276,7 +277,7 @@ def test_hierarchies_of_a_folder_for_named_columns(bare, refused, manifest, tmp_
     folder = tmp_path / "ladders"
     folder.mkdir()
     (folder / "sex.csv").write_text("F;*\nM;*\nX;*\n")
-    words = ("-k", "5", "-q", "--default-role", "drop", "--hierarchies", folder, "--qi", "sex")
+    words = (*ONE, "--default-role", "drop", "--hierarchies", folder, "--qi", "sex")
 
     assert bare(*words).code == 0
     assert manifest()["columns"] == {"sex": {"role": "quasi-identifier", "hierarchy": "file", "level": 0}}

@@ -18,6 +18,7 @@ from cloister.testing import hospital as hospital_of_testing
 
 PARTS = ["patients", "diagnoses", "visits", "both"]
 OF_TABLE = (
+    *("--purpose", "one-coding"),
     *("--id", "mrn", "--drop", "name", "--drop", "ward", "--sensitive", "diagnosis", "--suppression", "0.1", "-k", "5"),
     *("--qi", "age=interval:10,20/top=90/bottom=0", "--qi", "sex=suppress"),
 )

@@ -33,7 +33,19 @@ def hard(tmp_path_factory):
 def start(hard, folder, *more):
     """Start the command in the middle of whose search the test will stop it."""
     qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'ladder.csv'}")]
-    command = ["protect", "table", str(hard / "data.csv"), *qi, "-k", "5", "--out", str(folder / "release"), *more]
+    command = [
+        "protect",
+        "table",
+        str(hard / "data.csv"),
+        *qi,
+        "-k",
+        "5",
+        "--purpose",
+        "one-coding",
+        "--out",
+        str(folder / "release"),
+        *more,
+    ]
     with handled(signal.SIGINT), handled(signal.SIGHUP, signal.SIG_DFL):
         return subprocess.Popen(
             [sys.executable, "-m", "cloister", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

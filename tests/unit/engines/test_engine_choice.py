@@ -21,6 +21,7 @@ QUERY = Query(URL, "select 1 as one", "one")
 OPTIONS = (
     *("--id", "mrn", "--qi", "age=interval:10,20", "--qi", 'se"x=suppress', "--qi", "zip code=prefix:3"),
     *("--sensitive", "n", "--default-role", "drop", "-k", "4", "--suppression", "0.2", "--json"),
+    *("--purpose", "one-coding"),
 )
 
 
@@ -134,9 +135,10 @@ def test_records_are_estimated_by_the_first_lines(tmp_path):
     assert approximate_records(tmp_path / "a.csv.gz") in range(2 * n_lines)
 
 
-def test_a_large_release_is_checked_in_pieces(protect, data, monkeypatch, tmp_path):
+@pytest.mark.parametrize("purpose", ["one-coding", "analysis"])
+def test_a_large_release_is_checked_in_pieces(protect, data, monkeypatch, tmp_path, purpose):
     """A release and an original too large to be read whole are checked as tallies, with the same outcome."""
-    protect()
+    protect("--purpose", purpose)
     monkeypatch.setattr(tally, "LARGE", 1)
     whole = verify_folder(tmp_path / "release")
 

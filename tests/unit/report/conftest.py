@@ -30,7 +30,9 @@ def table():
 def of_table(**options):
     """A release of the table."""
     wanted = {"quasi_identifiers": {"age": "interval:5,10,20/top=120", "sex": "suppress"}, "rules": ["k-anonymity=4"]}
-    return cl.anonymize(table(), **wanted | {"sensitive": ["diagnosis"], "suppression_limit": 0.2} | options)
+    return cl.anonymize(
+        table(), **wanted | {"sensitive": ["diagnosis"], "suppression_limit": 0.2, "purpose": "one-coding"} | options
+    )
 
 
 def with_codes():
@@ -38,7 +40,13 @@ def with_codes():
     frame = table().with_columns(pl.Series("codes", [" ".join(codes) for codes in records()]))
     ladders = {"age": "interval:20/top=80", "sex": "suppress"}
     return cl.anonymize(
-        frame, quasi_identifiers=ladders, rules=["k-anonymity=4"], codes="codes", m=2, default_role="drop"
+        frame,
+        quasi_identifiers=ladders,
+        rules=["k-anonymity=4"],
+        codes="codes",
+        m=2,
+        default_role="drop",
+        purpose="one-coding",
     )
 
 

@@ -51,7 +51,9 @@ def manifest(column="age", n_rare=0, **options):
         {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
     wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "default_role": "drop"}
-    return typed(cl.anonymize(frame, **wanted | {"suppression_limit": 0.2} | options).summary())
+    return typed(
+        cl.anonymize(frame, **wanted | {"suppression_limit": 0.2, "purpose": "one-coding"} | options).summary()
+    )
 
 
 VARIANTS = {

@@ -33,7 +33,9 @@ def protected(frame, **options):
     wanted = {"text": HIERARCHY, "number": cl.intervals(5, top=15, bottom=0)}
     return cl.anonymize(
         frame,
-        **{"quasi_identifiers": wanted, "rules": LIKE, "sensitive": ["dx"], "suppression_limit": 0.2} | options,
+        **{"quasi_identifiers": wanted, "rules": LIKE, "sensitive": ["dx"], "suppression_limit": 0.2}
+        | {"accept_empty": True}
+        | options,
     )
 
 
@@ -130,8 +132,9 @@ def test_missing_values_form_a_class_of_their_own(frame):
 def test_a_lone_missing_value_is_someone():
     """One record with a missing value is a class of one: it is suppressed, or all are generalized."""
     frame = pl.DataFrame({"a": ["x"] * 4 + [None]})
-    kept = cl.anonymize(frame, quasi_identifiers={"a": "suppress"}, rules=LIKE, suppression_limit=0)
-    gone = cl.anonymize(frame, quasi_identifiers={"a": "suppress"}, rules=LIKE, suppression_limit=0.2)
+    asked = {"quasi_identifiers": {"a": "suppress"}, "rules": LIKE, "accept_empty": True, "purpose": "one-coding"}
+    kept = cl.anonymize(frame, **asked, suppression_limit=0)
+    gone = cl.anonymize(frame, **asked, suppression_limit=0.2)
 
     assert kept.data["a"].to_list() == ["*"] * 5
     assert gone.data["a"].to_list() == ["x"] * 4
@@ -210,11 +213,13 @@ EDGES = {
 @pytest.mark.parametrize("frame", EDGES.values(), ids=EDGES)
 def test_safe_edges(frame):
     """A constant or all-missing column is safe as it is, and costs nothing."""
-    release = cl.anonymize(frame, quasi_identifiers={"a": cl.suppress()}, rules=LIKE, suppression_limit=0)
+    asked = {"quasi_identifiers": {"a": cl.suppress()}, "rules": LIKE, "suppression_limit": 0}
+    release, searched = cl.anonymize(frame, **asked), cl.anonymize(frame, **asked, purpose="one-coding")
 
     assert release.data.height == 4
     assert release.summary()["utility"]["loss"] == 0
-    assert release.summary()["search"]["optimal"] is True
+    assert searched.data.equals(release.data)
+    assert searched.summary()["search"]["optimal"] is True
     assert release.verify().holds
 
 
@@ -270,7 +275,7 @@ WAYS = ({}, {"search": None}, {"search": "optimal"})
 
 def test_a_search_that_is_the_default_may_be_named():
     """Naming the optimal search is leaving the search out, in data and manifest."""
-    left_out, none, named = (cl.anonymize(PEOPLE, **OPTIONS, **given) for given in WAYS)
+    left_out, none, named = (cl.anonymize(PEOPLE, **OPTIONS, purpose="one-coding", **given) for given in WAYS)
 
     assert left_out.manifest["settings"]["search"] == "optimal"
     assert left_out.manifest["settings"] == none.manifest["settings"] == named.manifest["settings"]
@@ -283,7 +288,8 @@ WRONG_KINDS = {
     "a level as text": ({"levels": {"age": "1"}}, "type str was given for column 'age'"),
     "levels in a list": ({"levels": [1]}, "levels takes a whole number for each column.* type list"),
     "time as text": ({"time_limit": "1"}, "time_limit takes a number of seconds.* type str"),
-    "no method": ({"method": None}, "method takes a text.* type NoneType"),
+    "a method by number": ({"method": 1}, "method takes a text.* type int"),
+    "no purpose": ({"purpose": None}, "purpose takes a text.* type NoneType"),
     "a search by number": ({"search": 1}, "search takes a text.* type int"),
     "no loss": ({"loss": None}, "loss takes a text.* type NoneType"),
     "no ids": ({"ids": []}, "ids takes a text.* type list"),

@@ -26,7 +26,12 @@ def with_outlier():
 
 def released(frame, **options):
     """Protect this table with k = 3 and 5 % suppressed."""
-    options = {"sensitive": ["dx"], "default_role": "drop", "suppression_limit": 0.05} | options
+    options = {
+        "sensitive": ["dx"],
+        "default_role": "drop",
+        "suppression_limit": 0.05,
+        "purpose": "one-coding",
+    } | options
     return cl.anonymize(frame, quasi_identifiers={"kind": cl.suppress()}, rules=[cl.KAnonymity(3)], **options)
 
 
@@ -84,6 +89,7 @@ def test_one_suppressed_decimal_changes_nothing_that_is_told():
             pl.DataFrame({"age": [*ages, last], "sex": [*["F"] * 400, "X"]}),
             quasi_identifiers={"age": cl.intervals(5, 10, top=90, bottom=0), "sex": cl.suppress()},
             rules=[cl.KAnonymity(5)],
+            purpose="one-coding",
         )
         for last in ("57.5", "97")
     ]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import NoSafeRelease
+from cloister.search.exhaustive import no_safe_transformation
 
-from .table_recoding import Partition, TableRecoding
+from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,9 @@ def mondrian(recoding: TableRecoding) -> Partition:
     leaves no child, the next attribute is tried. Every class takes the lowest levels at which its records agree.
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
-    who knows the quasi-identifiers of a patient. Nothing is suppressed here; where a label stands for different sets at
-    different levels, and classes that look alike violate a rule together, `settled` does it afterwards. The classes do
+    who knows the quasi-identifiers of a patient. Suppressed is only what violates them at the highest levels allowed;
+    where a label stands for different sets at different levels, and classes that look alike violate a rule together,
+    `settled` suppresses one afterwards. The classes do
     not depend on the order of the records. Not promised: the least loss, as splits are never taken back; that labels
     of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
     of 42). Cost: rows x attributes x depth of the tree.
@@ -44,16 +45,12 @@ def mondrian(recoding: TableRecoding) -> Partition:
     forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding)
-    if not all(recoding.checker.accepts(part.rows) for part in tree.begin) or not tree.is_allowed([], instead_of=[]):
-        problem = recoding.problem
-        raise NoSafeRelease(
-            f"Asked for was: {problem.requirement}. But even the coarsest allowed levels violate that, and this method "
-            "suppresses nothing. Allow coarser levels or ask for less."
-        )
+    if not tree.begin or not tree.is_allowed([], instead_of=[]):
+        raise no_safe_transformation(recoding.problem, complete=True)
     free = list(_Tree(recoding, is_ruled=False).grown())
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
     parts = free if tree.is_allowed([part.rows for part in free], instead_of=tree.begin) else list(tree.grown())
-    class_of_row = np.empty(recoding.n_rows, dtype=np.int64)
+    class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     for number, part in enumerate(parts):
         class_of_row[part.rows] = number
     return Partition(class_of_row, np.stack([part.levels for part in parts]))
@@ -91,7 +88,9 @@ class _Tree:
         for j, level in enumerate(recoding.problem.highest.tolist()):
             if level < int(heights[j]) - 1:
                 groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
-        self.begin = self._parts(groups)
+        if not most_rows:  # blocks are of all rows
+            groups = [group for group in groups if self._checker.accepts(group)]
+        self.begin = self._parts(groups) if groups else []
         self._sizes = Counter(self._records(part.rows) for part in self.begin)
 
     def _parts(self, groups: list[NDArray[np.int64]]) -> list[Region]:

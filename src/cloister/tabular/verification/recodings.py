@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy
+from cloister.io import is_tally, records_of
 from cloister.results import Checks
 
 from .guarantee import COUNT, Classes, Guarantee, OriginalTable
@@ -110,10 +111,12 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: OriginalTa
     if not unknown and columns:
         # Classes that differ in averages only are counted together: averages say nothing of what is beneath.
         together = classes.sizes.group_by(columns).agg(pl.col(COUNT).sum())
-        short = 0
+        short, held = 0, records_of(original.frame).to_numpy() if is_tally(original.frame) else None
         for *labels, records in together.select(*columns, COUNT).iter_rows():
             masks = [beneath[column][label] for column, label in zip(columns, labels, strict=True)]
-            short += int(np.bitwise_count(reduce(np.bitwise_and, masks)).sum()) < records
+            rows = reduce(np.bitwise_and, masks)
+            n = np.bitwise_count(rows).sum() if held is None else held @ np.unpackbits(rows, count=held.size)
+            short += int(n) < records
         checks.require(
             short == 0,
             "every class has at least as many records of the original beneath its labels",

@@ -1,0 +1,74 @@
+"""Quasi-identifiers that say nothing in a release: said, with what would keep them; refused where nothing is left."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from cloister.errors import CloisterError, NoSafeRelease, setting
+from cloister.io import is_tally
+from cloister.tabular.data import EncodedTable, TableRequest
+from cloister.tabular.encode import encode
+from cloister.tabular.manifest import TableSections
+from cloister.tabular.options import FULL_DOMAIN, METHODS
+from cloister.tabular.protect import protect
+
+MOST_LOST = 0.9  # more is no useful release
+SECONDS = 5.0  # that the search of a suggestion may take
+MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
+
+
+def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSections, source: str) -> list[str]:
+    """Return what is to be said of columns that say nothing, with suggestions that were tried; refuse an empty release.
+
+    Whoever fixes the levels has asked for what comes out. The suggestions give the same guarantee. They are tried where
+    the records are at hand, and neither levels nor time were fixed.
+    """
+    empty, loss = manifest.empty, manifest.utility.losses["iyengar"]
+    is_useless = loss > MOST_LOST or len(empty) == len(manifest.quasi_identifiers)
+    if not empty and not is_useless:
+        return []
+    is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
+    tried = [] if is_fixed else list(_tried(table, request, empty, source))
+    instead = f"At the same k, as tried: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
+    if is_useless and not request.accept_empty and request.levels is None:
+        raise NoSafeRelease(
+            f"A release would be safe and useless: {_listed(empty) or 'nearly everything'} would say nothing, at a "
+            f"loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
+            file=source,
+        )
+    return (
+        [f"{_listed(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. {instead}"] if empty else []
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], source: str) -> Iterator[str]:
+    """What keeps some of the columns, in words that can be typed."""
+    weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
+    suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))
+    changes = {
+        setting("method", method): replace(
+            request, method=method, search=None, time_limit=None, local_recoding=False, merge_bound=None
+        )
+        for method in METHODS
+        if request.method == FULL_DOMAIN != method
+    }
+    changes |= {
+        setting("weights", f"{column}={weight:g}"): replace(request, weights=dict(request.weights) | {column: weight})
+        for column, weight in weights.items()
+        if request.loss.takes_weights
+    }
+    changes[setting("suppression", str(suppression))] = replace(request, suppression=suppression)
+    for words, changed in changes.items():
+        limited = replace(changed, time_limit=SECONDS) if changed.method == FULL_DOMAIN else changed
+        try:
+            again = encode(table.frame, limited, source)
+            protected = protect(again, limited)
+        except CloisterError:
+            continue
+        kept = [column for column in empty if protected.levels[column] != (again.ladders[column].n_levels - 1,)]
+        if kept:
+            yield f"{words} keeps {_listed(kept)}"
