@@ -119,7 +119,8 @@ def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
     if 2 * most <= len(stated):
         return [], 0
     found = [name for name, n in fitting.items() if n == most]
-    return [name for name in found if not any(_is_stricter(other, name) for other in found)], most
+    covered = {name.replace("dd", "d").replace("mm", "m") for name in found if "dd" in name}
+    return [name for name in found if "dd" in name or name not in covered], most
 
 
 def proposal(texts: Sequence[str], *, of: str = "values") -> str:
@@ -136,9 +137,3 @@ def proposal(texts: Sequence[str], *, of: str = "values") -> str:
     be, it = ("is a date", "it") if n == 1 else ("are dates", "them")
     ways = " or ".join(setting("date_format", name) for name in found)
     return f" {n:,} of {len(texts):,} {of} {be} as {' or '.join(found)}: {ways} reads {it}."
-
-
-def _is_stricter(one: str, other: str) -> bool:
-    """Whether all that one format reads another does, too."""
-    loose = one.replace("dd", "d").replace("mm", "m")
-    return one != other and loose == other

@@ -65,7 +65,9 @@ def _with_dates(source: Source, stated: Sequence[str]) -> Source:
     common = [parse_date_format(form) for _, equals, form in parted if not equals]
     frame, read, notes = source.frame, [], []
     for column in _texts(frame):
-        found = named.get(column.name) or next((one for one in common if _fit_mostly(column, one)), None)
+        most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
+        fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
+        found = named.get(column.name) or next(fitting, None)
         if found is None:
             continue
         read.append(_dates(column, found, source.name))
@@ -94,10 +96,6 @@ def _read(column: pl.Series, form: DateFormat) -> pl.Series:
         late = days > date(LAST_OF_TWO_DIGITS, 12, 31)
         days = days.dt.offset_by("-100y").zip_with(late.fill_null(value=False), days)
     return days
-
-
-def _fit_mostly(column: pl.Series, form: DateFormat) -> bool:
-    return 2 * int(_read(column, form).is_not_null().sum()) > column.len() - column.null_count()
 
 
 def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
