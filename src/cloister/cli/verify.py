@@ -44,7 +44,8 @@ def run_verify(options: VerifyOptions) -> None:
     manifest = release_at(options.folder, Screen(quiet=True))
     _check_fitting(options, manifest)
     stated = stated_in(manifest)
-    read, path = partial(_read, options, stated), options.original
+    usual = None if stated is None else stated.settings.delimiter
+    read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
     is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
     original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
@@ -121,10 +122,6 @@ def hierarchies_named(
         return found
     files = hierarchy_files(options.hierarchies, compared[0])
     return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
-
-
-def _read(options: VerifyOptions, stated: "AnyManifest | None", path: Path) -> Source:
-    return read_table(path, usual_delimiter=None if stated is None else stated.settings.delimiter, **how_read(options))
 
 
 def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
