@@ -47,6 +47,8 @@ class ReadingWords:
     duplicates: str = KEEP
 
     def __post_init__(self) -> None:
+        if isinstance(self.date_format, str):  # one of several may be given alone
+            object.__setattr__(self, "date_format", (self.date_format,))
         for name, words in (("decimal", DECIMALS), ("bad_lines", BAD_LINES), ("duplicates", DUPLICATES)):
             if (word := getattr(self, name)) not in words:
                 raise InputError(f"{setting(name)} can be {' or '.join(words)}, not {word!r}.")

@@ -30,6 +30,7 @@ from cloister.hierarchy.file_hierarchy import (
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 from cloister.hierarchy.quantile import QuantileHierarchy
+from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
 
 __all__ = [
     "ROOT",
@@ -42,9 +43,11 @@ __all__ = [
     "HierarchyReport",
     "IcdHierarchy",
     "IntervalHierarchy",
+    "KeepHierarchy",
     "LevelPreview",
     "PrefixHierarchy",
     "QuantileHierarchy",
+    "RareHierarchy",
     "SuppressHierarchy",
     "check_file",
     "check_rows",

@@ -19,6 +19,7 @@ from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 from cloister.hierarchy.quantile import QuantileHierarchy
+from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
@@ -52,6 +53,18 @@ BUILDERS: dict[str, Builder] = {
         "quantile:10,5",
         "intervals between round numbers near the quantiles of the records",
         lambda parts, _: QuantileHierarchy(tuple(_number(part, "quantile") for part in parts)),
+        takes_arguments=True,
+    ),
+    "keep": Builder(
+        "keep:White,Hispanic",
+        "these categories, all others together",
+        lambda kept, _: KeepHierarchy(tuple(kept)),
+        takes_arguments=True,
+    ),
+    "rare": Builder(
+        "rare:20",
+        "categories of fewer records together",
+        lambda least, _: RareHierarchy(_number(",".join(least), "rare")),
         takes_arguments=True,
     ),
     "prefix": Builder(
