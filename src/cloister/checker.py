@@ -18,6 +18,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.manifest.head import ManifestHead
 from cloister.manifests import AnyManifest, typed
+from cloister.reading import ReadingWords
 from cloister.release_folder import CODEBOOK, MANIFEST, check_files, formulas_in, manifest_failures, read_data
 from cloister.report import report_files
 from cloister.report_figures import ReportCounts, figures_of
@@ -30,15 +31,6 @@ CHECKED = (
     "the codebook lists what was released, and nothing else",
 )
 """What the driver checks of every release."""
-
-
-@dataclass(frozen=True)
-class ReadingWords:
-    """How the original is to be read: texts that stand for a missing value; what is None is detected."""
-
-    missing: tuple[str, ...] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +53,7 @@ class Request:
     attributes: str | Path | None = None
     plan: str | Path | None = None
     counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
-    words: ReadingWords = ReadingWords()
+    words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     def secret(self) -> pl.DataFrame | None:
         """Return the crosswalk: a table, or the file of one."""

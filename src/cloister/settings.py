@@ -232,8 +232,29 @@ Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
 Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
 
 
+CLEANING = ("date_format", "decimal", "bad_lines", "duplicates")
+"""What stands last among the settings that say how data are read."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunOptions:
+class CleaningOptions:
+    """What is put in order while data are read; see `cloister.reading.ReadingWords`."""
+
+    date_format: Annotated[
+        tuple[str, ...],
+        Help(
+            "How dates are written: dd.mm.yyyy, m/d/yy, %d-%b-%Y; of all columns or one. Repeatable.", "[COLUMN=]FORMAT"
+        ),
+    ] = ()
+    decimal: Annotated[str, Help("What stands before the decimals of numbers.", ".|,")] = "."
+    bad_lines: Annotated[
+        str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")
+    ] = "error"
+    duplicates: Annotated[str, Help("What to do with rows that repeat another one.", "keep|drop|error")] = "keep"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(CleaningOptions):
     """Where a release is written, how its data are read, and how the run goes; see the help of ``protect``."""
 
     out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
@@ -265,7 +286,7 @@ class ReleaseOptions(RunOptions):
     query: QueryText = None
     seed: int = 0
     engine: str = "auto"
-    placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", "engine": "as_json"}
+    placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", **dict.fromkeys((*CLEANING, "engine"), "as_json")}
     """What stands before which other setting, as people see them; see `settings_of`."""
 
 

@@ -4,7 +4,7 @@ A shape declares its settings and how it reads, checks and protects; `cloister.r
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,11 +101,13 @@ class Prepared(ABC):
     Attributes
     ----------
     recorded : columns that are released as recorded, one row a patient
+    how_read : what was changed and left out while the data were read, for the custodian
     """
 
     run: Run
     original: Original
     recorded: tuple[str, ...] = ()
+    how_read: Sequence[str] = ()
 
     @abstractmethod
     def protect(self) -> Release:

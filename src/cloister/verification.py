@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
-from cloister.checker import AnyChecker, ReadingWords, Request, check_folder
+from cloister.checker import AnyChecker, Request, check_folder
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job
 from cloister.jobs.recheck import recheck_job
 from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
+from cloister.reading import HowRead, ReadingWords
 from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Verdict
@@ -55,15 +57,13 @@ def verify_folder(
     quasi_identifiers: Sequence[str] = (),
     m: int | None = None,
     crosswalk: str | Path | None = None,
-    missing: Sequence[str] = (),
     privacy: object = None,
     policy: object = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
     visit: str | None = None,
     attributes: str | Path | None = None,
     plan: str | Path | None = None,
     database: str | None = None,
+    **how: Unpack[HowRead],
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
 
@@ -79,12 +79,11 @@ def verify_folder(
     m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
     crosswalk : of code sets and trajectories, the secret map that was written with the release; needed with
         ``original`` of chunks
-    missing : of all but tables without codes, texts of the original that stand for a missing value
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
     visit : of a privacy policy that is a file of visits, the column that tells them apart
-    encoding, delimiter : of code sets and trajectories, of the original and of a file of visits, where what is
-        detected is not right; a delimiter that cannot be detected is that of the release
+    how : how the original and a file of visits are read, where they are files; see `cloister.reading.ReadingWords`. A
+        delimiter that cannot be detected is that of the release; ``missing`` is of all but tables without codes
     plan : of claims, the plan that the release was made by; needed with ``original``
     attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
     database : of a table that was protected inside a database, the address of that, without a password
@@ -112,11 +111,12 @@ def verify_folder(
         attributes=attributes,
         plan=plan,
         counted=None if database is None else partial(released_in, database),
-        words=ReadingWords(tuple(missing), encoding, delimiter),
+        words=ReadingWords(**how),
     )
     if is_job(manifest):
-        given = (original, k, m, crosswalk, privacy, policy, visit, attributes, plan, encoding, delimiter)
-        if any(one is not None for one in given) or hierarchies or populations or quasi_identifiers or missing:
+        given = (original, k, m, crosswalk, privacy, policy, visit, attributes, plan)
+        is_read = request.words != ReadingWords()
+        if any(one is not None for one in given) or hierarchies or populations or quasi_identifiers or is_read:
             raise InputError(
                 f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
                 f"{place.name}/PART."

@@ -17,16 +17,19 @@ ALLOWED = {
     "version": set(),
     "results": set(),
     "masking": set(),
+    "reading": {"errors"},
+    "date_formats": {"errors"},
     "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
     "report": {"report", "results", "manifest", "manifests", "release_folder", *SHAPES},
     "testing": {"testing"},
-    "hierarchy": {"hierarchy", "errors", "results"},
-    "io": {"io", "errors", "results"},
-    "sources": {"sources", "io", "errors"},
+    "hierarchy": {"hierarchy", "date_formats", "errors", "results"},
+    "io": {"io", "reading", "date_formats", "errors", "results"},
+    "sources": {"sources", "io", "reading", "errors"},
     "engines": {
         "engines",
+        "reading",
         "kernels",
         "sources",
         "io",
@@ -44,6 +47,7 @@ ALLOWED = {
     "tabular": {
         "tabular",
         "checker",
+        "reading",
         "manifest",
         "masking",
         "settings",
@@ -62,6 +66,7 @@ ALLOWED = {
     "codesets": {
         "codesets",
         "checker",
+        "reading",
         "manifest",
         "masking",
         "settings",
@@ -79,6 +84,7 @@ ALLOWED = {
     "trajectories": {
         "trajectories",
         "checker",
+        "reading",
         "manifest",
         "masking",
         "settings",
@@ -96,6 +102,7 @@ ALLOWED = {
     "claims": {
         "claims",
         "checker",
+        "reading",
         "manifest",
         "masking",
         "settings",
@@ -140,6 +147,7 @@ ALLOWED = {
     "shape": {"compiling", "hierarchy", "jobs", "manifests", "release", "results", "search", "settings", "stopwatch"},
     "jobs": {
         "jobs",
+        "date_formats",
         "settings",
         "stopwatch",
         "version",
@@ -165,6 +173,7 @@ ALLOWED = {
     "checker": {
         *(
             "errors",
+            "reading",
             "results",
             "io",
             "hierarchy",
@@ -177,11 +186,12 @@ ALLOWED = {
     },
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),
-        *("checker", "shape", "sources"),
+        *("checker", "shape", "sources", "reading"),
         *SHAPES,
     },
     "verification": {
         "checker",
+        "reading",
         "manifests",
         "errors",
         "results",
@@ -207,7 +217,7 @@ ALLOWED = {
             "search",
         ),
         *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
-        *("manifests", "shape", "sources", "version"),
+        *("manifests", "reading", "shape", "sources", "version"),
         *SHAPES,
     },
     "exploration": {
@@ -257,6 +267,7 @@ SEEN_BY_CLI |= {
     "engines",
     "report",
     "settings",
+    "reading",
 }
 
 

@@ -1,14 +1,15 @@
 """Attacking releases from Python: what adversaries of growing knowledge find."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from cloister.attacks.figures import Attack
 from cloister.attacks.opening import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
-from cloister.checker import ReadingWords, Request
+from cloister.checker import Request
 from cloister.hierarchy import Hierarchy
+from cloister.reading import HowRead, ReadingWords
 from cloister.release import Release
 
 
@@ -22,11 +23,9 @@ def attack(
     attributes: str | Path | None = None,
     privacy: Any = None,
     visit: str | None = None,
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    delimiter: str | None = None,
     targets: int = BUDGET,
     seed: int = 0,
+    **how: Unpack[HowRead],
 ) -> Attack:
     """Look for patients of the original in a release, as adversaries who know more and more of them.
 
@@ -42,9 +41,9 @@ def attack(
     attributes : of trajectories given as a file, the file of auxiliary attributes
     privacy : of generalized code sets, the privacy policy, where the release names one that is not in it
     visit : of a privacy policy that is a file of visits, the column that tells them apart
-    missing, encoding, delimiter : how files are read
     targets : patients looked for; a random sample where there are more
     seed : of the sample, and of what is known of each patient
+    how : how files are read; see `cloister.reading.ReadingWords`
 
     Returns
     -------
@@ -68,7 +67,6 @@ def attack(
     (True, 2, 0)
     """
     check_targets(targets, seed)
-    words = ReadingWords(tuple(missing), encoding, delimiter)
     known = Request(
         hierarchies=hierarchies or {},
         crosswalk=crosswalk,
@@ -76,6 +74,6 @@ def attack(
         attributes=attributes,
         privacy=privacy,
         visit=visit,
-        words=words,
+        words=ReadingWords(**how),
     )
     return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)

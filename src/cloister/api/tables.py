@@ -16,6 +16,7 @@ from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.encode import with_cut_points
 from cloister.tabular.release import TableRelease
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import check_kinds, requested
@@ -160,6 +161,7 @@ def anonymize(
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
+    request = with_cut_points(request, native.frame)
     protecting: Callable[..., TableRelease] = protect_table
     if codes is not None:  # what a column of codes takes more is loaded only for that
         from cloister.pipeline.tables_with_codes import protect_table_with_codes

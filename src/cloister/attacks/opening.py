@@ -9,12 +9,13 @@ from typing import TypeVar
 
 import polars as pl
 
-from cloister.checker import ReadingWords, Request
+from cloister.checker import Request
 from cloister.claims import recheck as claims
 from cloister.codesets import original as codes
 from cloister.errors import InputError
 from cloister.io import from_native, without_formulas
 from cloister.manifests import AnyManifest, typed
+from cloister.reading import ReadingWords, how_read
 from cloister.release import Release
 from cloister.release_folder import read_manifest
 from cloister.shape import Original
@@ -86,9 +87,7 @@ def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
     if isinstance(original, str | Path):
         frame = read_table(
             original,
-            missing=words.missing,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
+            **how_read(words),
             usual_delimiter=manifest.settings.delimiter,
         ).frame
     else:

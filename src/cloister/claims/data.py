@@ -1,16 +1,17 @@
 """Patients and their claims as read: two tables of text that fit together, and what their columns may hold."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
 from cloister.io.columns import listed, nearest_column
+from cloister.reading import HowRead
 from cloister.sources import read_claim_tables
 
 from .plan import ClaimsPlan
@@ -91,10 +92,7 @@ class Claims:
         patients: str | Path | Query,
         claims: str | Path | Query,
         plan: ClaimsPlan,
-        *,
-        encoding: str | None = None,
-        delimiter: str | None = None,
-        missing: Sequence[str] = (),
+        **how: Unpack[HowRead],
     ) -> "Claims":
         """Read both (CSV, also gzip'd, Parquet, or a query to a database); codes are text always.
 
@@ -103,8 +101,7 @@ class Claims:
         patients : one row a patient; here and below a file, or ``PROFILE:PATH``
         claims : any number of rows a patient
         plan : roles of their columns
-        encoding, delimiter : overrule what is detected in CSV files
-        missing : texts that stand for a missing value, besides the empty one
+        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.reading.ReadingWords`
 
         Raises
         ------
@@ -112,7 +109,7 @@ class Claims:
             A file cannot be read, a column has no role or is not there, a patient's id is missing or repeated, or a
             claim has no patient; with record and line, never a value.
         """
-        tables = read_claim_tables(patients, claims, encoding=encoding, delimiter=delimiter, missing=missing)
+        tables = read_claim_tables(patients, claims, **how)
         return claims_of(*tables, plan)
 
     def with_frames(self, patients: pl.DataFrame | None = None, claims: pl.DataFrame | None = None) -> "Claims":

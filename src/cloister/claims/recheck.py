@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError
+from cloister.reading import how_read
 from cloister.release_folder import read_data
 from cloister.results import Verdict
 
@@ -115,9 +116,7 @@ def read_original(request: Request) -> ClaimsOriginal | None:
             files[0],
             files[1],
             ClaimsPlan.read(request.plan),
-            encoding=words.encoding,
-            delimiter=words.delimiter,
-            missing=words.missing,
+            **how_read(words),
         )
     return ClaimsOriginal(given, request.secret())
 

@@ -26,6 +26,7 @@ from cloister.errors import InputError
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.table_words import split_wanted
+from cloister.reading import how_read
 from cloister.release_folder import MANIFEST
 from cloister.risk.assessment import Attackers
 from cloister.shape import Run
@@ -57,8 +58,7 @@ def assess_table(options: AssessTableOptions) -> None:
     """Assess a table."""
     if options.population is not None and options.sampling_fraction is not None:
         raise InputError("--population and --sampling-fraction were given. One of them says what is needed.")
-    how: dict[str, Any] = _reading(options)
-    source = read_table(options.data, **how)
+    source = read_table(options.data, **how_read(options))
     if source.format == "csv":
         check_header(source.frame, source.name)
     wanted = [split_wanted(text, source.frame.columns) for text in options.qi]
@@ -66,7 +66,7 @@ def assess_table(options: AssessTableOptions) -> None:
         raise InputError(
             "Risk is that of the values as they are, so a quasi-identifier takes no hierarchy: --qi COLUMN."
         )
-    people = None if options.population is None else read_table(options.population, **how)
+    people = None if options.population is None else read_table(options.population, **how_read(options))
     _announce(options)
     found = verb.assess_frame(
         source.frame,
@@ -90,8 +90,9 @@ def assess_codes(options: AssessCodesOptions) -> None:
     """Assess code sets."""
     attackers = _attackers(options)
     columns = CodeColumns(options.id, options.codes, options.code)
-    how: dict[str, Any] = _reading(options)
-    given = read_given(options.data, columns, repeats=options.repeats, drop_empty=options.drop_empty, **how)
+    given = read_given(
+        options.data, columns, repeats=options.repeats, drop_empty=options.drop_empty, **how_read(options)
+    )
     _announce(options)
     found = verb.assess_codes(given.codes, attackers.known, attackers.k, attackers.seed)
     notes = [note for note in given.notes if not note.startswith("columns not released")]
@@ -109,8 +110,7 @@ def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
         raise InputError(f"--age-unit can be {', '.join(UNITS)}, not {options.age_unit!r}.")
     _check_whether_released(options.data, released=options.released)
     columns = EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit)
-    how: dict[str, Any] = _reading(options)
-    source = read_code_events(options.data, columns=columns, labels=options.released, **how)
+    source = read_code_events(options.data, columns=columns, labels=options.released, **how_read(options))
     _announce(options)
     found = verb.assess_events(source, _attackers(options))
     notes = [note for note in source.notes if not note.startswith("columns not released")]
@@ -120,22 +120,17 @@ def assess_trajectories(options: AssessTrajectoriesOptions) -> None:
 def assess_claims(options: AssessClaimsOptions) -> None:
     """Assess patients and their claims, as they are or after the steps of their plan."""
     attackers, plan = _attackers(options), ClaimsPlan.read(options.plan)
-    how: dict[str, Any] = _reading(options)
     _check_whether_released(options.patients, released=options.released)
     _announce(options)
     if options.released:
-        patients, claims = read_claim_tables(options.patients, options.claims, **how)
+        patients, claims = read_claim_tables(options.patients, options.claims, **how_read(options))
         notes = [*patients.notes, *claims.notes]
         found = verb.assess_released_claims(patients, claims, plan, attackers)
     else:
-        given = Claims.read(options.patients, options.claims, plan, **how)
+        given = Claims.read(options.patients, options.claims, plan, **how_read(options))
         notes = [*given.notes, "patients whom the steps of the plan leave out are not counted"]
         found = verb.assess_claims(given, attackers)
     _tell(options, f"{options.patients.name}, {options.claims.name}", found.summary(), notes, print_histories_risk)
-
-
-def _reading(options: AssessOptions) -> dict[str, object]:
-    return {"missing": options.missing, "encoding": options.encoding, "delimiter": options.delimiter}
 
 
 def _attackers(options: AssessEventsOptions) -> Attackers:

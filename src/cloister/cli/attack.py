@@ -10,7 +10,7 @@ from cloister.attacks.figures import Attack
 from cloister.attacks.opening import OpenedPart, attack_parts, check_targets, open_release
 from cloister.attacks.parts import Link, PartsAttack
 from cloister.attacks.simulation import simulate
-from cloister.checker import ReadingWords, Request
+from cloister.checker import Request
 from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
@@ -21,6 +21,7 @@ from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
 from cloister.pipeline.jobs import JobRun, parts_as_read
 from cloister.pipeline.places import release_at, tidy_beside
+from cloister.reading import reading_of
 from cloister.release_folder import MANIFEST, any_manifest
 
 
@@ -96,7 +97,7 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
         attributes=options.attributes,
         privacy=options.privacy,
         visit=options.visit,
-        words=ReadingWords(options.missing, options.encoding, options.delimiter),
+        words=reading_of(options),
     )
 
 

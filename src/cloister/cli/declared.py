@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ForwardRef, TypeVar, get_args
 from typer import Argument, Option
 
 from cloister.cli.output import speak_of
-from cloister.errors import InputError
-from cloister.settings import Setting, Words, settings_of
+from cloister.errors import InputError, setting
+from cloister.settings import CLEANING, Setting, Words, settings_of
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
 Options = TypeVar("Options")
 CALLED = "the database"
-OF_ALL = ("missing", "delimiter", "encoding", "as_json", "quiet", "verbose")
+OF_ALL = ("missing", "delimiter", "encoding", *CLEANING, "as_json", "quiet", "verbose")
 """Settings that many commands have, which stand last where a record places nothing."""
+OF_FILES = ("encoding", "delimiter", "bad_lines")
 
 
 def command(options: type[Options], run: Callable[[Options], None], text: str) -> Callable[..., None]:
@@ -87,7 +88,7 @@ def record(options: type[Options], told: Mapping[str, Any]) -> Options:
                 typed = tuple(typed) if typed else one.default
             made[one.name] = typed
     if "data" in made:
-        of_files = {name: made.get(name) for name in ("encoding", "delimiter")}
+        of_files = {name: made.get(name) for name in OF_FILES}
         made["data"] = data_of(made["data"], made.pop("query", None), **of_files)
     return options(**made)
 
@@ -113,7 +114,7 @@ def data_of(data: Path | Address, query: str | None, **of_files: str | None) -> 
         return data
     if query is None:
         raise InputError("DATA is the address of a database. Say with --query what is to be read of it.")
-    told = [f"--{name}" for name, value in of_files.items() if value is not None]
+    told = [setting(name) for name, value in of_files.items() if value not in (None, "error")]
     if told:
         raise InputError(f"{' and '.join(told)}: for files alone, but DATA is in a database. Leave it out.")
     from cloister.io.query import Query, is_file_of_sql, query_text

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.cli.options import BuildOptions, CheckOptions, PreviewOptions
+from cloister.cli.options import BuildOptions, CheckOptions, HierarchyOptions, PreviewOptions
 from cloister.cli.output import console, grid, print_json, say
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
 from cloister.io.columns import listed
+from cloister.reading import how_read
 from cloister.sources import read_table
 from cloister.tabular.roles import check_columns
 
@@ -27,7 +28,7 @@ def check_hierarchy(options: CheckOptions) -> None:
     hierarchy = parse_hierarchy(options.hierarchy, missing_as=options.missing_as)
     covered = ""
     if options.data is not None:
-        bound = _bound(hierarchy, options.data, options.column)
+        bound = _bound(options, hierarchy, options.data)
         covered = f", and it holds all {len(bound.values)} values of column {bound.column!r}"
     if options.as_json:
         print_json({"legal": True, "hierarchy": hierarchy.spec, "kind": hierarchy.kind})
@@ -39,7 +40,7 @@ def preview_hierarchy(options: PreviewOptions) -> None:
     """Print how many groups each level has and their sizes; labels, which are data, only where asked for."""
     hierarchy, shown = parse_hierarchy(options.hierarchy, missing_as=options.missing_as), options.show_values
     if options.data is not None:
-        values: list[str | None] = _column(options.data, options.column)[1].to_list()
+        values: list[str | None] = _column(options, options.data)[1].to_list()
     elif isinstance(hierarchy, FileHierarchy):
         values = [row[0] or None for row in hierarchy.rows]
     else:
@@ -63,7 +64,7 @@ def build_hierarchy(options: BuildOptions) -> None:
     hierarchy, out = parse_hierarchy(options.hierarchy), options.out
     if options.data is None:
         raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
-    bound = _bound(hierarchy, options.data, options.column)
+    bound = _bound(options, hierarchy, options.data)
     rows = list(zip(*bound.labels, strict=True))
     lines = [";".join(map(_cell, row)) for row in rows]
     text = "".join(f"{line}\n" for line in lines)
@@ -88,8 +89,8 @@ def _cell(label: str | None) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ';"\n\r') else text
 
 
-def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
-    frame = read_table(data).frame
+def _column(options: HierarchyOptions, data: Path) -> tuple[str, pl.Series]:
+    frame, column = read_table(data, **how_read(options)).frame, options.column
     if column is None and frame.width > 1:
         raise InputError(f"{data.name} has {frame.width} columns. Name one with --column: {listed(frame.columns)}.")
     name = frame.columns[0] if column is None else column
@@ -97,6 +98,6 @@ def _column(data: Path, column: str | None) -> tuple[str, pl.Series]:
     return name, as_text(frame[name])
 
 
-def _bound(hierarchy: Hierarchy, data: Path, column: str | None) -> BoundHierarchy:
-    name, values = _column(data, column)
+def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path) -> BoundHierarchy:
+    name, values = _column(options, data)
     return hierarchy.bind(name, distinct_values(values))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cloister.claims.first_plan import first_plan
 from cloister.claims.guessing import Guess
@@ -12,6 +11,7 @@ from cloister.errors import InputError
 from cloister.io import is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.first_jobs import FirstJobAsked, write_first_job
+from cloister.reading import how_read, reading_of
 from cloister.sources import read_claim_tables
 
 
@@ -19,8 +19,7 @@ def init_claims(options: InitClaimsOptions) -> None:
     """Read, guess, write a plan, and say what each column was taken for."""
     if is_taken(options.out):
         raise InputError(f"{options.out.name} exists already. Give another name, or remove it.", file=options.out.name)
-    how: dict[str, Any] = _reading(options)
-    patients, claims = read_claim_tables(options.patients, options.claims, **how)
+    patients, claims = read_claim_tables(options.patients, options.claims, **how_read(options))
     for source in (patients, claims):
         if source.format == "csv":
             check_header(source.frame, source.name)
@@ -32,7 +31,8 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
     """Read, guess, try, write a job, and say what each column was taken for."""
-    made, source = write_first_job(FirstJobAsked(shape, options.data, options.out, options.k, _reading(options)))
+    asked = FirstJobAsked(shape, options.data, options.out, options.k, reading_of(options))
+    made, source = write_first_job(asked)
     notes = list(source.notes)
     if unsure := [one.column for one in made.columns if one.role == "sensitive" and one.sureness == "not sure"]:
         notes.append(
@@ -42,10 +42,6 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
     if made.problem is not None:
         notes.append(f"As it is the job gives no release: {in_options(made.problem)}")
     _tell(options, options.out, "job", [(source.name, made.columns)], notes)
-
-
-def _reading(options: InitOptions) -> dict[str, object]:
-    return {"encoding": options.encoding, "delimiter": options.delimiter, "missing": options.missing}
 
 
 def _tell(

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings import (
+    CLEANING,
     AsJson,
+    CleaningOptions,
     Delimiter,
     Encoding,
     Help,
@@ -26,11 +28,11 @@ Id = Annotated[str | None, Help("Column that tells patients apart.", "COLUMN")]
 Code = Annotated[str | None, Help("Column with one code a line.", "COLUMN")]
 Patients = Annotated[Path, Help("CSV (also gzip'd) or Parquet; one row a patient.", option="PATIENTS")]
 Claims = Annotated[Path, Help("CSV or Parquet; any number of rows a patient.", option="CLAIMS")]
-KINDS = "CSV (also gzip'd) or Parquet"
+KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssessOptions:
+class AssessOptions(CleaningOptions):
     """What every ``assess`` can be told: how files are read, and where numbers go."""
 
     missing: Missing = ()
@@ -126,7 +128,7 @@ class AssessClaimsOptions(AssessEventsOptions):
 
 
 @dataclass(frozen=True)
-class FolderOptions:
+class FolderOptions(CleaningOptions):
     """What both can be told, as the command line has it."""
 
     folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
@@ -195,6 +197,7 @@ class VerifyOptions(FolderOptions):
         "crosswalk": "privacy",
         "policy": "attributes",
         "engine": "encoding",
+        **dict.fromkeys(CLEANING, "missing_as"),
     }
 
 
@@ -217,6 +220,7 @@ class AttackOptions(FolderOptions):
         "original": "claims",
         "job": "claims",
         **dict.fromkeys(("crosswalk", "targets", "seed", "qi"), "hierarchies"),
+        **dict.fromkeys(CLEANING, "missing_as"),
     }
 
 
@@ -265,7 +269,7 @@ class RunJobOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InitOptions:
+class InitOptions(CleaningOptions):
     """What every ``init`` can be told."""
 
     encoding: Encoding = None
@@ -296,12 +300,15 @@ class InitClaimsOptions(InitOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchyOptions:
+class HierarchyOptions(CleaningOptions):
     """What every ``hierarchy`` command can be told."""
 
     hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]
     data: Annotated[Path | None, Help("CSV or Parquet file with values of the column.", option="DATA")] = None
     column: Annotated[str | None, Help("The column of DATA; its only one if not given.", "COLUMN")] = None
+    missing: Missing = ()
+    delimiter: Delimiter = None
+    encoding: Encoding = None
     as_json: AsJson = False
     verbose: Verbose = False
 

@@ -19,13 +19,14 @@ from cloister.jobs.manifest import JOB
 from cloister.manifests import WITH_CODES, AnyManifest, codes_of, shape_of, typed
 from cloister.pipeline.places import release_at
 from cloister.pipeline.table_words import hierarchy_files, split_wanted
+from cloister.reading import KEYS, how_read, reading_of
 from cloister.results import Manifest
 from cloister.settings import settings_of
 from cloister.sources import read_table
 from cloister.tabular.manifest import TableManifest
 from cloister.verification import verify_folder
 
-OF_ALL = {"folder", "k", "original", "missing", "encoding", "delimiter", "missing_as", "engine"}
+OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}
 OF_TABLES = OF_ALL | {"qi", "hierarchies", "population"}
 FITTING = {
@@ -43,7 +44,8 @@ def run_verify(options: VerifyOptions) -> None:
     manifest = release_at(options.folder, Screen(quiet=True))
     _check_fitting(options, manifest)
     stated = stated_in(manifest)
-    read, path = partial(_read, options, stated), options.original
+    usual = None if stated is None else stated.settings.delimiter
+    read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
     is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
     original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
@@ -56,15 +58,13 @@ def run_verify(options: VerifyOptions) -> None:
         quasi_identifiers=tuple(columns_named(options, stated)),
         m=options.m,
         crosswalk=options.crosswalk,
-        missing=options.missing,
         privacy=options.privacy,
         policy=options.policy,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
         visit=options.visit,
         attributes=options.attributes,
         plan=options.plan,
         database=options.engine,
+        **how_read(options),
     )
     if options.as_json:
         print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
@@ -124,16 +124,6 @@ def hierarchies_named(
     return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
 
 
-def _read(options: VerifyOptions, stated: "AnyManifest | None", path: Path) -> Source:
-    return read_table(
-        path,
-        missing=options.missing,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        usual_delimiter=None if stated is None else stated.settings.delimiter,
-    )
-
-
 def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
     """The original of a table, or the tally of what was released of it where it is better not read whole."""
     path = options.original
@@ -144,6 +134,7 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
         not isinstance(stated, TableManifest)
         or codes_of(stated) is not None
         or not path.is_file()
+        or reading_of(options).cleaning
         or not is_large(path)
     ):
         return read(path).frame

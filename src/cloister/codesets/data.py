@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Query
+from cloister.reading import HowRead
 from cloister.sources import read_code_lists
 
 from .encode import MARK, check_writable, codes_by_record, counted_once, plain_code
@@ -119,19 +120,16 @@ class CodeSets:
         code: str | None = None,
         repeats: bool = False,
         drop_empty: bool = False,
-        encoding: str | None = None,
-        delimiter: str | None = None,
-        missing: Sequence[str] = (),
+        **how: Unpack[HowRead],
     ) -> "CodeSets":
         """Read code sets from CSV (also gzip'd) or Parquet; codes are text always.
 
         One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
         columns that are not named, the first of the usual names is taken. ``repeats`` numbers the occurrences of a code
-        in a record; ``missing`` are texts that stand for a missing code; ``drop_empty`` leaves patients without codes
-        out.
+        in a record; ``drop_empty`` leaves patients without codes out; ``how`` is as of `cloister.reading.ReadingWords`.
         """
         columns = CodeColumns(id, codes, code)
-        source = read_code_lists(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+        source = read_code_lists(path, columns=columns, **how)
         return encode(source, repeats=repeats, drop_empty=drop_empty).codes
 
     @property
@@ -239,15 +237,11 @@ def read_given(
     *,
     repeats: bool = False,
     drop_empty: bool = False,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: tuple[str, ...] = (),
     usual_delimiter: str | None = None,
+    **how: Unpack[HowRead],
 ) -> GivenCodes:
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
-    source = read_code_lists(
-        path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
-    )
+    source = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     return encode(source, repeats=repeats, drop_empty=drop_empty)
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.io import CodeColumns
+from cloister.reading import how_read
 
 from .data import CodeSets, GivenCodes, read_given
 from .manifest import SharedCodesSettings
@@ -36,9 +37,7 @@ def read_original(request: Request, settings: SharedCodesSettings) -> CodesOrigi
             CodeColumns(**settings.input_columns.model_dump()),
             repeats=settings.repeats,
             drop_empty=settings.drop_empty,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
-            missing=words.missing,
+            **how_read(words),
             usual_delimiter=settings.delimiter,
         )
     return CodesOriginal(given, request.secret())

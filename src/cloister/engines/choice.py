@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -10,6 +11,7 @@ import polars as pl
 
 from cloister.errors import InputError, setting
 from cloister.io.foreign import call_foreign
+from cloister.io.other_files import program_of
 from cloister.io.query import Query, is_address
 from cloister.io.read import is_parquet
 from cloister.io.text import is_packed
@@ -78,8 +80,13 @@ def check_table_name(text: str) -> str:
     return text
 
 
-def check_memory_or_spark(word: str) -> None:
-    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret."""
+def check_memory_or_spark(word: str, needing_rows: Sequence[str] = ()) -> None:
+    """Refuse an engine that code sets and trajectories do not have; it is not shown, as it may hold a secret.
+
+    ``needing_rows``: settings that were given and that Spark, which reads files by itself, does not know
+    """
+    if is_spark(word) and needing_rows:
+        raise InputError(f"Spark reads files as they are. Leave out {', '.join(map(setting, needing_rows))}, or Spark.")
     if word not in ("auto", "memory") and not is_spark(word):
         raise InputError(
             f"{setting('engine')} can be auto, memory or Spark (spark, local[2], spark://HOST:PORT, sc://HOST:PORT) "
@@ -119,7 +126,9 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
     if word == "memory":
         return ChosenEngine("memory")
     if word == "auto":
-        records = 0 if isinstance(data, Query) or not data.is_file() else approximate_records(data)
+        records = 0
+        if not isinstance(data, Query) and data.is_file() and program_of(data) is None:
+            records = approximate_records(data)
         if records < LARGE:
             return ChosenEngine("memory")
         about = f"about {records:,} records"
@@ -155,6 +164,8 @@ def _must_be_file(data: Path | Query, engine: str) -> None:
             f"The engine {engine} counts files, but the table is in a database. Give the address of the database as "
             "engine, or leave it out."
         )
+    if program_of(data) is not None:
+        raise InputError(f"The engine {engine} counts CSV and Parquet, no files of {program_of(data)}. Give {MEMORY}.")
     if profiled(data) is not None:
         raise InputError(f"The engine {engine} counts single files, and no collections by a profile. Give {MEMORY}.")
 

@@ -4,8 +4,10 @@ The functions here make hierarchies; `bind` turns one into the `BoundHierarchy` 
 """
 
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 
+from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
 from cloister.hierarchy.build import (
     DateHierarchy,
@@ -26,11 +28,14 @@ from cloister.hierarchy.file_hierarchy import (
     read_hierarchy_file,
 )
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
-from cloister.hierarchy.interval import IntervalHierarchy
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
+from cloister.hierarchy.quantile import QuantileHierarchy
+from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
 
 __all__ = [
     "ROOT",
     "BoundHierarchy",
+    "CutHierarchy",
     "DateHierarchy",
     "FileHierarchy",
     "Hierarchy",
@@ -38,8 +43,11 @@ __all__ = [
     "HierarchyReport",
     "IcdHierarchy",
     "IntervalHierarchy",
+    "KeepHierarchy",
     "LevelPreview",
     "PrefixHierarchy",
+    "QuantileHierarchy",
+    "RareHierarchy",
     "SuppressHierarchy",
     "check_file",
     "check_rows",
@@ -58,15 +66,34 @@ __all__ = [
 ]  # fmt: skip
 
 
-def intervals(*widths: int, top: int | None = None, bottom: int | None = None) -> IntervalHierarchy:
-    """Return levels of intervals of these widths, each dividing the next; see `IntervalHierarchy`.
+def intervals(
+    *widths: float | Decimal,
+    top: float | Decimal | None = None,
+    bottom: float | Decimal | None = None,
+    cuts: Iterable[float | Decimal] | None = None,
+) -> IntervalHierarchy | CutHierarchy:
+    """Return levels of intervals of these widths, each dividing the next, or one level between cut points.
+
+    See `IntervalHierarchy` and `CutHierarchy`. With a number that is no ``int`` intervals are half-open.
 
     Examples
     --------
     >>> [level[0] for level in intervals(5, 10, top=90).bind("age", ["44"]).labels]
     ['44', '[40-44]', '[40-49]', '*']
+    >>> [level[0] for level in intervals(cuts=[18.5, 25, 30]).bind("bmi", ["24.9"]).labels]
+    ['24.9', '[18.5, 25)', '*']
     """
-    return IntervalHierarchy(widths, top, bottom)
+    if cuts is not None and not widths and top is bottom is None:
+        return CutHierarchy((tuple(map(_exact, cuts)),))
+    if cuts is not None:
+        raise InputError("Intervals have widths, top and bottom, or cuts. Give one of both.")
+    bounds = [None if bound is None else _exact(bound) for bound in (top, bottom)]
+    return IntervalHierarchy(tuple(map(_exact, widths)), *bounds)
+
+
+def _exact(number: float | Decimal) -> Number:
+    """A number as it is written; anything else as it is, to be refused."""
+    return Decimal(repr(number)) if isinstance(number, float) else number
 
 
 def prefix(length: int) -> PrefixHierarchy:

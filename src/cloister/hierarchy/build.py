@@ -8,17 +8,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
+from cloister.date_formats import proposal
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
-from cloister.hierarchy.interval import IntervalHierarchy
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
+from cloister.hierarchy.quantile import QuantileHierarchy
+from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
+DECIMAL_NUMBER = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,9}")
+CUTS = "cuts="
 
 
 @dataclass(frozen=True)
@@ -35,12 +41,30 @@ class Builder:
 BUILDERS: dict[str, Builder] = {
     "interval": Builder(
         "interval:5,10,20/top=90/bottom=0",
-        "intervals of these widths; optional bounds",
+        "intervals of these widths; optional bounds; interval:cuts=0,18,65 between cut points; decimal if 0.5 or 5.0",
         lambda widths, bounds: IntervalHierarchy(
-            tuple(_number(width, "interval") for width in widths),
-            **{name: _number(bound, "interval") for name, bound in bounds.items()},
+            tuple(_decimal(width) for width in widths),
+            **{name: _decimal(bound) for name, bound in bounds.items()},
         ),
         options=("top", "bottom"),
+        takes_arguments=True,
+    ),
+    "quantile": Builder(
+        "quantile:10,5",
+        "intervals between round numbers near the quantiles of the records",
+        lambda parts, _: QuantileHierarchy(tuple(_number(part, "quantile") for part in parts)),
+        takes_arguments=True,
+    ),
+    "keep": Builder(
+        "keep:White,Hispanic",
+        "these categories, all others together",
+        lambda kept, _: KeepHierarchy(tuple(kept)),
+        takes_arguments=True,
+    ),
+    "rare": Builder(
+        "rare:20",
+        "categories of fewer records together",
+        lambda least, _: RareHierarchy(_number(",".join(least), "rare")),
         takes_arguments=True,
     ),
     "prefix": Builder(
@@ -103,6 +127,9 @@ def names_hierarchy(spec: str, kind: str) -> bool:
 
 def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
     builder = BUILDERS[name]
+    if name == "interval" and arguments.startswith(CUTS):
+        levels = [arguments.removeprefix(CUTS), *options]
+        return CutHierarchy(tuple(tuple(_decimal(cut) for cut in level.split(",")) for level in levels))
     named = {name: value for name, _, value in (option.partition("=") for option in options)}
     if (
         bool(arguments) != builder.takes_arguments
@@ -117,6 +144,11 @@ def _number(text: str, name: str) -> int:
     if not WHOLE_NUMBER.fullmatch(text.strip()):
         raise _misused(name)
     return int(text)
+
+
+def _decimal(text: str) -> Number:
+    """Return a number as it is written: one with a decimal point is no whole number, whatever its value."""
+    return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
 
 
 def _misused(name: str) -> InputError:
@@ -184,9 +216,9 @@ class DateHierarchy(BuiltHierarchy[date]):
         except ValueError:
             return None
 
-    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values that are no dates."""
-        advice = "Write them so, or use suppress or a hierarchy file."
+    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with values that are no dates, and the format that would read them."""
+        advice = proposal(texts).strip() or "Write them so, or use suppress or a hierarchy file."
         return "are not dates as YYYY-MM-DD (a time may follow)", advice
 
     def levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:

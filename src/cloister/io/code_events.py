@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
+from cloister.date_formats import proposal
 from cloister.errors import InputError, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
-from cloister.io.csv import Source, line_of_record
+from cloister.io.csv import LeftOut, Source, line_of_record
 from cloister.io.query import Query
 from cloister.io.read import read_table
 from cloister.io.text import load_text
+from cloister.reading import HowRead
 
 FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
 AgeUnit = Literal["years", "days"]
@@ -85,11 +87,9 @@ def read_code_events(
     path: str | Path | Query,
     *,
     columns: EventColumns | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
     labels: bool = False,
+    **how: Unpack[HowRead],
 ) -> EventSource:
     """The coded events in a CSV file (gzip'd or not) or a Parquet file.
 
@@ -108,8 +108,10 @@ def read_code_events(
     >>> source.codes.to_list(), source.ages.to_list()
     (['401.1', '401.1'], ['33', '34.5'])
     """
-    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    file = None if isinstance(path, Query) else Path(path)
+    source = read_table(path, usual_delimiter=usual_delimiter, **how)
+    # Where something was left out, records are no longer in the lines that they would be counted to.
+    is_whole = source.left_out == LeftOut()
+    file = None if isinstance(path, Query) or not is_whole else Path(path)
     return code_events(source, columns or EventColumns(), file, labels=labels)
 
 
@@ -278,10 +280,12 @@ def _as_dates(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
     text = as_text(column).str.strip_chars()
     found = text.str.head(10).str.to_date(DATE, strict=False)
     found = found.set(~text.str.contains(WHOLE_DATE), None)
+    wrong = found.is_null()
+    advice = proposal(text.unique().drop_nulls().to_list(), of="different ones") if wrong.any() else ""
     refuse(
-        found.is_null(),
+        wrong,
         f"{{count}} of {len(found)} values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD "
-        "({place} is the first). Write them so.",
+        f"({{place}} is the first).{advice or ' Write them so.'}",
         column.name,
     )
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from cloister.io.columns import (
 from cloister.io.csv import Source
 from cloister.io.query import Query
 from cloister.io.read import read_table
+from cloister.reading import HowRead
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,8 @@ def read_code_lists(
     path: str | Path | Query,
     *,
     columns: CodeColumns | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
+    **how: Unpack[HowRead],
 ) -> CodeSource:
     """The codes in a CSV file (gzip'd or not) or a Parquet file.
 
@@ -79,8 +78,8 @@ def read_code_lists(
     >>> source.layout, source.cells.to_list()
     ('wide', ['001 250.10', 'V51'])
     """
-    source = read_table(path, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter)
-    return code_lists(source, columns or CodeColumns(), missing)
+    source = read_table(path, usual_delimiter=usual_delimiter, **how)
+    return code_lists(source, columns or CodeColumns(), how.get("missing", ()))
 
 
 def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ()) -> CodeSource:

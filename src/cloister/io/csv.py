@@ -15,6 +15,7 @@ from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.foreign import call_foreign
 from cloister.io.text import load_bytes, text_of
+from cloister.reading import DROP, ReadingWords
 
 _FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 
@@ -27,6 +28,14 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """How many lines and rows of a file were left out, as its reader asked."""
+
+    bad_lines: int = 0
+    duplicates: int = 0
+
+
+@dataclass(frozen=True)
 class Source:
     """A table as it was read."""
 
@@ -36,39 +45,40 @@ class Source:
     encoding: str | None  # what a CSV file was decoded from, in Python's name
     name: str
     notes: tuple[str, ...] = ()
+    left_out: LeftOut = LeftOut()
 
 
-def read_csv(
-    path: Path, *, encoding: str | None = None, delimiter: str | None = None, usual_delimiter: str | None = None
-) -> Source:
+def read_csv(path: Path, reading: ReadingWords, usual_delimiter: str | None = None) -> Source:
     """The table in the text file ``path``, which may be gzip'd."""
-    return csv_of(load_bytes(path), path.name, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
+    return csv_of(load_bytes(path), path.name, reading, usual_delimiter=usual_delimiter)
 
 
 def header_of(head: bytes, file: str, delimiter: str) -> list[str]:
     """Return the names of the columns, from the first lines of a text file."""
     first = _FIRST_RECORD.match(head)
-    return csv_of(first[0] if first else head, file, delimiter=delimiter, may_be_empty=True).frame.columns
+    return csv_of(first[0] if first else head, file, ReadingWords(delimiter=delimiter), may_be_empty=True).frame.columns
 
 
 def csv_of(
     content: bytes,
     file: str,
+    reading: ReadingWords = ReadingWords(),  # noqa: B008  (frozen)
     *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
     usual_delimiter: str | None = None,
     may_be_empty: bool = False,
 ) -> Source:
-    """The table in the content of a text file, which may be gzip'd."""
-    text = text_of(content, file, encoding)
+    """The table in the content of a text file, which may be gzip'd; its cells as they are written."""
+    text = text_of(content, file, reading.encoding)
+    delimiter = reading.delimiter
     if delimiter is None:
         delimiter = detect_delimiter(text.data, file, usual_delimiter)
+    data, dropped = text.data, 0
     check_delimiter(delimiter)
-    data = text.data
     if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in _sample(data)[0]:
         data = data.rstrip(b"\r\n")  # blank lines after the last record, which in one column are missing values
     data = data if data.endswith(b"\n") else data + b"\n"
+    if reading.bad_lines == DROP:
+        data, dropped = without_bad_lines(data, delimiter)
     n_records = count_records(data, delimiter, file)
     if not n_records and not may_be_empty:
         raise InputError(f"{file} has a header but no records.", file=file)
@@ -85,7 +95,10 @@ def csv_of(
     notes: tuple[str, ...] = ()
     if cells.width == 1 and (n_blank := cells.to_series().null_count()):
         notes = (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
-    return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes)
+    if dropped:
+        were = "1 line was" if dropped == 1 else f"{dropped:,} lines were"
+        notes = (*notes, f"{were} left out, having other than {cells.width} cells or a quote inside one")
+    return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes, LeftOut(bad_lines=dropped))
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:
@@ -163,12 +176,34 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in (n_cells[record], n_cells[0]))
         raise InputError(
             f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain "
-            f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter.",
+            f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter."
+            f"{_dropping(len(ragged), len(n_cells))}",
             file=file,
             row=record,
             line=line,
         )
     return len(n_cells) - 1
+
+
+def without_bad_lines(data: bytes, delimiter: str) -> tuple[bytes, int]:
+    """Return the lines of ``data`` that are records with as many cells as the header, and how many are not."""
+    marked, mark = _quoted_cell(delimiter).sub(lambda cell: b"q" * len(cell[0]), data), delimiter.encode()
+    lines = marked.removesuffix(b"\n").split(b"\n")
+    n_marks, kept, start = lines[0].count(mark), [], 0
+    for place, line in enumerate(lines):
+        is_good = line.count(mark) == n_marks and b'"' not in line and b"\r" not in line[:-1]
+        if is_good or not place:  # what is wrong with the header is said later
+            kept.append(data[start : start + len(line) + 1])
+        start += len(line) + 1
+    return b"".join(kept), len(lines) - len(kept)
+
+
+def _dropping(n_bad: int, n_lines: int) -> str:
+    """Return a sentence on leaving bad lines out, where they are few: else the fault is another one."""
+    if 2 * n_bad > n_lines:
+        return ""
+    lines = "1 line is" if n_bad == 1 else f"{n_bad:,} lines are"
+    return f" {lines} so: {setting('bad_lines', DROP)} leaves out what is no record."
 
 
 def _quoted_cell(delimiter: str) -> re.Pattern[bytes]:
@@ -199,11 +234,12 @@ def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
     if is_opening and data.count(b'"') % 2:
         return _malformed("opens a quote that is never closed. Close it", marked, position, file)
     found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
-    return _malformed(found, marked, position, file)
+    lines = marked.split(b"\n")
+    return _malformed(found, marked, position, file, _dropping(sum(b'"' in line for line in lines), len(lines)))
 
 
-def _malformed(found: str, marked: bytes, position: int, file: str) -> InputError:
+def _malformed(found: str, marked: bytes, position: int, file: str, advice: str = "") -> InputError:
     record = marked.count(b"\n", 0, position)
     line = 1 + record + marked.count(b"\0", 0, position)
     where = f"record {record}, line {line}" if record else f"the header, line {line},"
-    return InputError(f"{file}: {where} {found}.", file=file, row=record or None, line=line)
+    return InputError(f"{file}: {where} {found}.{advice}", file=file, row=record or None, line=line)

@@ -3,18 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.adbc import read_adbc, read_postgresql, read_sqlite
+from cloister.io.clean import cleaned
 from cloister.io.columns import check_names, check_years, plain_columns
 from cloister.io.csv import Source, read_csv
 from cloister.io.disk import shown_name
 from cloister.io.duckdb_file import read_duckdb
 from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
 from cloister.io.text import is_text, load_bytes
+from cloister.reading import HowRead, ReadingWords
 
 MAGIC = b"PAR1"
 
@@ -22,19 +26,12 @@ READERS = {"duckdb": read_duckdb, "postgresql": read_postgresql, "postgres": rea
 """By the scheme of the address; all others are read by the ADBC driver of that name."""
 
 
-def read_table(
-    path: str | Path | Query,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
-    usual_delimiter: str | None = None,
-) -> Source:
-    """The table in a CSV file (gzip'd or not) or a Parquet file, or that a database gives.
+def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, **how: Unpack[HowRead]) -> Source:
+    """The table in a CSV file (gzip'd or not), a Parquet file or one of Excel, Stata, SPSS or SAS, or of a database.
 
     Parameters
     ----------
-    missing : texts that stand for a missing value, besides the empty one; plain text unless given here
+    how : see `cloister.reading.ReadingWords`
 
     Examples
     --------
@@ -46,17 +43,23 @@ def read_table(
     >>> source.delimiter, source.frame.rows()
     (';', [('1', '001'), ('2', None)])
     """
+    reading = ReadingWords(**how)
+    table = _as_written(path, reading, usual_delimiter)
+    return cleaned(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
+
+
+def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter: str | None) -> Source:
     if isinstance(path, Query):
         call = Call()
-        frame = without_texts(read_query(path, call), missing)
-        return Source(frame, "csv", None, None, path.name, tuple(call.notes))
+        return Source(read_query(path, call), "csv", None, None, path.name, tuple(call.notes))
     path = Path(path)
     if is_parquet(path):
-        return Source(
-            without_texts(parquet_of(load_bytes(path), path.name), missing), "parquet", None, None, shown_name(path)
-        )
-    table = read_csv(path, encoding=encoding, delimiter=delimiter, usual_delimiter=usual_delimiter)
-    return replace(table, frame=without_texts(table.frame, missing), name=shown_name(path))
+        return Source(parquet_of(load_bytes(path), path.name), "parquet", None, None, shown_name(path))
+    if program_of(path) is not None:
+        table = read_other(path, reading.encoding)
+    else:
+        table = read_csv(path, reading, usual_delimiter)
+    return replace(table, name=shown_name(path))
 
 
 def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:

@@ -25,9 +25,11 @@ from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, header_of, read_csv
 from cloister.io.disk import private_file, sha256
 from cloister.io.foreign import call_foreign
+from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, without_texts
 from cloister.io.text import head_of
 from cloister.io.write import csv_pieces, write_parquet_of
+from cloister.reading import ReadingWords
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
@@ -91,7 +93,7 @@ def tallied(frame: pl.DataFrame) -> pl.DataFrame:
 def is_large(path: Path) -> bool:
     """Whether a file is better read as a tally than whole."""
     if not is_parquet(path):
-        return path.stat().st_size >= LARGE_BYTES
+        return program_of(path) is None and path.stat().st_size >= LARGE_BYTES
     refusal = InputError(f"{path.name} is not a whole Parquet file: export or copy it again.", file=path.name)
     rows = call_foreign(lambda: pl.scan_parquet(path, glob=False).select(pl.len()).collect(), refusal)
     return int(rows.item()) >= LARGE
@@ -219,7 +221,7 @@ class _Digest(io.BytesIO):
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
-        return iter([read_csv(path, encoding="utf-8", delimiter=delimiter).frame])
+        return iter([read_csv(path, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
     return _frames_of(path, delimiter)
 
 

@@ -123,13 +123,30 @@ def _transcoded(data: bytes, file: str, encoding: str) -> bytes:
     if position is not None:
         line = data[:position].decode(encoding).count("\n") + 1
         raise InputError(
-            f"{file} has undecodable bytes: line {line} is the first that is not {encoding}. {_ADVICE}",
+            f"{file} has undecodable bytes: line {line} is the first that is not {encoding}. "
+            f"{_ADVICE}{_read_as_windows(data, encoding)}",
             file=file,
             line=line,
         )
     if codecs.lookup(encoding).name not in ("utf-8", "ascii"):
         data = data.decode(encoding).encode()
     return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _read_as_windows(data: bytes, encoding: str) -> str:
+    """Say how many characters cp1252, the usual encoding of Windows, would make of what is not UTF-8."""
+    if codecs.lookup(encoding).name != "utf-8":
+        return ""
+    try:
+        lines = [line for line in data.decode("cp1252").split("\n") if not line.isascii()]
+    except UnicodeDecodeError:
+        return ""
+    others = [mark for line in lines for mark in line if not mark.isascii()]
+    n_letters, mark = sum(map(str.isalpha, others)), "character" if len(others) == 1 else "characters"
+    return (
+        f" As Windows writes ({setting('encoding', 'cp1252')}) it has {len(others):,} {mark} beyond ASCII in "
+        f"{len(lines):,} of its lines, {n_letters:,} of these letters."
+    )
 
 
 def is_text(word: str) -> bool:

@@ -64,7 +64,8 @@ def first_job(
             Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
             for one in found.columns
         ]
-        told = ({"missing": [*found.missing]} if found.missing and "missing" not in told else {}) | dict(told)
+        read = {"missing": [*found.missing], "date_format": [*found.date_format]}
+        told = {key: value for key, value in read.items() if value and key not in told} | dict(told)
     else:
         guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
     roles = roles_of(guesses)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
+from cloister.date_formats import DateFormat, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
@@ -75,10 +76,11 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")
 
 @dataclass(frozen=True)
 class GuessedTable:
-    """What the columns of a table seem to be, and how its missing values are written."""
+    """What the columns of a table seem to be, and how its missing values and dates are written."""
 
     columns: list[Guess]
     missing: tuple[str, ...]
+    date_format: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,10 +134,14 @@ class Column:
 
 
 def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
-    """Guess the role of each column of a table, and how missing values are written in it."""
+    """Guess the role of each column of a table, and how missing values and dates are written in it."""
     texts = pl.DataFrame([as_text(column) for column in frame])
     missing = missing_markers(texts)
     texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
+    formats = {name: form for name in texts.columns if (form := _date_format(texts[name])) is not None}
+    texts = texts.with_columns(
+        pl.col(name).str.to_date(form.strptime, strict=False).cast(pl.String) for name, form in formats.items()
+    )
     typed = pl.DataFrame([_decimals(column) for column in texts])
     found = look_for_identifiers(typed, texts)
     columns = [_column(texts[name], [one for one in found if one.column == name]) for name in texts.columns]
@@ -148,7 +154,16 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
             "write the job by hand.",
             file=file,
         )
-    return GuessedTable(guesses, missing)
+    return GuessedTable(guesses, missing, tuple(f"{name}={form.text}" for name, form in formats.items()))
+
+
+def _date_format(text: pl.Series) -> DateFormat | None:
+    """The one usual form, if there is one, that all values are dates in; digits alone are no dates."""
+    values = text.drop_nulls().unique().sort().to_list()
+    if not values or all(map(str.isdigit, values)):
+        return None
+    found, n = formats_of(values)
+    return parse_date_format(found[0]) if len(found) == 1 and n == len(values) else None
 
 
 def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
@@ -236,7 +251,7 @@ def _of_a_person(column: Column) -> Guess | None:
         return _built(column, "dates, by content", BIRTHS if is_birth else DATES, sureness)
     form = next((form for form, pattern in FORMS_OF_DATES.items() if column.mostly(pattern + r"( .*)?")), None)
     if form is not None:
-        return Guess(name, DROP, "likely", f"dates as {form}, which are not read: write them YYYY-MM-DD")
+        return Guess(name, DROP, "likely", f"dates as {form}: say which with date_format, or write them YYYY-MM-DD")
     if is_named_zip(name) and column.mostly(r"[0-9]{5}(-?[0-9]{4})?"):
         return _built(column, "ZIP codes, by name and content", f"prefix:{max(map(len, column.values))}")
     width = _width(column) if column.is_about(OF_THE_BODY) else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cloister.claims.options import ClaimsOptions
 from cloister.codesets.options import CodesOptions
@@ -131,6 +131,10 @@ class FileSource:
     encoding: str | None = key(None, "the name of an encoding")
     delimiter: str | None = key(None, "one character")
     missing: tuple[str, ...] = key((), "a list of texts")
+    date_format: tuple[str, ...] = key((), 'a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')
+    decimal: Literal[".", ","] = key(".", "a point or a comma")
+    bad_lines: Literal["error", "drop"] = key("error", "error or drop")
+    duplicates: Literal["keep", "drop", "error"] = key("keep", "keep, drop or error")
 
     def data(self, name: str) -> "Path | Query":
         """Where the data are: the file, from the folder of the job, or the query, called as the source is."""

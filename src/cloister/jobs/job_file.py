@@ -16,7 +16,7 @@ from cloister.typed_toml import read_toml, typed
 
 from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, SHAPES, FileSource, Job, Part, Written, part_of
 
-OF_FILES = ("encoding", "delimiter")
+OF_FILES = ("encoding", "delimiter", "bad_lines")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
 PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LONGEST_NAME = 100

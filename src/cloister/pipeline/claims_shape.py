@@ -19,6 +19,7 @@ from cloister.io import Query, Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
 from cloister.manifests import AnyManifest
+from cloister.reading import how_read
 from cloister.release import Release
 from cloister.settings import Told, check_threads
 from cloister.shape import Original, Prepared, Rows, Run
@@ -57,9 +58,7 @@ class ClaimsShape:
         return read_claim_tables(
             options.patients,
             options.claims,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            missing=options.missing,
+            **how_read(options),
         )
 
     def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> Prepared:
@@ -143,14 +142,14 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
 
 
 def _read(data: Path | Query, source: FileSource, form: Form) -> Source:
-    return read_table(data, form, encoding=source.encoding, delimiter=source.delimiter, missing=source.missing)
+    return read_table(data, form, **how_read(source))
 
 
 class PreparedHistories(Prepared):
     """Patients and claims that are about to be protected."""
 
     def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:
-        self.options, self.run, self.claims = options, run, claims
+        self.options, self.run, self.claims, self.how_read = options, run, claims, claims.notes
         self.original = Original(claims)
         self.recorded = claims.plan.patient_columns("keep")
 

@@ -14,6 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
 from cloister.io.disk import shown_name
 from cloister.manifests import AnyManifest
+from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.settings import asked, check_numbers, check_threads, check_words, stated
 from cloister.shape import Original, Prepared, Rows, Run
@@ -35,7 +36,7 @@ class CodesShape(KeyedShape):
 
     def check(self, options: CodesOptions) -> None:
         """Refuse words that no setting has, and settings that the method does not look at."""
-        check_memory_or_spark(options.engine)
+        check_memory_or_spark(options.engine, reading_of(options).cleaning)
         check_words(options, "method", "refine", "inference_check", "uncovered", "loss")
         for name, methods in METHODS_OF.items():
             if getattr(options, name) is not None and options.method not in methods:
@@ -58,9 +59,7 @@ class CodesShape(KeyedShape):
             CodeColumns(options.id, options.codes, options.code),
             repeats=options.repeats,
             drop_empty=options.drop_empty,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            missing=options.missing,
+            **how_read(options),
         )
 
     def prepare(self, options: CodesOptions, run: Run, read: GivenCodes | None = None) -> Prepared:

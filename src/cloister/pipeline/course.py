@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cloister.checker import ReadingWords, Request
+from cloister.checker import Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.changes import changes, earlier_release
 from cloister.manifests import AnyManifest, typed
+from cloister.reading import ReadingWords
 from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
@@ -61,6 +62,9 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     A broken guarantee is our bug: nothing appears then.
     """
     release, original, seed = prepared.protect(), prepared.original, seed or 0
+    if prepared.how_read:
+        told = {"read": list(prepared.how_read)}
+        release = replace(release, custody=replace(release.custody, figures=release.custody.figures | told))
     if not attack:
         return release
     from cloister.attacks.opening import open_folder  # opens any shape: a fifth of the time of a small table

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Mapping
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.io import Query, Source, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.jobs.first_job import FirstJob, first_job
+from cloister.reading import ReadingWords, how_read
 from cloister.sources import form_of, profiled, read_table
 
 from .jobs import JobRun, prepare_part
@@ -20,18 +21,13 @@ MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a rele
 
 @dataclass(frozen=True)
 class FirstJobAsked:
-    """Of what a first job is to be made, and where it goes.
-
-    Attributes
-    ----------
-    reading : encoding, delimiter and missing, as far as they were given
-    """
+    """Of what a first job is to be made, and where it goes."""
 
     shape: str
     data: Path | Query
     out: Path
     k: int = 5
-    reading: Mapping[str, object] | None = None
+    reading: ReadingWords = field(default_factory=ReadingWords)
 
 
 def write_first_job(asked: FirstJobAsked) -> tuple[FirstJob, Source]:
@@ -41,14 +37,13 @@ def write_first_job(asked: FirstJobAsked) -> tuple[FirstJob, Source]:
         raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
     if asked.k < 2:
         raise InputError(f"k is {asked.k}, but a patient who is alone is not protected: ask for 2 or more.")
-    how = dict(asked.reading or {})
-    source = read_table(asked.data, form_of(asked.shape), **how)  # type: ignore[arg-type]
+    source = read_table(asked.data, form_of(asked.shape), **how_read(asked.reading))
     if source.format == "csv":
         check_header(source.frame, source.name)
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    made = _tried(asked, source, folder, {key: value for key, value in how.items() if value})
+    made = _tried(asked, source, folder, asked.reading.said)
     write_private(out, made.text.encode())
     return made, source
 

@@ -13,6 +13,7 @@ from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.manifests import AnyManifest
+from cloister.reading import reading_of
 from cloister.release import Release
 from cloister.settings import asked, check_numbers, stated
 from cloister.shape import Original, Run
@@ -91,8 +92,6 @@ def _privacy(options: CodesOptions, given: GivenCodes) -> PrivacyPolicy:
         visit=options.visit,
         codes=given.columns.codes,
         code=given.columns.code,
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        missing=options.missing,
+        reading=reading_of(options),
     )
     return parse_privacy(options.privacy, given.codes, visits)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import SHAPES, FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
+from cloister.reading import KEYS
 from cloister.settings import Told, Words, settings_of
 
 T = TypeVar("T")
@@ -17,7 +18,7 @@ GRID = setting("grid")
 EXAMPLE = setting("grid", "k=2,5,11")
 MOST_SETTINGS = 10_000
 NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "unmatched_values", "ids"}
-OF_READING = ("id", "encoding", "delimiter", "missing")
+OF_READING = ("id", *KEYS)
 """What a source says of how it is read, as settings have it."""
 
 

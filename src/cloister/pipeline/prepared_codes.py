@@ -23,6 +23,7 @@ class PreparedCodes(Prepared):
         self.options, self.run, self.given, self.policy = options, run, given, policy
         self.original = Original(given)
         self.custody = custody_of(options.data, options.custodian_dir)
+        self.how_read = given.notes
 
     def check(self) -> None:
         """Refuse codes that cannot be written."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
@@ -14,13 +14,14 @@ from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.manifests import AnyManifest
 from cloister.privacy import KAnonymity
+from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.settings import Told
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
-from cloister.tabular.encode import encode
+from cloister.tabular.encode import encode, with_cut_points
 from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.release import TableRelease
@@ -29,7 +30,15 @@ from cloister.tabular.settings import parse_ids, requested
 from .disclosing import accepted_as_recorded
 from .grids import KeyedShape
 from .places import IN_MEMORY, custody_of, release_at
-from .table_words import averages, list_values, quasi_identifiers, rows_of, weights_by_column, whole_levels
+from .table_words import (
+    averages,
+    list_values,
+    notes_on_decimals,
+    quasi_identifiers,
+    rows_of,
+    weights_by_column,
+    whole_levels,
+)
 from .tables import protect_table
 
 if TYPE_CHECKING:
@@ -62,9 +71,7 @@ class TableShape(KeyedShape):
 
     def read(self, options: TableOptions) -> Source:
         """Read the table into memory, with the codes that are to be joined to it."""
-        table = read_table(
-            options.data, encoding=options.encoding, delimiter=options.delimiter, missing=options.missing
-        )
+        table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
     def of_part(self, told: Told, part: Part, job: Job, path: Path) -> TableOptions:
@@ -99,8 +106,10 @@ class PreparedTable(Prepared):
 
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
         self.options, self.run, self.source = options, run, source
-        self.request, notes = request_of(options, source.frame.columns)
-        self.told = [*why, *source.notes, *notes]
+        request, notes = request_of(options, source.frame.columns)
+        self.request = with_cut_points(request, source.frame)
+        self.told = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
+        self.how_read = source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
         self.codes = _codes_asked(options, missing)
         hierarchies = {column: wanted.hierarchy for column, wanted in self.request.quasi_identifiers.items()}
@@ -169,9 +178,7 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
         CodeColumns(source.id),
         repeats=False,
         drop_empty=True,
-        encoding=source.encoding,
-        delimiter=source.delimiter,
-        missing=source.missing,
+        **how_read(source),
     )
     return with_codes(table, options.id, given.codes, options.codes, given.name)
 
@@ -187,6 +194,7 @@ def _needs_rows(options: TableOptions) -> str | None:
         setting("crosswalk"): options.crosswalk is not None,
         setting("attack"): options.attack,
         setting("ids", "hmac"): options.ids.startswith("hmac"),
+        **{setting(name): True for name in reading_of(options).cleaning},
     }
     return next(iter([*needing, *(name for name, is_asked in asked.items() if is_asked)]), None)
 
@@ -213,9 +221,8 @@ def request_of(
     """Return the request that settings state, and what the user should know of how it was found; see `requested`."""
     found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
     notes = list(found.notes)
-    how: dict[str, Any] = {"missing": options.missing, "encoding": options.encoding, "delimiter": options.delimiter}
     # population tables are read as the table is
-    rules = [read_rule(str(rule), missing_as=options.missing_as, **how) for rule in options.rules]
+    rules = [read_rule(str(rule), missing_as=options.missing_as, **how_read(options)) for rule in options.rules]
     ids, key = _ids(options.ids)
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
+from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy
 from cloister.hierarchy import suppress as suppress_hierarchy
 from cloister.io import Query, as_text, distinct_values, write_csv
+from cloister.io.other_files import KINDS as PROGRAMS
 from cloister.settings import Words
 from cloister.shape import Rows
 from cloister.sources import profiled
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
 """A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
-SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson")
+SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGRAMS)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,21 @@ class QuasiIdentifiers:
 
     by_column: dict[str, QuasiIdentifier]
     notes: tuple[str, ...] = field(default=())
+
+
+def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
+    """Return notes on decimal numbers whose intervals have the labels of whole numbers."""
+    grids = {
+        column: wanted.hierarchy
+        for column, wanted in request.quasi_identifiers.items()
+        if isinstance(wanted.hierarchy, IntervalHierarchy | CutHierarchy) and column in frame.columns
+    }
+    return [
+        f"{column} has decimals, which {grid.spec} counts by their whole part; with a decimal point in a number, as "
+        f"{grid.decimal_spec}, labels are half-open: [5, 10)"
+        for column, grid in grids.items()
+        if not grid.scale.is_half_open and as_text(frame[column]).str.contains(r"\.[0-9]*[1-9]").any()
+    ]
 
 
 def stem_of(data: Path | Query) -> str:

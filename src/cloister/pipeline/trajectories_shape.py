@@ -13,6 +13,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.manifests import AnyManifest
+from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
 from cloister.settings import asked, check_numbers, check_threads, check_words, stated
@@ -45,7 +46,7 @@ class TrajectoriesShape(KeyedShape):
 
     def check(self, options: TrajectoriesOptions) -> None:
         """Refuse words that no setting has, and settings that do not fit each other."""
-        check_memory_or_spark(options.engine)
+        check_memory_or_spark(options.engine, reading_of(options).cleaning)
         check_words(options, "method", "cost", "on_unknown_code", "age_unit")
         if options.ids != "number":
             raise InputError(
@@ -71,9 +72,7 @@ class TrajectoriesShape(KeyedShape):
             options.data,
             EventColumns(options.id, options.code, options.age, options.date, options.anchor, unit),
             options.attributes,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            missing=options.missing,
+            **how_read(options),
         )
 
     def prepare(self, options: TrajectoriesOptions, run: Run, read: GivenTrajectories | None = None) -> Prepared:
@@ -88,7 +87,7 @@ class PreparedTrajectories(Prepared):
     """Trajectories that are about to be aligned."""
 
     def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
-        self.options, self.run, self.given = options, run, given
+        self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
             policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
             told = stated(options) | {"block": _block(options.block)}

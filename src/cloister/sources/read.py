@@ -5,21 +5,22 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, did_you_mean, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
 from cloister.io import read_code_events as events_in_file
 from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
 from cloister.io.code_events import completed_years
 from cloister.io.disk import shown_name
+from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
 from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed
-from .records import CollectionReading, Files, People, Profile, SourceRecords
+from .records import Files, People, Profile, SourceRecords
 
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
 """What is made of a collection: the input of a shape, or of claims one of the two."""
@@ -184,24 +185,26 @@ def read_table(
     place: Any,
     form: Form = "table",
     *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
+    **how: Unpack[HowRead],
 ) -> Source:
     """The table in a file, or the one that a profile makes of a collection of files."""
     collection = profiled(place)
     if collection is not None:
-        files = Files.at(collection.path, collection.name, CollectionReading(encoding, delimiter, tuple(missing)))
+        reading = ReadingWords(**how)
+        if reading.cleaning:
+            raise InputError(
+                f"{' and '.join(map(setting, reading.cleaning))}: for single tables, but a profile knows how its own "
+                "are written. Leave it out."
+            )
+        files = Files.at(collection.path, collection.name, reading)
         return made(PROFILES[collection.profile], files, form)
-    return table_in_file(
-        place, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
-    )
+    return table_in_file(place, usual_delimiter=usual_delimiter, **how)
 
 
-def read_claim_tables(patients: Any, claims: Any, **words: Any) -> tuple[Source, Source]:
+def read_claim_tables(patients: Any, claims: Any, **how: Unpack[HowRead]) -> tuple[Source, Source]:
     """The tables of patients and of their claims, from two files or from one collection named twice."""
-    return read_table(patients, "patients", **words), read_table(claims, "claims", **words)
+    return read_table(patients, "patients", **how), read_table(claims, "claims", **how)
 
 
 def form_of(shape: str) -> Form:

@@ -21,6 +21,7 @@ from cloister.io.disk import shown_name
 from cloister.io.foreign import call_foreign
 from cloister.io.read import MAGIC, parquet_of, without_texts
 from cloister.io.text import load_bytes, text_of, unpacked
+from cloister.reading import ReadingWords
 
 from .columns import FILE, ID, ROW, parsed
 
@@ -169,24 +170,15 @@ def _is_archive(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class CollectionReading:
-    """How the tables of a collection are read; see `cloister.io.read_table`."""
-
-    encoding: str | None = None
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Files:
     """The files of a collection."""
 
     name: str
     members: tuple[Member, ...]
-    reading: CollectionReading = CollectionReading()
+    reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
     @classmethod
-    def at(cls, path: Path, name: str, reading: CollectionReading) -> "Files":
+    def at(cls, path: Path, name: str, reading: ReadingWords) -> "Files":
         """The files of the folder or archive ``path``, or that file alone."""
         return cls(name, members_at(path, name), reading)
 
@@ -257,11 +249,4 @@ class Files:
             return call_foreign(
                 lambda: pl.read_csv(data, separator="\t", quote_char=None, infer_schema=False, has_header=True), refusal
             )
-        return csv_of(
-            content,
-            file,
-            encoding=self.reading.encoding,
-            delimiter=self.reading.delimiter,
-            usual_delimiter=",",
-            may_be_empty=True,
-        ).frame
+        return csv_of(content, file, self.reading, usual_delimiter=",", may_be_empty=True).frame

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import BoundHierarchy
+from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
@@ -44,6 +44,16 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
         distinct = frame.height if request.patients else ids.n_unique()
         check_ids(request.id, file, records=frame.height, missing=ids.null_count(), distinct=distinct)
     return encoded(frame, roles, request)
+
+
+def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
+    """Return a request whose quantiles and rare categories are those that the records of a table give."""
+    wanted = dict(request.quasi_identifiers)
+    for column, one in request.quasi_identifiers.items():
+        if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:
+            texts = as_text(frame[column]).drop_nulls().to_list()
+            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, texts, request.k))
+    return replace(request, quasi_identifiers=wanted)
 
 
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:

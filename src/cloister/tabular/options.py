@@ -181,7 +181,9 @@ class TableSettings:
 class TableOptions(ReleaseOptions, TableSettings):
     """The settings of a table, what they are looked up by, and the run."""
 
-    data: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet; one row a patient.", option="DATA")]
+    data: Annotated[
+        "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")
+    ]
     k: Annotated[
         int,
         Help("Records that must share every combination of quasi-identifiers.", option="-k"),

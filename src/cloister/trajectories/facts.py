@@ -130,8 +130,9 @@ NUMBER_ALONE = re.compile(r"[0-9.]+")
 MEANINGS_OF_AGES = (
     (NUMBER_ALONE, "as recorded"),
     (re.compile(r"\[.*[0-9]\]"), "an age in this interval, both ends included; a decimal counts as its whole part"),
-    (re.compile(r">=[0-9]+"), "this age and all above"),
-    (re.compile(r"<[0-9]+"), "all ages below"),
+    (re.compile(r"\[.*[0-9]\)"), "an age in this interval, from its first number to below its last"),
+    (re.compile(r">=[0-9.]+"), "this age and all above"),
+    (re.compile(r"<[0-9.]+"), "all ages below"),
 )
 GROUP = "a group of ages of the hierarchy"
 AGE_BELOW = "this age, or any below it in the hierarchy"

@@ -11,6 +11,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns
 from cloister.manifest.head import DATA
+from cloister.reading import how_read
 from cloister.release_folder import ATTRIBUTES, read_data
 from cloister.results import Verdict
 
@@ -110,9 +111,7 @@ def read_original(request: Request, manifest: TrajectoriesManifest) -> Trajector
             given,
             EventColumns(**settings.input_columns.model_dump(), unit=settings.age_unit or "years"),
             request.attributes,
-            encoding=words.encoding,
-            delimiter=words.delimiter,
-            missing=words.missing,
+            **how_read(words),
             usual_delimiter=settings.delimiter,
         )
     hierarchies = request.hierarchies

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from cloister.errors import InputError, setting
 from cloister.io import EventColumns, EventSource, Query, as_text, read_table
 from cloister.io.columns import ID_NAMES, listed
+from cloister.reading import HowRead
 from cloister.sources import read_code_events
 
 from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown
@@ -54,20 +55,16 @@ def read_given(
     columns: EventColumns,
     attributes: str | Path | None = None,
     *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    missing: Sequence[str] = (),
     usual_delimiter: str | None = None,
+    **how: Unpack[HowRead],
 ) -> GivenTrajectories:
     """Read trajectories with where they came from."""
-    source = read_code_events(
-        path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing, usual_delimiter=usual_delimiter
-    )
+    source = read_code_events(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     trajectories, table = encode(source), None
     if attributes is not None:
         if trajectories.ids is None:
             raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
-        beside = read_table(attributes, encoding=encoding, missing=missing, usual_delimiter=source.delimiter or ",")
+        beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
         table = joined(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
     return GivenTrajectories(
         trajectories=trajectories,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
 from cloister.io import EventColumns, EventSource, as_text
+from cloister.reading import HowRead
 from cloister.sources import read_code_events
 
 Integers = NDArray[np.int64]
@@ -108,9 +109,7 @@ class Trajectories:
         date: str | None = None,
         anchor: str | None = None,
         age_unit: Literal["years", "days"] = "years",
-        encoding: str | None = None,
-        delimiter: str | None = None,
-        missing: Sequence[str] = (),
+        **how: Unpack[HowRead],
     ) -> "Trajectories":
         """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
 
@@ -120,10 +119,10 @@ class Trajectories:
         id, code, age : names of the columns; without, the first of the usual names is taken
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
-        encoding, delimiter, missing : overrule what is detected; texts that stand for a missing value
+        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.reading.ReadingWords`
         """
         columns = EventColumns(id, code, age, date, anchor, age_unit)
-        source = read_code_events(path, columns=columns, encoding=encoding, delimiter=delimiter, missing=missing)
+        source = read_code_events(path, columns=columns, **how)
         return encode(source)
 
     @property

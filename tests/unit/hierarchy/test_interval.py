@@ -3,10 +3,10 @@
 import pytest
 
 from cloister import errors
-from cloister.hierarchy import IntervalHierarchy, intervals
+from cloister.hierarchy import Hierarchy, IntervalHierarchy, intervals, names_hierarchy, parse_hierarchy
 
 
-def labels_of(hierarchy: IntervalHierarchy, *values: str | None) -> dict[str | None, list[str | None]]:
+def labels_of(hierarchy: Hierarchy, *values: str | None) -> dict[str | None, list[str | None]]:
     """The labels of each value, from level 1 on."""
     ladder = hierarchy.bind("age", values)
     return {value: [level[n] for level in ladder.labels[1:]] for n, value in enumerate(ladder.values)}
@@ -114,15 +114,72 @@ def test_a_refusal_counts() -> None:
     assert caught.value.column == "age"
 
 
-@pytest.mark.parametrize("widths", [(), (0,), (-5,), (5, 5), (10, 5), (5, 12), (2.5,), ("5",), (True,), (10**15,)])
+@pytest.mark.parametrize(
+    "widths", [(), (0,), (-5,), (5, 5), (10, 5), (5, 12), (0.5, 0.7), (float("inf"),), ("5",), (True,), (10**15,)]
+)
 def test_widths_must_nest(widths: tuple[int, ...]) -> None:
-    """Widths are positive, whole, and each divides the next."""
+    """Widths are positive numbers, and each divides the next."""
     with pytest.raises(errors.InputError, match=r"interval needs .*interval:5,10,20"):
         intervals(*widths)
 
 
-@pytest.mark.parametrize("bounds", [{"top": 5, "bottom": 5}, {"top": 0, "bottom": 1}, {"top": 1.5}, {"bottom": 10**15}])
+@pytest.mark.parametrize("bounds", [{"top": 5, "bottom": 5}, {"top": 0, "bottom": 1}, {"top": "1"}, {"bottom": 10**15}])
 def test_bounds_must_leave_room(bounds: dict[str, int]) -> None:
-    """Bounds are whole numbers, the bottom below the top."""
+    """Bounds are numbers, the bottom below the top."""
     with pytest.raises(errors.InputError, match="interval needs"):
         intervals(5, **bounds)
+
+
+def test_decimal_widths_make_half_open_intervals() -> None:
+    """With a decimal point in a number, intervals leave their upper end out and say so."""
+    found = labels_of(intervals(0.5, 1), "9.7", "10", "-0.2", "10.49999999999999999")
+
+    assert found["9.7"] == ["[9.5, 10)", "[9, 10)", "*"]
+    assert found["10"] == ["[10, 10.5)", "[10, 11)", "*"]
+    assert found["-0.2"] == ["[-0.5, 0)", "[-1, 0)", "*"]
+    assert found["10.49999999999999999"] == ["[10, 10.5)", "[10, 11)", "*"]
+
+
+def test_whole_widths_are_half_open_where_they_are_written_so() -> None:
+    """``5.0`` is the same grid as 5, with the labels of decimals."""
+    assert labels_of(intervals(5.0, 10.0, top=90), "9.7", "95") == {
+        "9.7": ["[5, 10)", "[0, 10)", "*"],
+        "95": [">=90", ">=90", "*"],
+    }
+    assert intervals(5.0, 10.0, top=90).spec == "interval:5.0,10.0/top=90"
+
+
+def test_cut_points_make_the_intervals_between_them() -> None:
+    """What is below the first, or from the last on, has an open interval."""
+    hierarchy = parse_hierarchy("interval:cuts=0,2,18,65/18,65")
+
+    assert labels_of(hierarchy, "-1", "1.5", "17", "18", "65") == {
+        "-1": ["<0", "<18", "*"],
+        "1.5": ["[0-1]", "<18", "*"],
+        "17": ["[2-17]", "<18", "*"],
+        "18": ["[18-64]", "[18-64]", "*"],
+        "65": [">=65", ">=65", "*"],
+    }
+    assert hierarchy.spec == "interval:cuts=0,2,18,65/18,65"
+
+
+def test_leaves_of_cut_points_are_the_numbers_between_them() -> None:
+    """An open interval is one leaf of its own, and at a coarser level what it took up besides."""
+    ladder = parse_hierarchy("interval:cuts=0,2,18,65/18").bind("age", ["1", "70"])
+
+    assert ladder.n_leaves == 67
+    assert ladder.leaves.tolist() == [[1, 1], [2, 1], [19, 48], [67, 67]]
+
+
+@pytest.mark.parametrize("spec", ["18,2", "2,2", "", "x", "0,18/0,2", "0,18/0,18", "0,1.5,2/9", "1" + "0" * 15])
+def test_cut_points_rise_and_nest(spec: str) -> None:
+    """Cut points that do not rise, are no numbers, or levels that do not nest are refused with an example."""
+    with pytest.raises(errors.InputError, match="interval"):
+        parse_hierarchy(f"interval:cuts={spec}")
+
+
+@pytest.mark.parametrize("spec", ["interval:0.5,1", "interval:cuts=18.5,25,30", "interval:0.25,1.0/bottom=-0.5"])
+def test_decimals_come_back_as_typed(spec: str) -> None:
+    """A manifest says a hierarchy as it was typed, and is understood."""
+    assert parse_hierarchy(spec).spec == spec
+    assert names_hierarchy(spec, "interval")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from cloister.hierarchy import Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
+from cloister.hierarchy import CutHierarchy, Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
 from cloister.hierarchy.icd import load_classification
 
 from .laws import assert_lawful, assert_missing_apart, assert_order_free
@@ -46,14 +46,19 @@ def icd_codes(draw: st.DrawFn, kind: str) -> str:
 
 @st.composite
 def interval_settings(draw: st.DrawFn) -> Hierarchy:
-    """Widths that divide one another, with or without bounds."""
+    """Widths that divide one another, with or without bounds, whole or not; or cut points."""
     factors = draw(st.lists(st.integers(2, 4), max_size=3))
     widths = [draw(st.integers(1, 7))]
     for factor in factors:
         widths.append(widths[-1] * factor)
     bottom = draw(st.none() | st.integers(-50, 0))
     top = draw(st.none() | st.integers(1, 100))
-    return intervals(*widths, top=top, bottom=bottom)
+    if draw(st.booleans()):
+        return intervals(*widths, top=top, bottom=bottom)
+    if draw(st.booleans()):
+        return intervals(*(width / 4 for width in widths), top=top, bottom=bottom)
+    cuts = sorted(draw(st.sets(st.integers(-100, 100), min_size=2, max_size=6)))
+    return CutHierarchy((tuple(cuts), tuple(cuts[: draw(st.integers(1, len(cuts) - 1))])))
 
 
 @st.composite

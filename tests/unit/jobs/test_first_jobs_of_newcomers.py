@@ -91,8 +91,12 @@ TRAPS = {
     "a state": ({**BASE, "State": picked("NY", "CA", "TX", "OH")}, {"State": "quasi-identifier"}),
     "not the sex": ({**BASE, "SexOrientation": picked("a", "b", "c")}, {"SexOrientation": "sensitive"}),
     "what was spent": ({**BASE, "expend": decimals(0, 9000, 2)}, {"expend": "sensitive"}),
-    "German days": ({**BASE, "admitted": days("%d.%m.%Y")}, {"admitted": "drop"}),
-    "American days": ({**BASE, "visit": days("%m/%d/%Y")}, {"visit": "drop"}),
+    "German days": ({**BASE, "admitted": days("%d.%m.%Y")}, {"admitted": "quasi-identifier"}),
+    "American days": ({**BASE, "visit": days("%m/%d/%Y")}, {"visit": "quasi-identifier"}),
+    "days that may be either": (
+        {**BASE, "visit": picked("01/02/2022", "03/04/2022", "05/06/2022")},
+        {"visit": "drop"},
+    ),
     "days and times": ({**BASE, "seen_on": days("%Y-%m-%d 00:00:00")}, {"seen_on": "quasi-identifier"}),
     "one day missing": ({**BASE, "seen_on": odd(days("%Y-%m-%d"), "unknown")}, {"seen_on": "quasi-identifier"}),
     "several rows a patient": (

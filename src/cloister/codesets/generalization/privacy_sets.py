@@ -15,6 +15,7 @@ from cloister.errors import InputError, setting
 from cloister.io import Source, as_text, read_table
 from cloister.io.code_lists import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
+from cloister.reading import ReadingWords, how_read
 
 from .data import ALL, RECORDS, VISITS, PrivacySets, Sets
 
@@ -32,9 +33,7 @@ class VisitsFile:
     visit: str | None = None
     codes: str | None = None
     code: str | None = None
-    encoding: str | None = None
-    delimiter: str | None = None
-    missing: tuple[str, ...] = ()
+    reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
 
 def size_in(words: str) -> int | None:
@@ -95,11 +94,11 @@ def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> Priva
     asked = read_as or VisitsFile()
     if str(path) in ("", "."):
         raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")
-    source = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, missing=asked.missing)
+    source = read_table(path, **how_read(asked.reading))
     columns = _columns(source, asked)
     if columns.codes is not None:
         source = replace(source, frame=_lines(source, columns.codes, asked.visit))
-    found = encode(code_lists(source, columns, asked.missing), drop_empty=True).codes
+    found = encode(code_lists(source, columns, asked.reading.missing), drop_empty=True).codes
     return PrivacySets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
 
 

@@ -162,7 +162,7 @@ def _given_privacy(
     if size is None:
         # A file of visits has the columns that the original has.
         words, columns = request.words, settings.input_columns
-        visits = VisitsFile(request.visit, columns.codes, columns.code, words.encoding, words.delimiter, words.missing)
+        visits = VisitsFile(request.visit, columns.codes, columns.code, words)
         return sets_in(str(given), codes, visits), m
     if m is not None:
         raise InputError(

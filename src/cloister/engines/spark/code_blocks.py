@@ -22,6 +22,7 @@ from cloister.io.csv import csv_of
 from cloister.io.disk import shown_name
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of
+from cloister.reading import ReadingWords
 
 from .tasks import Row, call_spark, collected, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack
 
@@ -308,7 +309,7 @@ def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     if is_parquet(first):
         return call_spark(lambda: session.read.parquet(where), refusal), None
     unpacked = shown_name(first).lower().removesuffix(".gz")
-    head = csv_of(head_of(first, place.encoding), unpacked, delimiter=place.delimiter)
+    head = csv_of(head_of(first, place.encoding), unpacked, reading=ReadingWords(delimiter=place.delimiter))
     reader = session.read.option("header", True).option("sep", head.delimiter).option("quote", '"')
     reader = reader.option("escape", '"').option("multiLine", True).option("mode", "FAILFAST")
     reader = reader.option("enforceSchema", False).option("maxCharsPerColumn", -1)

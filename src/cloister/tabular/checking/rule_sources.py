@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -14,28 +14,20 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.io.columns import listed
 from cloister.privacy import ClassRule, Histogram, PrivacyRule, parse_rule
+from cloister.reading import HowRead
 
 
-def read_rule(
-    text: str,
-    *,
-    missing_as: str | None = None,
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    delimiter: str | None = None,
-) -> PrivacyRule:
+def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
     """Return the rule that a text names, with the table or hierarchy that it names read.
 
     Parameters
     ----------
-    missing, encoding, delimiter : how population tables are read, as the table itself
+    how : how population tables are read, as the table itself
     """
     rule: Any = parse_rule(text)
     source = getattr(rule, "source", None)
     if source is not None and hasattr(rule, "with_population"):
-        rule = rule.with_population(
-            read_table(Path(source), encoding=encoding, delimiter=delimiter, missing=missing).frame
-        )
+        rule = rule.with_population(read_table(Path(source), **how).frame)
     elif source is not None:
         rule = rule.with_hierarchy(parse_hierarchy(source, missing_as=missing_as))
     read: PrivacyRule = rule

@@ -1,0 +1,132 @@
+"""Cells and rows put in order as a table is read: dates in other forms, decimal commas, rows that repeat others.
+
+Dates are read into ``YYYY-MM-DD`` and numbers are given a decimal point, so that nothing after the reading knows how a
+file was written. What does not fit is refused, by how many there are; whatever is changed or left out is told.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import polars as pl
+
+from cloister.date_formats import DateFormat, parse_date_format
+from cloister.errors import InputError, setting
+from cloister.io.columns import listed
+from cloister.io.csv import Source
+from cloister.reading import DROP, KEEP, ReadingWords
+
+LAST_OF_TWO_DIGITS = 2068
+"""Years of two digits are 1969 to 2068, as POSIX has it."""
+
+_DATE = "%Y-%m-%d"
+_NUMBER = r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+)(?:,[0-9]*)?(?:[eE][+-]?[0-9]+)?$"
+_POINTED = r"^[+-]?[0-9]*\.[0-9]+$"
+
+
+def cleaned(source: Source, reading: ReadingWords) -> Source:
+    """Return a table with its cells and rows put in order as its reader asks."""
+    if reading.decimal == ",":
+        source = _with_points(source)
+    if reading.date_format:
+        source = _with_dates(source, reading.date_format)
+    return source if reading.duplicates == KEEP else _without_repeats(source, drop=reading.duplicates == DROP)
+
+
+def _with_points(source: Source) -> Source:
+    """Read numbers with decimal commas, in columns of text that mostly hold numbers, some of them with a comma."""
+    changed = []
+    for column in _texts(source.frame):
+        text = column.str.strip_chars()
+        is_number = text.str.contains(_NUMBER).fill_null(value=False)
+        has_comma = is_number & text.str.contains(",", literal=True).fill_null(value=False)
+        if not has_comma.any() or 2 * int(is_number.sum()) <= text.len() - text.null_count():
+            continue
+        pointed = int((text.str.contains(_POINTED).fill_null(value=False) & ~is_number).sum())
+        if pointed:
+            n = int(has_comma.sum())
+            raise InputError(
+                f"{source.name}: column '{column.name}' has {n:,} numbers with a decimal comma and {pointed:,} with a "
+                "decimal point. Write them alike.",
+                file=source.name,
+                column=column.name,
+            )
+        plain = text.str.replace_all(".", "", literal=True).str.replace(r",$", "").str.replace(",", ".", literal=True)
+        changed.append(plain.zip_with(is_number, column))
+    named = listed([column.name for column in changed], source.frame.columns) if changed else "no column"
+    note = f"numbers with decimal commas were read in {named}"
+    return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, note))
+
+
+def _with_dates(source: Source, stated: Sequence[str]) -> Source:
+    """Read dates in the columns that are named, and in those of text most of which fit a format stated for all."""
+    parted = [text.rpartition("=") for text in stated]
+    named = {column: parse_date_format(form) for column, equals, form in parted if equals}
+    common = [parse_date_format(form) for _, equals, form in parted if not equals]
+    frame, read, notes = source.frame, [], []
+    for column in _texts(frame):
+        most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
+        fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
+        found = named.get(column.name) or next(fitting, None)
+        if found is None:
+            continue
+        read.append(_dates(column, found, source.name))
+        two = f", years as {LAST_OF_TWO_DIGITS - 99} to {LAST_OF_TWO_DIGITS}" if "%y" in found.strptime else ""
+        notes.append(f"dates as {found.text} were read in {listed([column.name], frame.columns)}{two}")
+    if not read:
+        forms = " or ".join(one.text for one in (*named.values(), *common))
+        notes = [f"dates as {forms} were read in no column of {source.name}"]
+    return replace(source, frame=frame.with_columns(read), notes=(*source.notes, *notes))
+
+
+def _texts(frame: pl.DataFrame) -> list[pl.Series]:
+    """Columns of text that hold something."""
+    return [one for one in frame.get_columns() if one.dtype == pl.String and one.null_count() < one.len()]
+
+
+def _read(column: pl.Series, form: DateFormat) -> pl.Series:
+    """The day of each value, null where it is none so written."""
+    text = column.str.strip_chars()
+    text = text.set(~text.str.contains(f"^(?:{form.pattern})$").fill_null(value=False), None)
+    if form.has_time:
+        days = text.str.to_datetime(form.strptime, strict=False).dt.date()
+    else:
+        days = text.str.to_date(form.strptime, strict=False)
+    if "%y" in form.strptime:
+        late = days > date(LAST_OF_TWO_DIGITS, 12, 31)
+        days = days.dt.offset_by("-100y").zip_with(late.fill_null(value=False), days)
+    return days
+
+
+def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
+    days = _read(column, form)
+    wrong = (days.is_null() & column.is_not_null()).arg_true()
+    if len(wrong):
+        be, place = ("value is no date", "it is") if len(wrong) == 1 else ("values are no dates", "the first is")
+        raise InputError(
+            f"{file}: {len(wrong):,} of {column.len() - column.null_count():,} {be} as {form.text} in column "
+            f"'{column.name}' ({place} record {int(wrong[0]) + 1}). Correct them, or name what stands for a missing "
+            f"date with {setting('missing')}.",
+            file=file,
+            row=int(wrong[0]) + 1,
+            column=column.name,
+        )
+    return days.dt.to_string(_DATE).alias(column.name)
+
+
+def _without_repeats(source: Source, *, drop: bool) -> Source:
+    """Leave out rows that are equal to an earlier one in all columns, or refuse them."""
+    frame = source.frame.unique(maintain_order=True)
+    repeats = source.frame.height - frame.height
+    if not repeats:
+        return source
+    repeat, were = ("repeats", "was") if repeats == 1 else ("repeat", "were")
+    what = f"{repeats:,} of {source.frame.height:,} rows {repeat} an earlier one in all columns"
+    if not drop:
+        raise InputError(
+            f"{source.name}: {what}. Find out why; {setting('duplicates', DROP)} leaves them out, "
+            f"{setting('duplicates', KEEP)} takes each as it is.",
+            file=source.name,
+        )
+    left_out = replace(source.left_out, duplicates=repeats)
+    return replace(source, frame=frame, left_out=left_out, notes=(*source.notes, f"{what} and {were} left out"))
