@@ -67,7 +67,7 @@ def protect_counted_table(
     watch = watch or Stopwatch()
     refuse_what_needs_rows(request, engine.name)
     with watch.stage("start"):
-        interruptible(partial(load_kernels, request.search_name))
+        interruptible(partial(load_kernels, request.kernels))
     with watch.stage("read"):
         counted = count_table(engine, request)
     with watch.stage("encode"):

@@ -102,7 +102,7 @@ class PreparedOnEngine(Prepared):
     def protect(self) -> Release:
         """Take its tally through the stages; in a database the protected table is made there."""
         run, options, table = self.run, self.options, self.table
-        run.compiling(self.request.search_name, "the search")
+        run.compiling(self.request.kernels, "the search")
         custody = custody_of(options.data, options.custodian_dir)
         try:
             with run.voice.searching() as progress:
@@ -229,7 +229,7 @@ def protect_table_in_database(
             f"There is a table {table} in the database already. Give another name with {setting('table')}."
         )
     with watch.stage("start"):
-        interruptible(partial(load_kernels, request.search_name))
+        interruptible(partial(load_kernels, request.kernels))
     with watch.stage("read"):
         counted = count_table(database, request, released=False)
     with watch.stage("encode"):

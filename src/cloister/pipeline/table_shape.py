@@ -119,7 +119,7 @@ class PreparedTable(Prepared):
     def protect(self) -> Release:
         """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
         run, options = self.run, self.options
-        run.compiling(self.request.search_name, "the search")
+        run.compiling(self.request.kernels, "the method")
         protecting: Callable[..., Release] = protect_table
         if self.codes is not None:  # what a column of codes takes more is loaded only for that
             from .tables_with_codes import protect_table_with_codes

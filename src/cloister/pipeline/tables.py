@@ -102,7 +102,7 @@ def take_table(
     codes : of all records, where classes are to be merged for their sake
     """
     with watch.stage("start"):
-        interruptible(partial(load_kernels, request.search_name))
+        interruptible(partial(load_kernels, request.kernels))
     with watch.stage("encode"):
         table = encode(source.frame, request, source.name)
         accepted = accepted_as_recorded(table, request, source.name)

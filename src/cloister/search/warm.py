@@ -4,15 +4,16 @@ import numpy as np
 
 from cloister.kernels.classes import class_sizes, distinct_rows
 from cloister.kernels.layout import CODE, Costs, Ladders, Threshold, make_task
+from cloister.kernels.shared_labels import common_levels
 
 from . import search as run
 from .problem import SearchProblem
 
-OPTIMAL = "optimal"
+OPTIMAL, NO_SEARCH = "optimal", "no search"
 
 
 def load_kernels(search: str = OPTIMAL) -> None:
-    """Run a search on two records; what only other searches and rules need is compiled once they are asked for."""
+    """Run a search on two records, or what a method without one needs; the rest is compiled once it is asked for."""
     codes = np.array([[0, 1]], dtype=CODE)
     ladders = Ladders(
         up=np.array([0, 1, 0, 0, 0], dtype=CODE),
@@ -33,6 +34,10 @@ def load_kernels(search: str = OPTIMAL) -> None:
         geometric=False,
     )
     distinct = distinct_rows(codes, ladders)
+    if search == NO_SEARCH:
+        start, lowest = np.array([0, 2], dtype=np.int64), np.zeros(1, dtype=np.int64)
+        common_levels(distinct.rows, ladders, np.array([0, 1], dtype=np.int64), start, lowest)
+        return
     class_sizes(distinct.rows, ladders, np.array([1], dtype=np.int64))
     task = make_task(distinct.rows, ladders, costs, Threshold(2, 2, 0))
     bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)

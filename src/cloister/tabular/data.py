@@ -97,6 +97,11 @@ class TableRequest(TableSettings):
         """The search that is made where the method makes one."""
         return OPTIMAL if self.search is None else self.search
 
+    @property
+    def kernels(self) -> str:
+        """What is compiled for it: by the search, or by what methods without one have in common."""
+        return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"
+
     def weights_of(self, columns: Sequence[str]) -> list[float]:
         """Return the weight of each column."""
         return [float(self.weights.get(column, 1.0)) for column in columns]

@@ -15,10 +15,11 @@ from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 @dataclass(frozen=True)
 class Region:
-    """Rows that stand together, in canonical order, and the levels they share labels at."""
+    """Rows that stand together, in canonical order, the levels they share labels at, and what each label loses."""
 
     rows: NDArray[np.int64]
     levels: NDArray[np.int64]
+    prices: NDArray[np.float64]
 
 
 def mondrian(recoding: TableRecoding) -> Partition:
@@ -94,7 +95,13 @@ class _Tree:
         self._sizes = Counter(self._records(part.rows) for part in self.begin)
 
     def _parts(self, groups: list[NDArray[np.int64]]) -> list[Region]:
-        return [Region(rows, levels) for rows, levels in zip(groups, self._recoding.common_levels(groups), strict=True)]
+        levels, task = self._recoding.common_levels(groups), self._recoding.problem.task
+        ladders, costs, j = task.ladders, task.costs, np.arange(levels.shape[1])
+        codes = task.rows.codes[:, [group[0] for group in groups]].T
+        codes = ladders.up[ladders.start[j, 0, levels] + codes]
+        # Rounded, so that equal losses are equal however they came about.
+        prices = np.round(costs.weight * costs.leaves[costs.start[j, levels] + codes] / costs.domain, 12)
+        return [Region(*one) for one in zip(groups, levels, prices, strict=True)]
 
     def grown(self) -> Iterator[Region]:
         waiting = [self._entry(part) for part in self.begin]
@@ -109,25 +116,13 @@ class _Tree:
 
     def _entry(self, part: Region) -> tuple[float, int, Region]:
         """The costliest part comes first; among equal ones the one with the first row."""
-        return -float(self._prices(part).sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
-
-    def _prices(self, part: Region) -> NDArray[np.float64]:
-        costs, first = self._recoding.problem.task.costs, part.rows[:1]
-        levels = part.levels.tolist()
-        lost = [
-            costs.leaves[costs.start[j, level] + self._recoding.at(j, level, first)[0]]
-            for j, level in enumerate(levels)
-        ]
-        # Rounded, so that equal losses are equal however they came about.
-        prices: NDArray[np.float64] = np.round(costs.weight * np.array(lost) / costs.domain, 12)
-        return prices
+        return -float(part.prices.sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
 
     def _split(self, part: Region) -> list[Region]:
         """The parts of a part; none if it cannot be split."""
         if part.rows.size <= self._most_rows or self._records(part.rows) < 2 * self._smallest:
             return []
-        prices = self._prices(part)
-        for j in np.argsort(-prices, kind="stable").tolist():
+        for j in np.argsort(-part.prices, kind="stable").tolist():
             if part.levels[j] > self._recoding.problem.lowest[j]:
                 groups = self._divided(part, j)
                 if len(groups) > 1 and self.is_allowed(groups, instead_of=[part]):
