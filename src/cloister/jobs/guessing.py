@@ -46,11 +46,22 @@ KINDS_OF_PEOPLE = frozenset(
     ("sex", "gender", "race", "ethnic", "ethnicity", "marital", "married", "language", "religion", "region",
      "country", "nationality", "state", "education", "educational", "occupation", "profession", "job",
      "employment", "work", "insurance", "payer", "smoke", "smokes", "smoker", "smoking", "citizenship",
-     "residence", "home", "urban", "rural", "province", "canton")
+     "residence", "home", "urban", "rural", "province", "canton", "workclass",
+     "geschlecht", "sexe", "sexo", "sesso", "geslacht", "familienstand", "nationalitaet", "staatsangehoerigkeit",
+     "bundesland", "land", "beruf", "bildung", "krankenkasse", "versicherung")
 )  # fmt: skip
 OF_THE_BODY = frozenset(
-    ("height", "weight", "bmi", "waist", "income", "salary", "poverty", "wage")
+    ("height", "weight", "bmi", "waist", "income", "salary", "poverty", "wage", "gewicht", "groesse", "poids", "taille",
+     "peso", "einkommen", "gehalt")
 )  # fmt: skip
+BIRTH = frozenset(
+    ("birth", "dob", "birthday", "birthdate", "yob", "geburt", "geburtsdatum", "geburtsjahr", "naissance")
+)
+SEXES = frozenset(
+    ("m", "f", "w", "d", "x", "h", "male", "female", "man", "woman", "men", "women", "boy", "girl", "divers", "diverse",
+     "männlich", "weiblich", "mann", "frau", "homme", "femme", "hombre", "mujer", "vrouw", "other", "unknown")
+)  # fmt: skip
+"""What sexes are called, whatever their column is."""
 OF_PLACES = frozenset(("town", "hometown", "village", "birthplace", "plz", "postleitzahl", "postcode"))
 OF_NAMES = frozenset(
     ("patient", "patients", "person", "subject", "participant", "code", "codes", "cd", "desc", "description",
@@ -243,7 +254,9 @@ def _of_a_person(column: Column) -> Guess | None:
     name = column.name
     if is_named_age(name) and column.share(_is_age) >= NEARLY_ALL:
         return _built(column, "ages, by name and content", AGES)
-    is_birth = is_named_birth_year(name) or bool(column.words & {"birth", "dob", "birthday", "birthdate", "yob"})
+    if 2 <= len(column.values) <= FEW // 2 and column.share(lambda value: value.strip().casefold() in SEXES) == 1:
+        return Guess(name, QUASI, "likely", "sexes, by content", "suppress")
+    is_birth = is_named_birth_year(name) or bool(column.words & BIRTH)
     if is_birth and column.mostly(r"(18|19|20)[0-9]{2}(\.0)?"):
         return _built(column, "years of birth, by name and content", BIRTH_YEARS)
     if column.mostly(DAY):
@@ -256,7 +269,9 @@ def _of_a_person(column: Column) -> Guess | None:
         return _built(column, "ZIP codes, by name and content", f"prefix:{max(map(len, column.values))}")
     width = _width(column) if column.is_about(OF_THE_BODY) else None
     if width is not None:
-        return _built(column, "by its name, numbers", f"interval:{width},{5 * width},{10 * width}", "likely")
+        point = ".0" if column.is_measured else ""  # of decimals the intervals are half-open, as [70, 75)
+        widths = ",".join(f"{times * width}{point}" for times in (1, 5, 10))
+        return _built(column, "by its name, numbers", f"interval:{widths}", "likely")
     # few values, or not too many and each that of several people
     is_few = len(column.values) <= FEW
     are_kinds = is_few or (len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)

@@ -41,6 +41,7 @@ class Speaking:
 _NUMBER = r"( ?(id|no|nr|nbr|num|number))"
 _STRONG = (
     ("A", r"((first|last|given|family|sur|fore|middle|maiden|full|patient|mothers?|fathers?|nick) ?)?names?|forename"),
+    ("A", r"(nach|vor|familien)name|prenom|apellidos?|achternaam|voornaam|cognome"),
     ("B", r"zip( ?code)?( ?\d)?|post(al)? ?code|street( address)?|address|addr|city|town|county|precinct|parish"),
     ("B", r"lat|lon|lng|latitude|longitude|geocode|census tract"),
     ("C", r"(.* )?(date|dob|birthday|birth ?date|timestamp|datetime)( of .*)?"),
@@ -138,7 +139,7 @@ def is_named_patient(name: str) -> bool:
 
 def is_named_age(name: str) -> bool:
     """Whether the name of a column speaks of an age."""
-    return bool({"age", "ages"} & set(words_of(name)))
+    return bool({"age", "ages", "alter", "leeftijd", "edad", "idade"} & set(words_of(name)))
 
 
 def is_named_zip(name: str) -> bool:
@@ -149,7 +150,7 @@ def is_named_zip(name: str) -> bool:
 def is_named_birth_year(name: str) -> bool:
     """Whether the name of a column speaks of a year of birth."""
     words = set(words_of(name))
-    return bool({"yob", "birthyear"} & words) or ("year" in words and bool({"birth", "born"} & words))
+    return bool({"yob", "birthyear", "geburtsjahr"} & words) or ("year" in words and bool({"birth", "born"} & words))
 
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"

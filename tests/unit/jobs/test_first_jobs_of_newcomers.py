@@ -92,6 +92,25 @@ TRAPS = {
     "not the sex": ({**BASE, "SexOrientation": picked("a", "b", "c")}, {"SexOrientation": "sensitive"}),
     "what was spent": ({**BASE, "expend": decimals(0, 9000, 2)}, {"expend": "sensitive"}),
     "German days": ({**BASE, "admitted": days("%d.%m.%Y")}, {"admitted": "quasi-identifier"}),
+    "a German clinic": (
+        {
+            "PatNr": rows(lambda n: 1000 + n),
+            "Alter": ages(),
+            "Geschlecht": picked("m", "w"),
+            "Gewicht": decimals(45, 120),
+            "Nachname": picked("Huber", "Maier", "Wagner"),
+            "Diagnose": picked("I10", "E11.9", "J45"),
+        },
+        {
+            "PatNr": "id",
+            "Alter": "quasi-identifier",
+            "Geschlecht": "quasi-identifier",
+            "Gewicht": "quasi-identifier",
+            "Nachname": "drop",
+            "Diagnose": "sensitive",
+        },
+    ),
+    "a sex by what it holds": ({**BASE, "q1": picked("Male", "Female")}, {"q1": "quasi-identifier"}),
     "American days": ({**BASE, "visit": days("%m/%d/%Y")}, {"visit": "quasi-identifier"}),
     "days that may be either": (
         {**BASE, "visit": picked("01/02/2022", "03/04/2022", "05/06/2022")},
