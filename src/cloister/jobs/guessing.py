@@ -254,8 +254,6 @@ def _of_a_person(column: Column) -> Guess | None:
     name = column.name
     if is_named_age(name) and column.share(_is_age) >= NEARLY_ALL:
         return _built(column, "ages, by name and content", AGES)
-    if 2 <= len(column.values) <= FEW // 2 and column.share(lambda value: value.strip().casefold() in SEXES) == 1:
-        return Guess(name, QUASI, "likely", "sexes, by content", "suppress")
     is_birth = is_named_birth_year(name) or bool(column.words & BIRTH)
     if is_birth and column.mostly(r"(18|19|20)[0-9]{2}(\.0)?"):
         return _built(column, "years of birth, by name and content", BIRTH_YEARS)
@@ -280,6 +278,8 @@ def _of_a_person(column: Column) -> Guess | None:
         return Guess(name, QUASI, "sure" if is_few else "likely", "by its name, few values", "suppress")
     if is_birth or is_named_zip(name) or is_band:  # never as recorded: outsiders know it
         return Guess(name, DROP, "likely", "outsiders know it by its name, and its values cannot be made coarser")
+    if 2 <= len(column.values) <= FEW // 2 and column.share(lambda value: value.strip().casefold() in SEXES) == 1:
+        return Guess(name, QUASI, "likely", "sexes, by content", "suppress")
     return None
 
 

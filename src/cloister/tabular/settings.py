@@ -67,17 +67,19 @@ def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> Table
         "threads": available_cores() if given["threads"] is None else int(given["threads"]),
     }
     given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
-    return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_counted)))
+    # Codes are counted inside classes, of which those of one level for each column are the largest.
+    is_bound = is_counted or settings.get("codes") is not None
+    return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
 
 
-def _for_purpose(request: TableRequest, is_counted: bool) -> TableRequest:
+def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
     """The request with the method for its purpose, if none was asked for, and what else was asked for allows it.
 
     Age and sex, which nearly every table and model is made by, then weigh more than other columns.
     """
     if request.method is not None:
         return request
-    is_bound = is_counted or request.loss.ignores_suppression or bool(_compared(request))
+    is_bound = is_bound or request.loss.ignores_suppression or bool(_compared(request))
     method, weights = FULL_DOMAIN if is_bound else request.chosen_method, request.weights
     if method == MONDRIAN and not weights and request.loss.takes_weights:
         people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
