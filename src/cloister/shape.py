@@ -132,9 +132,11 @@ class Shape(Protocol[Options_contra, Read]):
     Attributes
     ----------
     reading : settings by which data are read, beside their place
+    usual_grid : values by key that are compared where no grid is given
     """
 
     reading: tuple[str, ...]
+    usual_grid: Mapping[str, Sequence[str]]
 
     def check(self, options: Options_contra) -> None:
         """Refuse settings that there are not, or that do not fit each other, before anything is read."""

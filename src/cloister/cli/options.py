@@ -243,10 +243,11 @@ class ExploreOptions:
         tuple[str, ...],
         Help(
             "Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
-            "commas. Of claims a key of the plan. All combinations are tried. Repeatable.",
+            "commas. Of claims a key of the plan. All combinations are tried; of a table all methods unless given. "
+            "Repeatable.",
             "KEY=VALUE,...",
         ),
-    ]
+    ] = ()
     out: Annotated[Path, Help("Folder for what is found; the same command goes on.", "DIR")]
     recommend: Annotated[str, Help("The rule by which one is taken.", "knee|best-utility")] = "knee"
     risk_limit: Annotated[float | None, Help("Settings of a higher risk are not recommended, as 0.09.", "RISK")] = None

@@ -53,28 +53,33 @@ def read_other(path: Path, encoding: str | None) -> Source:
         )
     refusal = InputError(f"{path.name} cannot be read as a file of {program}. Save it as CSV.", file=path.name)
     try:
-        if program == EXCEL:
-            import fastexcel
-        else:
-            import pyreadstat
+        reader = _reader(program)
     except ImportError:
-        fastexcel = pyreadstat = None
-    if program == EXCEL and fastexcel is not None:
-        frame, notes = call_foreign(lambda: _of_excel(fastexcel, content, path.name), refusal)
-    elif program != EXCEL and pyreadstat is not None:
-        read = getattr(pyreadstat, _READERS[path.suffix.lower()])
-        frame, notes = call_foreign(lambda: _of_statistics(read, path, encoding), refusal)
-    else:
         raise InputError(
             f'{path.name} is a file of {program}, for which the extra files is needed: pip install "cloister[files]". '
             "Or save it as CSV.",
             file=path.name,
-        )
+        ) from None
+    if program == EXCEL:
+        frame, notes = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
+    else:
+        read = getattr(reader, _READERS[path.suffix.lower()])
+        frame, notes = call_foreign(lambda: _of_statistics(read, path, encoding), refusal)
     check_names(frame.columns, path.name)
     if not frame.height:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
     plain = plain_columns(frame, path.name)
     return Source(plain.with_columns(map(_simpler, plain)), "csv", None, None, path.name, notes)
+
+
+def _reader(program: str | None) -> Any:
+    if program == EXCEL:
+        import fastexcel
+
+        return fastexcel
+    import pyreadstat
+
+    return pyreadstat
 
 
 def _of_excel(fastexcel: Any, content: bytes, file: str) -> tuple[pl.DataFrame, tuple[str, ...]]:

@@ -1,9 +1,10 @@
 """Claims as a shape: the settings of a run and the plan, and what is done with them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cloister.claims.data import Claims, claims_of
@@ -41,6 +42,7 @@ class StatedClaims(ClaimsOptions):
 class ClaimsShape:
     """One row a patient, and many claims."""
 
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
     reading: tuple[str, ...] = ()
 
     def check(self, options: ClaimsOptions) -> None:

@@ -93,7 +93,8 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
             raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
         if asked.out.is_dir() and is_release(asked.out):
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
-    grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in asked.grid.items()}
+    wanted = asked.grid or work.usual_grid
+    grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in wanted.items()}
     work.check_grid(options, grid)
     ground, settings = Ground(shape, work.changed(options, {})), settings_in(grid)
     for one in settings:

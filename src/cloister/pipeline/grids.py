@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cloister.errors import InputError, did_you_mean, setting
@@ -23,9 +24,15 @@ OF_READING = ("id", *KEYS)
 
 
 class KeyedShape:
-    """A shape that is read from one source, and whose settings have keys in a job."""
+    """A shape that is read from one source, and whose settings have keys in a job.
+
+    Attributes
+    ----------
+    usual_grid : values by key that are compared where no grid is given
+    """
 
     name: str
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def of_part(self, told: Told, part: Part, job: Job, _path: Path) -> Any:
         """Return the settings of a part of a job."""

@@ -1,10 +1,11 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
@@ -22,7 +23,7 @@ from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode, with_cut_points
-from cloister.tabular.options import FULL_DOMAIN, TableOptions
+from cloister.tabular.options import FULL_DOMAIN, METHODS, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import parse_ids, requested
@@ -56,6 +57,7 @@ class TableShape(KeyedShape):
     """One row a patient."""
 
     name = "table"
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({"method": METHODS})
     reading: tuple[str, ...] = ()
 
     def check(self, options: TableOptions) -> None:
