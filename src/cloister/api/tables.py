@@ -45,6 +45,7 @@ def anonymize(
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
     purpose: str = "analysis",
+    target: str | None = None,
     method: str | None = None,
     local_recoding: bool = False,
     microaggregate: Mapping[str, str] | None = None,
@@ -88,9 +89,12 @@ def anonymize(
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
         that search nothing (``"mondrian"``, ``"cluster"``)
     levels : a fixed policy instead of a search
-    purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, ``"one-coding"`` has one level
-        for each column. Analyses are given ``"mondrian"``, in which columns called after age or sex weigh three times
-        unless there are weights, but where something is asked that only a search looks at, or an engine counts
+    purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, by ``"mondrian"``, but where
+        something is asked that only a search looks at, or an engine counts; ``"counts"`` and ``"one-coding"`` have one
+        level for each column. For analyses and counts columns called after age or sex weigh six times unless there
+        are weights or a target
+    target : column released as recorded that models will predict: quasi-identifiers weigh up to six times by what they
+        say about it, where ``"mondrian"`` is the method
     method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
         class, which loses less; labels of one column may then overlap)
     local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own

@@ -68,6 +68,10 @@ def table_rows(read: TableManifest) -> Rows:
     rows.append(("loss", f"{loss} ({settings.loss}; 0 nothing lost, 1 everything)"))
     if read.empty:
         rows.append(("says nothing", ", ".join(read.empty)))
+    if settings.weights:
+        rows.append(("weights", ", ".join(f"{column} {weight:g}" for column, weight in settings.weights.items())))
+    if settings.target is not None:
+        rows.append(("target", f"{settings.target}: what says most about it is kept best"))
     if read.method != FULL_DOMAIN:
         rows.append(("method", f"{read.method}: levels differ between classes (not with --purpose one-coding)"))
     if read.search is not None:

@@ -115,6 +115,8 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         },
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
+    if request.target is None:
+        del found["target"]
     return PublishedSettings.model_validate(found)
 
 

@@ -68,6 +68,7 @@ class PublishedSettings(Section):
     suppression: Share
     loss: LossName
     weights: dict[str, Weight]
+    target: str | None = None
     search: SearchName | None
     local_recoding: bool
     merge_bound: Share | None

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
-MONDRIAN = "mondrian"
-METHODS = (FULL_DOMAIN, MONDRIAN, "cluster")
-ANALYSIS, ONE_CODING = "analysis", "one-coding"
-PURPOSES = (ANALYSIS, ONE_CODING)
+MONDRIAN, CLUSTER = "mondrian", "cluster"
+METHODS = (FULL_DOMAIN, MONDRIAN, CLUSTER)
+ANALYSIS, COUNTS, ONE_CODING = "analysis", "counts", "one-coding"
+PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 AVERAGES = ("mean", "median")
@@ -89,12 +89,17 @@ class TableSettings:
     purpose: Annotated[
         str,
         Help(
-            "What the data are for, which chooses the method: analysis keeps most, with levels that differ between "
-            "classes; one-coding has one level a column.",
-            "analysis|one-coding",
+            "What the data are for, which chooses method and weights: analysis keeps most, with levels that differ "
+            "between classes; counts has one level a column, age and sex first; one-coding one level a column.",
+            "analysis|counts|one-coding",
         ),
-        Key("analysis or one-coding", one_of=PURPOSES),
+        Key("analysis, counts or one-coding", one_of=PURPOSES),
     ] = ANALYSIS
+    target: Annotated[
+        str | None,
+        Help("Outcome that models will predict, released as recorded: what says most about it is kept best.", "COLUMN"),
+        Key("the name of a column"),
+    ] = None
     method: Annotated[
         str | None,
         Help(
@@ -164,7 +169,7 @@ class TableSettings:
         if self.method is not None:
             return self.method
         is_searched = self.local_recoding or any(one is not None for one in searched)
-        return FULL_DOMAIN if is_searched or self.purpose == ONE_CODING else MONDRIAN
+        return MONDRIAN if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
 
     def needing_rows(self) -> list[str]:
         """Return the settings that need the rows of a table, and not their counts alone."""

@@ -16,14 +16,14 @@ from cloister.settings import settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
-from .options import AVERAGES, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
+from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
 PEOPLE = re.compile(
     r"(?:^|[^A-Za-z])(?i:age|alter|sex|gender|geschlecht|birth(?:date|year)?|dob|yob)(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
 )
 """Names of columns of age and sex: a word of theirs is one of these."""
-WEIGHT_OF_PEOPLE = 3.0  # with it 97 % of the rates by age and sex are kept, without 92 % (`benchmarks/usefulness.py`)
+WEIGHT_OF_PEOPLE = 6.0  # keeps 96 % of the rates by age and sex at k = 11, 1 keeps 84 % (`benchmarks/usefulness.py`)
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
 
 
@@ -67,6 +67,8 @@ def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> Table
         "threads": available_cores() if given["threads"] is None else int(given["threads"]),
     }
     given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
+    if (target := settings.get("target")) is not None and target not in (*given["sensitive"], *given["keep"]):
+        given["sensitive"] = (*given["sensitive"], target)
     # Codes are counted inside classes, of which those of one level for each column are the largest.
     is_bound = is_counted or settings.get("codes") is not None
     return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
@@ -81,7 +83,8 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
         return request
     is_bound = is_bound or request.loss.ignores_suppression or bool(_compared(request))
     method, weights = FULL_DOMAIN if is_bound else request.chosen_method, request.weights
-    if method == MONDRIAN and not weights and request.loss.takes_weights:
+    is_for_people = request.purpose == COUNTS or (method == MONDRIAN and request.target is None)
+    if is_for_people and not weights and request.loss.takes_weights:
         people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
         weights = dict.fromkeys(people, WEIGHT_OF_PEOPLE) if len(people) < len(request.quasi_identifiers) else {}
     return replace(request, method=method, weights=weights)
@@ -156,6 +159,10 @@ def _check_method(request: TableRequest) -> None:
     if request.purpose not in PURPOSES:
         hint = did_you_mean(request.purpose, PURPOSES)
         raise InputError(f"The purpose {request.purpose!r} is not known.{hint} Purposes: {', '.join(PURPOSES)}.")
+    if request.target is not None and request.method != MONDRIAN:
+        raise InputError(
+            f"A target guides the method {MONDRIAN}, but the method is {request.method}. Leave {setting('target')} out."
+        )
     if request.method not in METHODS:
         hint = did_you_mean(request.method or "", METHODS)
         raise InputError(f"The method {request.method!r} is not known.{hint} Methods: {', '.join(METHODS)}.")
@@ -235,7 +242,7 @@ SINGLE: dict[str, tuple[Kind, str]] = {
     **{one.name: SWITCH for one in settings_of(TableSettings) if one.kind is bool},
     **dict.fromkeys(("loss", "purpose", "default_role", "ids"), TEXT),
     **dict.fromkeys(("method", "search"), (_is(str, NoneType), "a text")),
-    **dict.fromkeys(("id", "patient", "codes"), (_is(str, NoneType), "a text, the name of a column")),
+    **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
     **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
     **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),
     "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),

@@ -25,10 +25,10 @@ from cloister.utility import IYENGAR, AttributeLoss
 from ..checking.checker import TransformationEvaluator
 from ..coding import costs_of
 from ..data import EncodedTable, TableRequest
-from ..options import FULL_DOMAIN, LOCAL_RECODING
+from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING
 from .clustering import cluster
 from .merging import RecordCodes, merge_classes
-from .mondrian import mondrian
+from .mondrian import MORE_RELEVANT, mondrian, relevance
 from .table_recoding import Partition, TableRecoding, recoding_of
 
 
@@ -66,7 +66,7 @@ def choose(
     """
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
-        partition = mondrian(recoding) if request.method == "mondrian" else cluster(recoding)
+        partition = cluster(recoding) if request.method == CLUSTER else _split(recoding, table, request)
         partition = _merged(recoding, _within_limit(recoding, settled(recoding, partition)), request, codes)
         return _recoded(table, recoding, partition, None)
     problem = table.problem
@@ -91,6 +91,26 @@ def choose(
     else:
         partition = recoding.full_domain(levels, problem.kept_rows(levels))
     return _recoded(table, recoding, _merged(recoding, partition, request, codes), result)
+
+
+def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) -> Partition:
+    """Mondrian, once more with splits of the columns that said nothing coming first, as long as fewer then do."""
+    relevant, problem = np.ones(len(table.problem.names)), recoding.problem
+    if request.target is not None:
+        columns = [as_text(table.frame[name]) for name in problem.names]
+        relevant = relevance(columns, table.frame[request.target])
+    top = problem.task.ladders.heights - 1
+    best, fewest = None, len(relevant) + 1
+    while True:
+        partition = mondrian(recoding, relevant)
+        is_empty = (partition.levels == top).all(axis=0) & (problem.lowest < top)
+        if is_empty.sum() < fewest:
+            best, fewest = partition, is_empty.sum()
+        elif best is not None:
+            return best
+        if not fewest:
+            return partition
+        relevant = np.where(is_empty, MORE_RELEVANT * relevant, relevant)
 
 
 def _merged(

@@ -1,0 +1,94 @@
+"""What a purpose and a target choose."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cloister as cl
+from cloister.tabular.recoding.mondrian import MOST_RELEVANT, relevance
+
+N = 600
+RNG = np.random.default_rng(3)
+AGE, WARD = RNG.integers(20, 80, N), RNG.integers(0, 60, N)
+PATIENTS = pl.DataFrame(
+    {"age": AGE, "ward": WARD, "sex": RNG.choice(["F", "M"], N), "ill": np.where(WARD % 60 < 25, "yes", "no")}
+)
+ASKED = {
+    "quasi_identifiers": {"age": "interval:5,20,40", "ward": "interval:5,20,40", "sex": "suppress"},
+    "rules": ["k-anonymity=5"],
+    "accept": ["ill"],
+}
+
+
+def _classes_of(release: cl.Release, column: str) -> int:
+    return release.data[column].n_unique()
+
+
+def test_relevance():
+    """What decides the target weighs most; what has nothing to do with it weighs one, however many values it has."""
+    columns = [PATIENTS["ward"].cast(pl.String), PATIENTS["sex"], pl.Series(map(str, range(N)))]
+
+    most, little, chance = relevance(columns, PATIENTS["ill"])
+
+    assert most == MOST_RELEVANT
+    assert little == pytest.approx(1.0, abs=0.05)
+    assert chance == 1.0
+
+
+def test_relevance_of_nothing():
+    """A target of one value makes no column weigh more; a number of many values is taken by tenths."""
+    columns = [PATIENTS["ward"].cast(pl.String), PATIENTS["sex"]]
+
+    assert relevance(columns, pl.Series(["no"] * N)).tolist() == [1.0, 1.0]
+    assert relevance(columns, PATIENTS["ward"] + RNG.random(N))[0] == MOST_RELEVANT
+
+
+def test_a_target_keeps_what_says_most_about_it():
+    """With a target its column is finer than without; the target is released, the guarantee holds."""
+    plain = cl.anonymize(PATIENTS, **ASKED, sensitive=["ill"], weights={"age": 2})
+    aimed = cl.anonymize(PATIENTS, **ASKED, target="ill", weights={"age": 2})
+
+    assert _classes_of(aimed, "ward") > _classes_of(plain, "ward")
+    assert "ill" in aimed.data.columns
+    assert aimed.verify().holds
+    assert aimed.summary()["settings"]["target"] == "ill"
+    assert aimed.summary()["settings"]["weights"] == {"age": 2.0}
+    assert "target" not in plain.summary()["settings"]
+
+
+def test_the_order_of_rows_does_not_matter_to_a_target():
+    """A release with a target depends on the records, not on their order."""
+    first, again = (
+        cl.anonymize(frame, **ASKED, target="ill") for frame in (PATIENTS, PATIENTS.sample(N, shuffle=True, seed=1))
+    )
+
+    assert again.data.equals(first.data)
+
+
+def test_purposes():
+    """Counts and one coding have one level a column; analyses and counts put age and sex first."""
+    found = {
+        purpose: cl.anonymize(PATIENTS, **ASKED, sensitive=["ill"], purpose=purpose).summary()
+        for purpose in ("analysis", "counts", "one-coding")
+    }
+
+    assert {purpose: one["method"] for purpose, one in found.items()} == {
+        "analysis": "mondrian",
+        "counts": "full-domain",
+        "one-coding": "full-domain",
+    }
+    assert [set(one["settings"]["weights"]) for one in found.values()] == [{"age", "sex"}, {"age", "sex"}, set()]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    {
+        "full-domain": ({"target": "ill", "purpose": "counts"}, "A target guides the method mondrian"),
+        "quasi-identifier": ({"target": "age"}, "both quasi-identifier and sensitive"),
+        "nowhere": ({"target": "death"}, "'death' was asked for"),
+    }.values(),
+)
+def test_wrong_targets(given, sentence):
+    """A target that guides nothing, or cannot be released as recorded, is refused."""
+    with pytest.raises(cl.InputError, match=sentence):
+        cl.anonymize(PATIENTS, **ASKED, default_role="drop", **given)
