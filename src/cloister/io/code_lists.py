@@ -92,6 +92,13 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
     if ids is not None:
         _check_ids(ids, str(found.id), file, wide=found.code is None)
+    if ids is None and rest and not cells.str.contains(r"\S\s+\S").any():
+        raise InputError(
+            f"Each row of {file} has one code, and no column says whose it is: each would be another patient. Name the "
+            f"column that tells patients apart, as {setting('id', rest[0])}, and {setting('code', codes)}. If each row "
+            "is a patient, give the column of codes alone.",
+            file=file,
+        )
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
     notes = taken_as(roles)
     if found.id is None:

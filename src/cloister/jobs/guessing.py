@@ -16,6 +16,7 @@ from cloister.date_formats import DateFormat, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
+from cloister.risk.disclosing_columns import repeated_patients
 from cloister.risk.identifiers import (
     CLASSES,
     is_named_age,
@@ -72,6 +73,7 @@ OF_NAMES = frozenset(
 )  # fmt: skip
 """Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
 
+REPEATS = "it repeats: a patient has several rows, so patients are counted"
 FORMS_OF_DATES = {
     "dd.mm.yyyy": r"\d{1,2}\.\d{1,2}\.\d{2,4}",
     "dd/mm/yyyy or mm/dd/yyyy": r"\d{1,2}/\d{1,2}/\d{2,4}",
@@ -159,6 +161,15 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
     identifier = _identifier(columns)
     guesses = [identifier if identifier and one.name == identifier.column else guess_column(one) for one in columns]
     guesses = _one_birth(guesses, texts)
+    if not any(guess.role == PATIENT for guess in guesses):
+        taken = [texts[guess.column] for guess in guesses if guess.role == QUASI]
+        others = {guess.column: texts[guess.column] for guess in guesses if guess.role in (DROP, SENSITIVE)}
+        for patients in repeated_patients(others, taken)[:1]:
+            of_rows = {
+                one.column: Guess(one.column, DROP, "sure", "rows, not patients") for one in guesses if one.role == ID
+            }
+            changed = of_rows | {patients.column: Guess(patients.column, PATIENT, "sure", REPEATS)}
+            guesses = [changed.get(one.column, one) for one in guesses]
     if not any(guess.role == QUASI for guess in guesses):
         raise InputError(
             f"No column of {file} was recognised as a quasi-identifier, such as age, sex or ZIP. Rename columns, or "
@@ -218,8 +229,7 @@ def _identifier(columns: Sequence[Column]) -> Guess | None:
     if patients is None and whole is not None:
         return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
     patients = patients or next(iter(several), None)
-    why = "it repeats: a patient has several rows, so patients are counted"
-    return None if patients is None else Guess(patients.name, PATIENT, "sure", why)
+    return None if patients is None else Guess(patients.name, PATIENT, "sure", REPEATS)
 
 
 def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:

@@ -5,7 +5,7 @@ it is released, where a text names its patient, or where the column left out say
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import polars as pl
@@ -21,17 +21,39 @@ LEAST_RECORDS = 100  # from fewer nothing follows
 MOST_RECORDS = 100_000  # more are not looked at, but every second, third ... of them
 FREE = 0.5  # share of the records with a text of several words that no other record has
 WORDS = r"\p{L}{2,}\P{L}+\p{L}{2,}"
+ONE_PERSON = 0.8  # of the doubt about a value that whose record it is takes away: people grow older meanwhile
 GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
 
 
-def repeated_patients(columns: Mapping[str, pl.Series]) -> list[Disclosing]:
-    """Return the columns left out whose name and values say that they tell patients apart who have several records."""
-    found = []
+def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Sequence[pl.Series]) -> list[Disclosing]:
+    """Return the columns left out that tell patients apart who have several records.
+
+    Such a column has many values, some of them in several records, and is called after patients; or records of the same
+    value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
+    the county, a birth date the age in years and in groups: those are one thing said.
+    """
+    found, ordered_ones = [], [ordered(one) for one in quasi_identifiers]
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
-        if is_named_patient(name) and GROUPS * present <= distinct < present:
+        if not GROUPS * present <= distinct < present:
+            continue
+        text = values.cast(pl.String)
+        said = [] if is_named_patient(name) else [one for one in ordered_ones if _says(text, one)]
+        alone = [
+            one for one in said if not any(_says(other.cast(pl.String), one) for other in said if other is not one)
+        ]
+        if is_named_patient(name) or len(alone) >= 2:
             found.append(Disclosing(name, "several records of a patient"))
     return found
+
+
+def _says(column: pl.Series, value: pl.Series) -> bool:
+    """Whether records of the same value of a column, which stand for one person, hardly differ."""
+    step = 1 + len(column) // MOST_RECORDS
+    is_looked_at = column.rank("dense") % step == 0  # all records of a value, or none
+    one = pl.Series([""] * len(column), dtype=pl.String)
+    looked_at = [series.filter(is_looked_at) for series in (one, value, column)]
+    return share_said(*looked_at) > ONE_PERSON
 
 
 def free_texts(columns: Mapping[str, pl.Series]) -> list[Disclosing]:

@@ -125,4 +125,24 @@ def test_ids_that_repeat_are_found_by_name_and_values():
     unique = pl.Series([f"p{one}" for one in range(200)])
     columns = {"PatientId": ids, "subject_id": unique, "doctor": ids, "patient": pl.Series(["yes", "no"] * 100)}
 
-    assert [one.column for one in repeated_patients(columns)] == ["PatientId"]
+    assert [one.column for one in repeated_patients(columns, [])] == ["PatientId"]
+
+
+def test_ids_that_repeat_are_found_by_what_their_records_share():
+    """Whatever a column is called, records of one person agree in age and sex; those of a ZIP code do not."""
+    rng, ids = random.Random(5), [one // 2 for one in range(600)]
+    ages = [rng.randint(20, 80) for _ in range(300)]
+    sexes, counties = [rng.choice("FM") for _ in range(300)], [rng.randint(0, 60) for _ in range(300)]
+    zips = [10 * counties[one] + rng.randint(0, 9) for one in ids]
+    quasi = [pl.Series([str(values[one]) for one in ids]) for values in (ages, sexes, counties)]
+    columns = {
+        "Fallnr": pl.Series([f"x{one}" for one in ids]),
+        "zip": pl.Series(map(str, zips)),
+        "doctor": pl.Series([str(rng.randint(0, 200)) for _ in ids]),
+        "born": pl.Series([f"{2020 - ages[one]}-0{1 + one % 9}-01" for one in ids]),
+    }
+    quasi.append(quasi[0].str.head(1))
+
+    assert [one.column for one in repeated_patients(columns, quasi)] == ["Fallnr"]
+    assert [one.column for one in repeated_patients({"n": pl.Series(ids)}, quasi)] == ["n"]
+    assert repeated_patients({"n": pl.Series(ids)}, [quasi[0], quasi[3]]) == []
