@@ -189,6 +189,17 @@ class PreparedHistories(Prepared):
         if plan.ids.patients.startswith(HMAC):
             notes.append("keyed ids link this release to others made with the same key, for whoever has both")
         assert manifest.form == "claims"
+        empty = [
+            name
+            for columns in (manifest.columns.patients, manifest.columns.claims)
+            for name, column in columns.items()
+            if column.role == "quasi-identifier" and column.level == column.top != 0
+        ]
+        if empty:
+            notes.append(
+                f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
+                "risk, suppress more, or give a column more weight in the plan"
+            )
         used = manifest.choice.max_flag_rate
         if used != plan.risk.max_flag_rate:
             notes.append(

@@ -12,7 +12,8 @@ from cloister.tabular.manifest import TableSections
 from cloister.tabular.options import FULL_DOMAIN, METHODS
 from cloister.tabular.protect import protect
 
-MOST_LOST = 0.9  # more is no useful release
+from .stages import MOST_LOST
+
 SECONDS = 5.0  # that the search of a suggestion may take
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 

@@ -14,6 +14,8 @@ from cloister.release_folder import SCHEMA
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import Stopwatch
 
+MOST_LOST = 0.9  # more is no useful release
+
 T = TypeVar("T")
 
 WAIT_S = 0.2

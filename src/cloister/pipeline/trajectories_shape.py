@@ -33,6 +33,7 @@ from cloister.trajectories.sequences import Trajectories
 
 from .grids import KeyedShape
 from .places import WORKLOAD_NOTE, custody_of
+from .stages import MOST_LOST
 from .trajectories import protect_trajectories
 
 USUAL_DIVERSITY = 2
@@ -126,9 +127,16 @@ class PreparedTrajectories(Prepared):
         column = None if request.diversity is None else request.diversity.column
         attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
-    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
+    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
         options, given, notes = self.options, self.given, [*self.given.notes]
+        assert manifest.form == "trajectories"
+        lost = {"codes": manifest.utility.ilm_exact, "ages": manifest.utility.alm_exact}
+        notes += [
+            f"{what} say next to nothing in this release: {share:.0%} of what they said is lost. Ask for a smaller k"
+            for what, share in lost.items()
+            if share > MOST_LOST
+        ]
         if options.on_unknown_code == "drop":
             notes.append("lines with codes that the hierarchy does not have are left out, as asked")
         if given.attributes is not None:

@@ -72,6 +72,12 @@ def test_a_release_is_written(protect, tmp_path, manifest):
     assert frame["age"].str.contains(r"^9[0-9]").sum() == 0
 
 
+def test_a_release_that_says_next_to_nothing_says_so(protect):
+    """Where nearly all of codes and ages is lost, the screen names them; where not, it does not."""
+    assert "codes say next to nothing in this release: 100%" in protect(k=40).err
+    assert "next to nothing" not in protect(out="more").err
+
+
 def test_side_columns_ride_along(release, events, tmp_path):
     """Each patient's row stands in attributes.csv under the released id, and nothing else of the file."""
     side = pl.read_csv(release / "attributes.csv", infer_schema=False)

@@ -107,6 +107,11 @@ REFUSED = {
     "both named": ("id,code,codes\n1,2,3\n", {"code": "code", "codes": "codes"}, "Give one"),
     "no usual name": ("who,what\n1,2\n", {"id": "wo"}, "Its first line must name the columns"),
     "long without id": ("code,age\n1,2\n", {}, "Name it with id"),
+    "one code a row, of nobody": (
+        "nr,diagnosis\n1,a\n1,b\n2,a\n",
+        {"codes": "diagnosis"},
+        "each would be another patient",
+    ),
     "unknown column": (WIDE, {"codes": "cods"}, "Did you mean 'codes'?"),
     "one column twice": (WIDE, {"id": "codes", "codes": "codes"}, "both the id and the codes"),
     "repeated id": (WIDE + "7,V51\n", {}, "3 lines and 2 distinct values of 'id'"),
