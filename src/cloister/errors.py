@@ -16,6 +16,7 @@ command line as ``--engine memory``, a job as ``engine = "memory"``, Python as `
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, Self
@@ -112,8 +113,16 @@ def worded(text: str, how: Callable[[str, str | None], str]) -> str:
     return SETTING.sub(lambda found: how(found[1], found[2]), text)
 
 
+LISTS = frozenset(("accept", "drop", "keep", "missing", "sensitive"))  # keywords of Python that take several values
+
+
 def as_keyword(name: str, value: str | None) -> str:
     """Word a setting as Python has it."""
+    if value is not None and name == "weights":
+        column, _, weight = value.rpartition("=")
+        return f'{name}={{"{column}": {weight}}}'
+    if value is not None and name in LISTS:
+        return f'{name}=["{value}"]'
     return name if value is None else f'{name}="{value}"'
 
 
@@ -126,7 +135,7 @@ def as_option(name: str, value: str | None) -> str:
     """Word a setting as the command line has it."""
     name = {"quasi_identifiers": "qi"}.get(name, name)  # the one field whose option is called otherwise
     option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-    return option if value is None else f"{option} {value}"
+    return option if value is None else f"{option} {shlex.quote(value)}"
 
 
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:

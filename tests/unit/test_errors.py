@@ -20,6 +20,14 @@ def test_each_front_end_words_settings(how, expected):
     assert worded(TEXT, how) == f"It is too large. {expected}"
 
 
+def test_settings_can_be_typed_as_they_are_worded():
+    """Names with spaces are quoted for a shell; Python gets lists and weights by column."""
+    text = f"{setting('accept', 'Tumor Size')} {setting('weights', 'Tumor Size=5')}"
+
+    assert worded(text, as_option) == "--accept 'Tumor Size' --weights 'Tumor Size=5'"
+    assert worded(text, as_keyword) == 'accept=["Tumor Size"] weights={"Tumor Size": 5}'
+
+
 def test_an_error_reads_as_python_and_keeps_its_settings():
     """Whoever prints an error sees no marks, also after it was said again of a part."""
     error = InputError(TEXT)

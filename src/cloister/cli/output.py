@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -101,7 +102,7 @@ def in_options(text: str) -> str:
 
     def option(name: str, value: str | None) -> str:
         called = _options().get(name, as_option(name, None))
-        return called if value is None else f"{called} {value}"
+        return called if value is None else f"{called} {shlex.quote(value)}"
 
     return worded(text, option)
 

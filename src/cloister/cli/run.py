@@ -13,6 +13,7 @@ from cloister.pipeline.places import release_at
 from cloister.release_folder import REPORT
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
+from cloister.tabular.manifest import ASSUMED
 
 
 def run_job(options: RunJobOptions) -> None:
@@ -45,6 +46,8 @@ def run_job(options: RunJobOptions) -> None:
                 kept, left_out = part["columns"], part["settings"]["not_released"]
                 not_them = f"; not: {', '.join(left_out)}" if left_out else ""
                 said = f"{one.name}: released {len(kept)} of {len(kept) + len(left_out)} columns{not_them}."
+                if part["guarantee"]["one_row_per_patient"] == ASSUMED:
+                    said += " One record each patient is assumed: no column was named that tells them apart."
                 console().print(said, soft_wrap=True)
         apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
         console().print(f"Every part was verified.{apart}", soft_wrap=True)

@@ -28,13 +28,6 @@ def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
     codes = _codes(frame, rest)
     if codes is None:
         raise InputError(f"No column of {file} was recognised as codes. Write the job by hand.", file=file)
-    if identifier is None and rest != [codes.column] and not _lists(frame[codes.column]):
-        raise InputError(
-            f"The column {codes.column!r} of {file} has one code a row, but no column was recognised as ids: each row "
-            "would be another patient. Rename the column that tells patients apart to patient_id; if each row is a "
-            "patient, keep the column of codes alone.",
-            file=file,
-        )
     repeats = identifier is not None and frame[identifier].n_unique() < frame.height
     found[codes.column] = Guess(codes.column, CODE if repeats else CODES, codes.sureness, codes.why)
     return _all(frame, found)
@@ -98,11 +91,6 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
 def _hold_codes(column: pl.Series) -> bool:
     words = sorted({word for value in _values(column) for word in value.split()})
     return bool(words) and (are_codes(words) or unknown_codes(words) < MOSTLY) and not are_dates(words)
-
-
-def _lists(column: pl.Series) -> bool:
-    """Whether some rows have several codes."""
-    return any(len(value.split()) > 1 for value in _values(column))
 
 
 def _values(column: pl.Series) -> list[str]:

@@ -103,7 +103,7 @@ def test_codes_and_events_are_guessed_and_their_jobs_run(cloister, folder, shape
     ("shape", "text", "words"),
     [
         ("table", "id,note\n1,a\n2,b\n", "No column of odd.csv was recognised as a quasi-identifier"),
-        ("codes", "who,code,other\n7,401.9,w\n8,250.00,w\n", "each row would be another patient"),
+        ("codes", "who,code,other\n7,401.9,w\n8,250.00,w\n", "each would be another patient"),
         ("codes", "id,number,other\n1,x,y\n2,z,w\n", "recognised as codes"),
         ("trajectories", "id,code\n1,401.9\n", "recognised as age"),
     ],
