@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cloister.engines.choice import is_spark_frame
-from cloister.errors import InputError
+from cloister.errors import InputError, as_keyword, worded
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.pipeline.tables import protect_table
@@ -174,7 +174,8 @@ def anonymize(
         asked = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
         protecting = partial(protect_table_with_codes, asked=asked)
     release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
-    return replace(release, data=native.back(release.frame))
+    notes = tuple(worded(note, as_keyword) for note in release.notes)
+    return replace(release, data=native.back(release.frame), notes=notes)
 
 
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any) -> TableRelease:

@@ -70,6 +70,10 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
             protected = protect(again, limited)
         except CloisterError:
             continue
-        kept = [column for column in empty if protected.levels[column] != (again.ladders[column].n_levels - 1,)]
-        if kept:
-            yield f"{words} keeps {_listed(kept)}"
+        most = MOST_LOST * protected.labels.height  # records of a column that would say next to nothing again
+        roots = {column: ladder.labels[-1][0] for column, ladder in again.ladders.items()}
+        says = [column for column, root in roots.items() if (protected.labels[column] == root).sum() < most]
+        kept = [column for column in empty if column in says]
+        instead = [column for column in again.ladders if column not in (*empty, *says)]
+        if len(kept) > len(instead):
+            yield f"{words} keeps {_listed(kept)}" + (f", not {_listed(instead)}" if instead else "")
