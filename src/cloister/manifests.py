@@ -84,6 +84,12 @@ def rules_of(manifest: AnyManifest) -> list[Mapping[str, Any]]:
     return [rule for section in sections for rule in section.published()["rules"]]
 
 
+def rule_words(rule: Mapping[str, Any]) -> str:
+    """Return a rule with its numbers, as people read it."""
+    numbers = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
+    return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])
+
+
 def is_in_database(manifest: AnyManifest) -> bool:
     """Whether what is released stays in a database."""
     return getattr(manifest, "table", None) is not None

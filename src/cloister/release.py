@@ -9,6 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
-from cloister.manifests import AnyManifest, typed
+from cloister.manifests import AnyManifest, rule_words, rules_of, typed
 from cloister.release_folder import (
     CODEBOOK,
     FIGURES,
@@ -34,6 +35,8 @@ from cloister.report_figures import Figures, ReportCounts, exact_figures_of, fig
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import DIGITS
 
+LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
+"""Losses of the shapes, by their names in manifests."""
 INTERNAL = "internal.json"
 """What only the custodian may see, in a folder outside the release."""
 
@@ -62,7 +65,7 @@ class Attacked(Protocol):
         """Return all figures, for the custodian alone."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release(ABC):
     """Protected data that passed verification.
 
@@ -80,6 +83,26 @@ class Release(ABC):
     custody: Custody = field(repr=False)
     shown: Callable[[], ReportCounts] = field(repr=False)
     attack: Callable[[Path, AnyManifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Return what it is, in four lines."""
+        return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for a notebook."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        manifest = typed(self.summary())
+        n, lost = manifest.records, manifest.utility.published()
+        losses = ", ".join(f"{name} {lost[name]:.3f}" for name in LOSSES if isinstance(lost.get(name), float))
+        return [
+            ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),
+            ("guarantee", f"{'; '.join(map(rule_words, rules_of(manifest)))}; verified"),
+            ("loss", f"{losses or 'see summary()'} (0 nothing, 1 everything)"),
+            ("next", "data, codebook, summary(), verify(), write(folder)"),
+        ]
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -220,7 +243,7 @@ class Release(ABC):
         return manifest, figures, found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DataFileRelease(Release):
     """Protected data whose records stand in one file.
 

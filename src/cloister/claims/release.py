@@ -220,7 +220,7 @@ def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
     return as_text(frame[name]).gather(pl.Series(rows))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClaimsRelease(Release):
     """Patients and their claims that passed verification; ``format`` is csv or parquet."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cloister.manifests import AnyManifest, codes_of, rules_of, typed
+from cloister.manifests import AnyManifest, codes_of, rule_words, rules_of, typed
 from cloister.release import Release
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def figures_of(manifest: AnyManifest) -> Figures:
     head = Figures(
         shape=manifest.shape,
         method=str(manifest.method),
-        guarantee="; ".join(map(_rule, rules)),
+        guarantee="; ".join(map(rule_words, rules)),
         promise=tuple(max(float(rule.get(name) or 0) for rule in rules) for name in ("k", "m", "power")),
         verified=manifest.guarantee.verified,
         released=manifest.records.released,
@@ -84,11 +84,6 @@ def exact_figures_of(release: Release) -> Figures:
     manifest, exact = typed(release.summary()), release.custody.figures
     told = figures_of(manifest)
     return told if manifest.form != "table" else replace(told, suppressed=exact["suppressed"], loss=exact["loss"])
-
-
-def _rule(rule: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
-    return f"{rule['model']} ({told})" if told else str(rule["model"])
 
 
 def _weighted(measure: str, weights: Mapping[str, float]) -> str:

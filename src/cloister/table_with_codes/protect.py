@@ -119,7 +119,7 @@ def with_reconstruction(
     return pl.DataFrame([shown if series.name == column else series for series in frame])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableWithCodesRelease(TableRelease):
     """A table with codes that passed verification; each cluster has the class of the table that it is in."""
 

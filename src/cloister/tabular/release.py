@@ -12,7 +12,7 @@ from cloister.release import DataFileRelease
 from cloister.results import Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableRelease(DataFileRelease):
     """A table that passed verification.
 
@@ -34,7 +34,7 @@ class TableRelease(DataFileRelease):
         return self._check(self.read_written(folder))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TalliedRelease(TableRelease):
     """A table of which only the tally is here; its records are written from it, and read back as runs.
 
@@ -57,7 +57,7 @@ class TalliedRelease(TableRelease):
         return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DatabaseRelease(TableRelease):
     """A table that was protected where its rows are: the folder holds what is told of it, the database its records.
 

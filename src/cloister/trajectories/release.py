@@ -19,7 +19,7 @@ from .request import AttributesTable, ranks
 HOW = "the files were read back"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrajectoriesRelease(DataFileRelease):
     """Anonymized trajectories that passed verification.
 

@@ -376,3 +376,21 @@ def test_the_summary_is_a_copy():
     release.summary()["guarantee"]["rules"].clear()
 
     assert release.summary()["guarantee"]["rules"] == [{"model": "k-anonymity", "k": 4}]
+
+
+def test_a_release_is_shown_in_four_lines():
+    """A session shows what a release is and promises, not its records nor its manifest; a notebook a table of these."""
+    release = cl.anonymize(PEOPLE, **OPTIONS)
+    lines = repr(release).splitlines()
+
+    assert len(lines) == 4
+    assert lines[0].startswith("release    table by mondrian: ")
+    assert "; verified" in lines[1]
+    assert release._repr_html_().count("<tr>") == 4
+
+
+def test_a_release_of_codes_is_shown_too():
+    """Losses have the names that they have in the manifest."""
+    codes = cl.CodeSets.from_records([["a", "b"], ["a", "b"], ["a", "c"]] * 4)
+
+    assert "k^m-anonymity (k 2, m 2); verified" in repr(cl.disassociate(codes, k=2, m=2))

@@ -137,7 +137,7 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
     return Items(starts, codes[order], level[codes[order]] > 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CodesRelease(Release):
     """Disassociated code sets that passed verification; ``frame`` is one reconstruction, as ``data.csv`` has it."""
 

@@ -290,7 +290,7 @@ def shown_of(released: Generalization) -> ReportCounts:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GeneralizedCodesRelease(DataFileRelease):
     """Generalized code sets that passed verification: terms, and the terms of each record."""
 
