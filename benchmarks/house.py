@@ -173,7 +173,7 @@ def measures() -> list[Measure]:
     lines_of_tests = sum(file.lines for file in tests)
     return [
         Measure("lines of src", sum(file.lines for file in files), 64_690, 50_000),
-        Measure("lines of code", code, 43_450, 35_000),
+        Measure("lines of code", code, 43_455, 35_000),
         Measure("files", len(files), 365, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_990, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_550, 2_300),

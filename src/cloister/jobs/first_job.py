@@ -64,8 +64,12 @@ def first_job(
             Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
             for one in found.columns
         ]
-        read = {"missing": [*found.missing], "date_format": [*found.date_format]}
-        told = {key: value for key, value in read.items() if value and key not in told} | dict(told)
+        given = told.get("missing")
+        missing = dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])
+        read: dict[str, object] = (
+            {"missing": [], "date_format": [*found.date_format]} | {**told} | {"missing": [*missing]}
+        )
+        told = {key: value for key, value in read.items() if value not in (None, [])}
     else:
         guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
     roles = roles_of(guesses)

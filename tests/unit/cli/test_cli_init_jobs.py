@@ -117,3 +117,15 @@ def test_what_cannot_be_guessed_is_refused(cloister, folder, shape, text, words)
     assert words in refused.err
     assert not (folder / "job.toml").exists()
     assert cloister("init", shape, folder / "odd.csv", "--out", folder / "codes.csv").code == 2
+
+
+def test_markers_that_are_named_stand_beside_those_that_are_found(cloister, folder):
+    """What was named missing is so, and what init finds itself is so too."""
+    lines = [
+        f"{20 + row % 60},{'M' if row % 2 else 'F'},{'N/A' if row % 9 == 0 else 20 + row % 7}" for row in range(200)
+    ]
+    (folder / "some.csv").write_text("age,sex,bmi\nforty,F,22\n" + "\n".join(lines) + "\n")
+    made = cloister("init", "table", folder / "some.csv", "--missing", "forty", "--out", folder / "some.toml")
+
+    assert made.code == 0, made.err
+    assert 'missing = ["forty", "N/A"]' in (folder / "some.toml").read_text()
