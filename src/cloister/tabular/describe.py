@@ -96,7 +96,9 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
     found: dict[str, Any] = {
-        name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)
+        name: getattr(request, name)
+        for name in PublishedSettings.model_fields
+        if hasattr(request, name) and (name, request.target) != ("target", None)  # what is absent is not null
     }
     found |= {
         "source": source,
@@ -115,8 +117,6 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         },
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
-    if request.target is None:
-        del found["target"]
     return PublishedSettings.model_validate(found)
 
 
