@@ -141,7 +141,7 @@ $(VENV)/installed-spark: $(VENV)/installed-dev
 	@$(PIP) install $(CONSTRAINED) --editable '.[spark]'
 	@touch $@
 
-# What reads files of Excel, Stata, SPSS and SAS. Tests of it are skipped where it is not installed.
+# What reads and writes files of Excel, Stata, SPSS and SAS. Tests of it are skipped where it is not installed.
 $(VENV)/installed-files: $(VENV)/installed-dev
 	@echo "Installing readers of Excel, Stata, SPSS and SAS into $(VENV) ..."
 	@$(PIP) install $(CONSTRAINED) --editable '.[files]'

@@ -277,7 +277,7 @@ def edited_sets(draw: random.Random, first: Files, _folder: Path) -> Files:
 
 def codes(second, *words: str) -> Case:
     """A way of protecting code sets."""
-    asked = ("protect", "codes", "sets.csv", "-k", "3", "--drop-empty", *words)
+    asked = ("protect", "codes", "sets.csv", "-k", "3", "--drop-empty", "--accept-empty", *words)
     return Case(asked, sets, second)
 
 
@@ -312,7 +312,9 @@ def other_timelines(draw: random.Random, first: Files, _folder: Path) -> Files:
 
 def trajectories(*words: str) -> Case:
     """A way of protecting trajectories."""
-    return Case(("protect", "trajectories", "timelines.csv", "-k", "2", *words), timelines, other_timelines)
+    return Case(
+        ("protect", "trajectories", "timelines.csv", "-k", "2", "--accept-empty", *words), timelines, other_timelines
+    )
 
 
 # A table with a column of codes.

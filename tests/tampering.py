@@ -8,7 +8,7 @@ from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import json_bytes, read_figures
-from cloister.report import render_report
+from cloister.report import render_readme, render_report
 
 
 def replaced_one_by_one(folder, changes):
@@ -69,3 +69,4 @@ def report_rewritten(folder, figures=None):
     (folder / "report.json").write_bytes(json_bytes(numbers))
     with suppress(Exception):  # where no report can be made of it, the one that is there stays
         (folder / "report.html").write_bytes(render_report(typed(manifest), figures).encode())
+        (folder / "README.txt").write_bytes(render_readme(typed(manifest)))

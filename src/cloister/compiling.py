@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
+from logging import getLogger
 from typing import NamedTuple
 
 Told = Callable[[float, float], None]
@@ -108,6 +109,13 @@ def compile_kernels(method: str, told: Told | None = None) -> None:
             if told is not None and done:
                 told(done, (time.perf_counter() - began) * (1 / done - 1))
             time.sleep(0.1)
+
+
+def say_first_call(method: str) -> None:
+    """Compile the kernels of a method where that is to be done, and say so in the log, shown by default."""
+    if must_compile(method):
+        getLogger("cloister").warning("Compiling for this machine, once; later calls begin at once.")
+        compile_kernels(method)
 
 
 @contextmanager

@@ -113,7 +113,9 @@ def worded(text: str, how: Callable[[str, str | None], str]) -> str:
     return SETTING.sub(lambda found: how(found[1], found[2]), text)
 
 
-LISTS = frozenset(("accept", "drop", "keep", "missing", "sensitive"))  # keywords of Python that take several values
+LISTS = frozenset(
+    ("accept", "drop", "keep", "missing", "numbers", "sensitive")
+)  # keywords of Python that take several values
 
 
 def as_keyword(name: str, value: str | None) -> str:

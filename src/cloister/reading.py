@@ -20,6 +20,7 @@ class HowRead(TypedDict, total=False):
     delimiter: str | None
     date_format: Sequence[str]
     decimal: str
+    numbers: Sequence[str]
     bad_lines: str
     duplicates: str
 
@@ -34,6 +35,7 @@ class ReadingWords:
     encoding, delimiter : of text files; None where they are detected
     date_format : ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
     decimal : what stands before the decimals of numbers
+    numbers : columns in which whatever is no number is read as missing, and counted
     bad_lines : ``error`` or ``drop``, for lines of a text file that have too many or too few cells
     duplicates : ``keep``, ``drop`` or ``error``, for rows that repeat another one
     """
@@ -43,12 +45,14 @@ class ReadingWords:
     delimiter: str | None = None
     date_format: Sequence[str] = ()
     decimal: str = "."
+    numbers: Sequence[str] = ()
     bad_lines: str = ERROR
     duplicates: str = KEEP
 
     def __post_init__(self) -> None:
-        if isinstance(self.date_format, str):  # one of several may be given alone
-            object.__setattr__(self, "date_format", (self.date_format,))
+        for name in ("date_format", "numbers"):  # one of several may be given alone
+            if isinstance(value := getattr(self, name), str):
+                object.__setattr__(self, name, (value,))
         for name, words in (("decimal", DECIMALS), ("bad_lines", BAD_LINES), ("duplicates", DUPLICATES)):
             if (word := getattr(self, name)) not in words:
                 raise InputError(f"{setting(name)} can be {' or '.join(words)}, not {word!r}.")

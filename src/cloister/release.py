@@ -94,15 +94,7 @@ class Release(ABC):
         return f"<table>{''.join(rows)}</table>"
 
     def _rows(self) -> list[tuple[str, str]]:
-        manifest = typed(self.summary())
-        n, lost = manifest.records, manifest.utility.published()
-        losses = ", ".join(f"{name} {lost[name]:.3f}" for name in LOSSES if isinstance(lost.get(name), float))
-        return [
-            ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),
-            ("guarantee", f"{'; '.join(map(rule_words, rules_of(manifest)))}; verified"),
-            ("loss", f"{losses or 'see summary()'} (0 nothing, 1 everything)"),
-            ("next", "data, codebook, summary(), verify(), write(folder)"),
-        ]
+        return [*in_rows(typed(self.summary())), ("next", "data, codebook, summary(), verify(), write(folder)")]
 
     @abstractmethod
     def delimiter_written(self) -> str | None:
@@ -273,6 +265,17 @@ class DataFileRelease(Release):
     def read_written(self, folder: Path) -> pl.DataFrame:
         """Return the records as they are read back from a folder."""
         return read_data(folder / f"data.{self.format}", self.delimiter)
+
+
+def in_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
+    """Return what a release is, what it promises and what it lost, a row each."""
+    n, lost = manifest.records, manifest.utility.published()
+    losses = ", ".join(f"{name} {lost[name]:.3f}" for name in LOSSES if isinstance(lost.get(name), float))
+    return [
+        ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),
+        ("guarantee", f"{'; '.join(map(rule_words, rules_of(manifest)))}; verified"),
+        ("loss", f"{losses or 'see summary()'} (0 nothing, 1 everything)"),
+    ]
 
 
 def _optional(path: str | Path | None) -> Path | None:

@@ -22,6 +22,10 @@ REPORT = "report.html"
 FIGURES = "report.json"
 """What the report shows: the manifest, and figures beside it."""
 
+README = "README.txt"
+REPORTS = (REPORT, FIGURES, README)
+"""Files that are made of the manifest and of figures, and made again to be compared; no hash of them is published."""
+
 CODEBOOK = "codebook.csv"
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
@@ -72,7 +76,7 @@ def _strangers(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
     known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
-    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *known})
+    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *known})
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -137,7 +141,7 @@ def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
     foreign = len(_strangers(folder, manifest.files))
     if foreign:
         failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
-    return failures + [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
+    return failures + [f"{name} is missing" for name in REPORTS if not is_file(folder / name)]
 
 
 def is_file(path: Path) -> bool:

@@ -232,7 +232,7 @@ Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
 Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
 
 
-CLEANING = ("date_format", "decimal", "bad_lines", "duplicates")
+CLEANING = ("date_format", "decimal", "numbers", "bad_lines", "duplicates")
 """What stands last among the settings that say how data are read."""
 
 
@@ -247,6 +247,10 @@ class CleaningOptions:
         ),
     ] = ()
     decimal: Annotated[str, Help("What stands before the decimals of numbers.", ".|,")] = "."
+    numbers: Annotated[
+        tuple[str, ...],
+        Help("In this column read whatever is no number as missing, and say how many. Repeatable.", "COLUMN"),
+    ] = ()
     bad_lines: Annotated[
         str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")
     ] = "error"
@@ -267,6 +271,11 @@ class RunOptions(CleaningOptions):
         Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
     ] = None
     attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
+    accept_empty: Annotated[
+        bool,
+        Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."),
+        Key(YES_OR_NO),
+    ] = False
     delimiter: Delimiter = None
     encoding: Encoding = None
     seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Unpack
 
 from cloister.checker import AnyChecker, Request, check_folder
-from cloister.errors import GuaranteeViolation, InputError
+from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job
 from cloister.jobs.recheck import recheck_job
@@ -137,5 +137,8 @@ def verify_folder(
             KAnonymity(k)  # refuses what no release can promise
         verdict = check_folder(place, manifest, checker, request)
     if not verdict.holds:
-        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.")
+        # Nothing published says how the original was read: markers of missing values may be a patient's.
+        again = f" The original must be read as it was then: name {setting('missing')} and the like again."
+        compared = "" if original is None else again
+        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
     return verdict

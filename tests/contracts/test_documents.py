@@ -293,7 +293,7 @@ def test_every_file_and_key_of_a_release_of_trajectories_is_documented(newcomer)
         ("--attributes", "attributes.csv", "--policy", "level:1"),
         ("--sensitive-codes", "401.1", "-k", "9"),
     ):
-        options = ["-k", "3", *more, "--out", "timelines", "--overwrite", "--quiet"]
+        options = ["-k", "3", *more, "--accept-empty", "--out", "timelines", "--overwrite", "--quiet"]
         assert run(["protect", "trajectories", "visits.csv", *options]) == 0
         manifest = json.loads(Path("timelines/release.json").read_text(encoding="utf-8"))
 

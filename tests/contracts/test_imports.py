@@ -46,6 +46,7 @@ ALLOWED = {
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
     "tabular": {
         "tabular",
+        "codebook",
         "checker",
         "reading",
         "manifest",
@@ -65,6 +66,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "codebook",
         "checker",
         "reading",
         "manifest",
@@ -83,6 +85,7 @@ ALLOWED = {
     },
     "trajectories": {
         "trajectories",
+        "codebook",
         "checker",
         "reading",
         "manifest",
@@ -101,6 +104,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "codebook",
         "checker",
         "reading",
         "manifest",
@@ -122,9 +126,11 @@ ALLOWED = {
     },
     "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder", "stopwatch"},
     "report_figures": {"io", "masking", "risk"},
+    "codebook": {"io"},
     "release_folder": {"version", "errors", "results", "io", "manifest", "manifests"},
     "table_with_codes": {
         "table_with_codes",
+        "codebook",
         "checker",
         "manifest",
         "errors",

@@ -249,6 +249,7 @@ def tampered(folder):
         ("release.json", "{", f"{{{MARKER}"),
         ("report.json", '"schema"', f'"{MARKER}": 1, "schema"'),
         ("report.html", "<h1>", f"<h1>{MARKER}"),
+        ("README.txt", "FILES", f"FILES{MARKER}"),
     )
     return replaced_one_by_one(folder, changes)
 

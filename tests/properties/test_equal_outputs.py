@@ -55,6 +55,19 @@ def test_an_attack_does_not_say_how_many_codes_somebody_has(tmp_path):
             "id,codes\n1," + rows + "\n2,272.4 401.9\n3,272.4 401.9\n4,272.4 401.9\n5,250.00\n"
         )
         out = str(tmp_path / name)
-        words = ["protect", "codes", f"{out}.csv", "-k", "3", "-m", "2", "--out", out, "--attack", "--quiet"]
+        words = [
+            "protect",
+            "codes",
+            f"{out}.csv",
+            "-k",
+            "3",
+            "-m",
+            "2",
+            "--out",
+            out,
+            "--attack",
+            "--quiet",
+            "--accept-empty",
+        ]
         assert run(words) == 0
         assert json.loads((tmp_path / name / "release.json").read_text())["attack"] == {"targets": 1000, "holds": True}

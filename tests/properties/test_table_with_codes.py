@@ -40,7 +40,7 @@ def true_classes(frame, release):
         frame.select("id", pl.col("codes").alias("true")), left_on="original", right_on="id"
     )
     found = {}
-    for age, sex, true in rows.select("age", "sex", "true").rows():
+    for age, sex, true in rows.select("age", "sex", "true").cast(pl.String).rows():
         if true:
             found.setdefault((age, sex), []).append(frozenset(true.split()))
     return found

@@ -53,7 +53,7 @@ def release_of(records, side, request):
     table = AttributesTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side", "id")
     given_ = GivenTrajectories(Trajectories.from_records(records, ids), table)
     try:
-        return protect_trajectories(given_, request)
+        return protect_trajectories(given_, replace(request, accept_empty=True))
     except NoSafeRelease:
         return None
 
@@ -167,7 +167,7 @@ def test_codes_named_like_labels_are_told_apart(case, k):
     hierarchy, records = case
     given_ = GivenTrajectories(Trajectories.from_records(records))
     request = TrajectoriesRequest(k, hierarchy, AGES, weights=(Fraction(1), Fraction(0)))
-    release = protect_trajectories(given_, replace(request, on_unknown_code=Unknown.ROOT))
+    release = protect_trajectories(given_, replace(request, on_unknown_code=Unknown.ROOT, accept_empty=True))
 
     assert release.verify().holds
     assert release.frame["id"].n_unique() == len(records)

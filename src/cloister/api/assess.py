@@ -12,6 +12,7 @@ from cloister.claims.data import Claims
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
 from cloister.codesets.data import CodeSets
+from cloister.compiling import say_first_call
 from cloister.errors import InputError
 from cloister.io import EventSource, Source, as_text, from_native
 from cloister.io.columns import nearest_column
@@ -30,6 +31,7 @@ from cloister.risk.assessment import (
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY
+from cloister.settings import check_threads
 from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores
 from cloister.trajectories.sequences import Trajectories
@@ -112,6 +114,7 @@ def assess(
     foreign = [name for name, value in not_asked.items() if value is not None]
     if foreign:
         raise InputError(f"{', '.join(foreign)}: not for {shape}. Leave it out.")
+    say_first_call("risk")
     attackers = Attackers(m or USUAL_KNOWN, USUAL_K if k is None else k, seed or 0, repeats)
     if isinstance(data, CodeSets):
         return assess_codes(data, attackers.known, attackers.k, attackers.seed)
@@ -165,6 +168,7 @@ def assess_frame(
         asked = SampledPopulation(pl.DataFrame([as_text(population[column]) for column in quasi_identifiers]))
     if asked is not None and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
+    check_threads(threads)
     return assess_table(
         frame,
         pl.DataFrame([as_text(column) for column in frame.get_columns()]),
@@ -173,14 +177,8 @@ def assess_frame(
         population=asked,
         largest_unique=largest_unique,
         census=census,
-        threads=_threads(threads),
+        threads=available_cores() if threads is None else threads,
     )
-
-
-def _threads(threads: int | None) -> int:
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
-    return available_cores() if threads is None else threads
 
 
 def assess_trajectories(trajectories: Trajectories, attackers: Attackers) -> HistoriesAssessment:

@@ -5,11 +5,14 @@ import os
 from cloister.claims.data import Claims
 from cloister.claims.release import ClaimsRelease
 from cloister.claims.warm import load_kernels
+from cloister.compiling import say_first_call
 from cloister.errors import InputError
 from cloister.pipeline.claims import protect_claims
 
 
-def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int | None = None) -> ClaimsRelease:
+def deidentify_claims(
+    claims: Claims, *, seed: int | None = None, threads: int | None = None, accept_empty: bool = False
+) -> ClaimsRelease:
     """Return a release of patients and their claims, verified: its measured risk is under the plan's threshold.
 
     Parameters
@@ -17,6 +20,7 @@ def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int |
     claims : both files as read, with the plan, which says all that is asked
     seed : of the simulations, from 0 to below 2**32; that of the plan if None
     threads : all cores if None; never changes the answer
+    accept_empty : release although all quasi-identifiers are empty
 
     Returns
     -------
@@ -39,4 +43,6 @@ def deidentify_claims(claims: Claims, *, seed: int | None = None, threads: int |
         raise InputError("deidentify_claims takes what cl.Claims.read returned.")
     if threads is not None and threads < 1:
         raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
-    return protect_claims(claims, seed=seed, threads=threads or os.cpu_count() or 1, load=load_kernels)
+    say_first_call("claims")
+    threads = threads or os.cpu_count() or 1
+    return protect_claims(claims, seed=seed, threads=threads, load=load_kernels, accept_empty=accept_empty)

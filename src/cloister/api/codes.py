@@ -12,6 +12,7 @@ from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.release import GeneralizedCodesRelease
 from cloister.codesets.policy import UtilityPolicy
 from cloister.codesets.request import check_codes, check_seed
+from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
@@ -111,6 +112,7 @@ def disassociate(
     check_word("engine", engine, MEMORY)
     given = GivenCodes(check_codes(codes))
     request = disassociation_of(told, given, accuracy=workload is not None)
+    say_first_call("disassociation")
     return protect_codes(given, request, seed=told["seed"])
 
 
@@ -125,6 +127,7 @@ def generalize_codes(
     loss: str = "ilm",
     hierarchy: Hierarchy | None = None,
     workload: str | None = None,
+    accept_empty: bool = False,
     seed: int = 0,
 ) -> GeneralizedCodesRelease:
     """Return a release of code sets by generalization, verified: one record a patient, codes in terms or suppressed.
@@ -141,6 +144,7 @@ def generalize_codes(
     loss : what is kept low: ``"ilm"``, or ``"ul"``, which grows exponentially with the codes of a term
     hierarchy : how close codes are; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless given
     workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    accept_empty : release although nearly everything is lost: a normalized certainty penalty above 0.9
     seed : of a random workload; nothing that protects is random
 
     Returns
@@ -180,4 +184,5 @@ def generalize_codes(
     m = USUAL_M if privacy is None else privacy.m
     told["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
     given = GivenCodes(codes)
+    say_first_call("generalization")
     return protect_by_generalization(given, generalization_of(told, given), seed=told["seed"])

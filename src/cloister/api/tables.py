@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError, as_keyword, worded
 from cloister.hierarchy import Hierarchy, parse_hierarchy
@@ -159,6 +160,7 @@ def anonymize(
     request = requested(told | looked_up, is_counted=is_spark_frame(frame))
     if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
         raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
+    say_first_call(request.kernels if codes is None else "disassociation")
     watch = Stopwatch()
     if is_spark_frame(frame):
         return _on_spark(frame, request, codes, seed=int(seed), progress=progress, watch=watch)

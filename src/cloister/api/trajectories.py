@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from cloister.codesets.policy import UtilityPolicy, as_published
+from cloister.compiling import say_first_call
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native
@@ -35,6 +36,7 @@ def anonymize_trajectories(
     diversity: int | None = None,
     policy: UtilityPolicy | None = None,
     workload: str | None = None,
+    accept_empty: bool = False,
     seed: int = 0,
     engine: str = "auto",
 ) -> TrajectoriesRelease:
@@ -62,6 +64,7 @@ def anonymize_trajectories(
     policy : sets of codes that must not be generalized with others
     workload : pairs and sets of pairs whose counts are answered from the release, for the custodian: ``"frequent:1"``
         (percent of the patients who have them)
+    accept_empty : release although nearly everything is lost: more than 0.9 of codes and ages in the mean
     seed : written down; nothing that protects is random
     engine : where blocks are clustered: ``"memory"``, or on Spark: ``"spark"``, ``"local[2]"``, ``"spark://host:port"``,
         ``"sc://host:port"``
@@ -105,5 +108,6 @@ def anonymize_trajectories(
             raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
         ids, frame = as_text(trajectories.ids), from_native(attributes).frame
         given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
+    say_first_call("trajectories")
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, seed=seed, load=load_kernels, cluster=cluster)

@@ -86,8 +86,11 @@ def _is_declared(form: ClaimsForm, plan: ClaimsPlan, table: str, part: TablePlan
     ids = [column for column, role in roles.items() if role == "id"]
     if form.names(table)[:1] != ids or form.names(table, QUASI) != [*part.qi]:
         return False
-    if not all(_has_levels(form.of(table)[name], words) for name, words in part.qi.items()):
-        return False
+    for name, words in part.qi.items():
+        column = form.of(table)[name]
+        low, high = _bounds(words, column)
+        if column.hierarchy != hierarchy_published(words) or not low <= (column.level or 0) <= high:
+            return False
     kept = {column: role for column, role in roles.items() if role not in NOT_RELEASED and column not in part.qi}
     kept |= {PAY_DELAY: "keep"} if PAY_DELAY in {*part.derived} - {*part.qi} else {}
     expected = {column: released_as(role, table, plan) for column, role in kept.items()}
@@ -102,12 +105,6 @@ def released_as(role: str, table: str, plan: ClaimsPlan) -> ReleasedColumn | Non
     how = getattr(plan.ids, role)
     shared = role if how == "number" else f"{role} of {table}"
     return None if how == "drop" else ReleasedColumn(role=PSEUDONYM, numbered_with=shared)
-
-
-def _has_levels(column: ReleasedColumn, words: str) -> bool:
-    """Whether a column has the hierarchy that the plan names and a level within the bounds."""
-    low, high = _bounds(words, column)
-    return column.hierarchy == hierarchy_published(words) and low <= (column.level or 0) <= high
 
 
 def hierarchy_published(words: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy.bound import ROOT
 from cloister.report_figures import Counted, ReportCounts, label_counts
 
@@ -39,7 +40,6 @@ from .steps import Masked, StepLine
 
 OWNER, KIND = "\0owner", "\0kind"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
-BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
 IDS = {
     NUMBER: "number of the patient in this release; the same in both files",
     HASHED: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
@@ -157,7 +157,8 @@ def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[
 
 def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
     """Return one row for each label of each quasi-identifier, and one for each other column."""
-    rows: list[tuple[str | None, ...]] = []
+    rows: list[Row] = []
+    types: dict[str, Type] = {}
     for table in (PATIENTS, CLAIMS):
         for name, column in form.of(table).items():
             whole, level = f"{table}.{name}", column.level
@@ -172,8 +173,9 @@ def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
                     KEPT: RECORDED,
                     PSEUDONYM: "a number in place of an id, by its first appearance",
                 }
+                types[whole] = type_of(files.of(table)[name])
                 rows.append((whole, column.role, None, None, None, meanings[column.role]))
-    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
+    return codebook_of(rows, types)
 
 
 def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCounts:

@@ -87,22 +87,9 @@ def _days(values: Sequence[str]) -> bool:
     return bool(values) and not numbers.null_count() and all(number <= MOST_DAYS for number in numbers)
 
 
-def are_few(values: Sequence[str]) -> bool:
-    """Whether there are values, and few."""
-    return 0 < len(values) <= FEW
-
-
 def are_codes(values: Sequence[str]) -> bool:
     """Whether nearly all are codes of ICD-9-CM, or all of ICD-10-CM."""
     return _few_of(values, {*icd9().outside(values)}) or (bool(values) and not icd10().outside(values))
-
-
-def _sexes(values: Sequence[str]) -> bool:
-    return 0 < len(values) <= FEW and all(map(is_sex, values))
-
-
-def _names(values: Sequence[str]) -> bool:
-    return bool(values) and all(map(is_name, values))
 
 
 def _in_groups(role: str) -> Callable[[Sequence[str]], bool]:
@@ -155,9 +142,13 @@ OF_PATIENTS = (
     Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
     Sign("age", r"^age", are_ages, "age"),
     Sign("age", r"^age", _age_bands, "suppress"),
-    Sign("sex", r"sex|gender", _sexes, "suppress"),
+    Sign("sex", r"sex|gender", lambda values: 0 < len(values) <= FEW and all(map(is_sex, values)), "suppress"),
     Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
-    Sign("quasi-identifier", r"race|ethnic|state|region|county|marital|zip|postal|language|religion", _names),
+    Sign(
+        "quasi-identifier",
+        r"race|ethnic|state|region|county|marital|zip|postal|language|religion",
+        lambda values: bool(values) and all(map(is_name, values)),
+    ),
 )
 OF_CLAIMS = (
     Sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),

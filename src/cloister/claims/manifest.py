@@ -279,6 +279,12 @@ class ClaimsManifest(ManifestHead):
         }
         return fitting(self, fits)
 
+    @property
+    def empty(self) -> list[str]:
+        """The quasi-identifiers that say nothing in this release: at the top of their hierarchies."""
+        columns = [*self.columns.patients.items(), *self.columns.claims.items()]
+        return [name for name, each in columns if each.role == QUASI and each.level == each.top != 0]
+
 
 @dataclass(frozen=True)
 class ClaimsPromise:

@@ -14,7 +14,7 @@ random is right.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -225,7 +225,7 @@ class NodeRisk:
         return [0] * len(levels) if self.basis is Basis.RAW else levels
 
 
-def pooled(figures: list[RiskFigures]) -> RiskFigures:
+def pooled(figures: Sequence[RiskFigures]) -> RiskFigures:
     """Figures of several simulations of the same, put together."""
     draws = sum(one.draws for one in figures)
     mean = sum(one.mean * one.draws for one in figures) / draws

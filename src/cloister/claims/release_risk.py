@@ -85,7 +85,7 @@ def release_risk(
     Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow.
     """
     matching = Matching(released, knowledge.cap, settings.threads, levels)
-    found: list[ReleaseRisk] = []
+    found: list[tuple[RiskFigures, ...]] = []
     for number in range(settings.repeats):
         draws = knowledge.repeat(number)
         fits = matching.sizes(levels, draws)
@@ -94,13 +94,8 @@ def release_risk(
         tolerant = fits + matching.tolerated(levels, draws)
         fallback = np.where(fits > 0, exact, tolerant)
         nearest = np.where(fits > 0, exact, matching.nearest(levels, draws, fits == 0))
-        found.append(ReleaseRisk(*(RiskFigures.of(own, settings.k) for own in (exact, tolerant, fallback, nearest))))
-        whole = ReleaseRisk(
-            pooled([one.exact for one in found]),
-            pooled([one.tolerant for one in found]),
-            pooled([one.fallback for one in found]),
-            pooled([one.nearest for one in found]),
-        )
+        found.append(tuple(RiskFigures.of(own, settings.k) for own in (exact, tolerant, fallback, nearest)))
+        whole = ReleaseRisk(*map(pooled, zip(*found, strict=True)))
         intervals = (whole.exact.mean_interval, whole.exact.flag_interval, whole.tolerant.mean_interval)
         if all(_is_settled(one, settings.threshold) for one in intervals):
             break

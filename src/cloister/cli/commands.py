@@ -171,6 +171,13 @@ _add(
 )
 _add(
     app,
+    told_by.ExportOptions,
+    _work("export.run_export"),
+    "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
+    "cloister export release patients.dta",
+)
+_add(
+    app,
     told_by.VerifyOptions,
     _work("verify.run_verify"),
     "Check a release again, from its files alone; exit code 1 if it does not hold.",

@@ -1,8 +1,9 @@
 """``cloister explore``: settings are tried by the library, and said what was found."""
 
 import math
+import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,17 @@ from cloister.errors import NoSafeRelease
 from cloister.exploration.outcome import Exploration, Outcome, Setting
 from cloister.exploration.record import RECORD
 from cloister.jobs.job import SHAPES
-from cloister.pipeline.exploring import PAGE, Asked, explored, in_words
+from cloister.pipeline.exploring import PAGE, Asked, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
-from cloister.settings import RunOptions
+from cloister.settings import RunOptions, settings_of
 from cloister.stopwatch import STARTED
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
 """Keys that change what somebody may know, or what is protected, and not only how well."""
+
+
+NOT_REPEATED = ("out", "quiet", "as_json", "verbose")  # options of the exploration, not of the release
 
 
 def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None:
@@ -44,7 +48,9 @@ def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None
     if told["as_json"]:
         print_json({**found.content, "out": str(typed.out)})
     elif not told["quiet"]:
-        _tell(exploration, typed.out, found.earlier)
+        taken = exploration.recommended
+        command = None if taken is None else protect_command(shape, told, taken.setting)
+        _tell(exploration, typed.out, found.earlier, command)
 
 
 def notes_on(settings: Sequence[Setting]) -> list[str]:
@@ -70,24 +76,54 @@ def _stops_told(out: Path) -> Iterator[None]:
         raise StoppedLate(out.name, stop, what) from None
 
 
-def _tell(exploration: Exploration, out: Path, earlier: int) -> None:
+def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None) -> None:
+    there = [one.figures.more for one in exploration.outcomes if one.figures is not None]
+    more = exploration.known_of_analyses
     rows = []
     for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True)):
         marks = "*" if place in exploration.on_frontier else ""
-        marks += " recommended" if exploration.recommendation.place == place else ""
-        rows.append([str(place + 1), in_words(one.setting), *_figures(one, loss), marks])
+        marks += " taken" if exploration.recommendation.place == place else ""
+        told = [None if one.figures is None else one.figures.more.get(name) for name in more.values()]
+        useful = [f"{value:.3f}" if isinstance(value, float) else str(value or "") for value in told]
+        rows.append([str(place + 1), *map(word_of, one.setting.values()), *_figures(one, loss), *useful, marks])
     screen = console()
-    head = ["no.", "setting", "risk", "loss", "suppressed", ""]
+    head = ["no.", *exploration.outcomes[0].setting, "risk", "loss", "left out", *more, ""]
     screen.print(grid("Settings", head, rows))
     before = f"{earlier} of {len(rows)} were there already. " if earlier else ""
     seconds = f"{time.perf_counter() - STARTED:.2f} s"
     screen.print(f"{before}Every release was verified. {seconds}", soft_wrap=True)
     if exploration.measure is not None:
         screen.print(f"Loss: {exploration.measure}. On the frontier (*), no other setting beats one in both.")
+    if "AUC" in more:
+        recorded = there[0].get("auc_as_recorded", 0.0)
+        screen.print(f"AUC: of the target; from the values as recorded it is {recorded:.3f}.", soft_wrap=True)
+    if "age x sex" in more:
+        screen.print("age x sex: share of the records that say age to ten years, and sex.", soft_wrap=True)
     taken, why = exploration.recommended, exploration.recommendation.why
     words = "none" if taken is None else f"{exploration.outcomes.index(taken) + 1} ({in_words(taken.setting)})"
     screen.print(f"Recommended: {words}, {why}.", soft_wrap=True)
+    if taken is not None and command is not None:
+        screen.print(f"To release it: {command}", soft_wrap=True, highlight=False)
     screen.print(f"For the custodian alone: {out / PAGE}", soft_wrap=True)
+
+
+def protect_command(shape: str, told: Mapping[str, Any], setting: Setting) -> str | None:
+    """Return the command that releases a setting, as what was typed to explore says it; None for those of a plan."""
+    if shape == "claims":
+        return None
+    own, words = dict(told), ["cloister", "protect", shape]
+    for key, value in setting.items():
+        head, _, column = key.partition(".")
+        kept = [word for word in own.get(head) or [] if word.partition("=")[0] != column] if column else []
+        own[head] = [*kept, f"{column}={word_of(value)}"] if column else value
+    for one in settings_of(SHAPES[shape].options):
+        value = own.get(one.word)
+        if one.name in NOT_REPEATED or value in (None, False, [], ()) or value == one.default:
+            continue
+        option = one.option.split()[:1] if one.option.startswith("-") else []
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [*option, *([] if each is True else [str(each)])]
+    return shlex.join([*words, "--out", "release"])
 
 
 def _figures(one: Outcome, loss: float | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli.commands import app
 from cloister.cli.memory_limit import TOO_LARGE, is_shortage, watched_child
-from cloister.cli.output import StoppedLate, Terminated, complain, refused_by_system, unexpected
+from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.compiling import compiles_only_ours
 from cloister.errors import CloisterError, InputError
 from cloister.stopwatch import STARTED  # noqa: F401  (the clock starts before other imports)
@@ -55,6 +56,7 @@ def _command() -> Callable[..., object]:
 
 def run(arguments: list[str]) -> int:
     """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 128 and a signal)."""
+    WRITTEN.clear()
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
     try:
         result = _command()(arguments, prog_name="cloister", standalone_mode=False)
@@ -92,10 +94,14 @@ def _usage(error: TyperException) -> str:
     known = "" if list_commands is None else f" Commands there: {', '.join(list_commands(context))}."
     path = " ".join(["cloister", *context.command_path.split()[1:]])
     said = message if message.endswith("?") else f"{message.rstrip('.')}."
+    named = re.search("^No such command '(.+?)'", message)
+    if list_commands is not None and named is not None and os.path.exists(named[1]):
+        return f"{path} needs to know what shape {named[1]} has, as in {path} table {named[1]}.{known}"
     return f"{said}{known} See {path} --help."
 
 
-def _stopped(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "nothing was written") -> int:
+def _stopped(stop: KeyboardInterrupt | Terminated, as_json: bool, what: str = "") -> int:
+    what = what or (f"the release {WRITTEN[0]} was written before" if WRITTEN else "nothing was written")
     how, code = ("terminated", 128 + stop.number) if isinstance(stop, Terminated) else ("interrupted", INTERRUPTED)
     error = InputError(f"The command was {how}; {what}.")
     complain(error, as_json=as_json, verbose=False)

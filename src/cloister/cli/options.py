@@ -236,6 +236,16 @@ class CompareOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """What ``export`` can be told."""
+
+    folder: Annotated[Path, Help("Release of a table.", option="RELEASE")]
+    out: Annotated[Path, Help("The new file; its end says which: .xlsx, .dta or .sav.", option="FILE")]
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
     """What ``explore`` can be told beside the options of ``protect``."""
 
@@ -243,7 +253,7 @@ class ExploreOptions:
         tuple[str, ...],
         Help(
             "Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
-            "commas. Of claims a key of the plan. All combinations are tried; of a table all methods unless given. "
+            "commas. Of claims a key of the plan. All combinations are tried; of a table all purposes unless given. "
             "Repeatable.",
             "KEY=VALUE,...",
         ),

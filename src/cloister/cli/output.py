@@ -28,6 +28,10 @@ class Terminated(BaseException):
         self.number = number
 
 
+WRITTEN: list[str] = []
+"""The release that this command wrote: whatever stops it afterwards, that is said of it."""
+
+
 class StoppedLate(BaseException):
     """The command was interrupted or asked to end after the release ``name`` was in its place, or ``what`` was done."""
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cloister.cli.output import StoppedLate, Terminated, after_writing, console, in_options, note, print_json
+from cloister.cli.output import WRITTEN, StoppedLate, Terminated, after_writing, console, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
 from cloister.pipeline.course import write_release
@@ -40,6 +40,7 @@ def late_stops_told(out: Path) -> Iterator[None]:
     before = _identity(out)
     try:
         yield
+        WRITTEN.append(out.name)
     except (KeyboardInterrupt, Terminated) as stop:
         if _identity(out) in (None, before):
             raise

@@ -91,6 +91,7 @@ class CodesRequest(Generic[Method]):
     numbered : whether the records of the data file are numbered
     drop_empty : whether patients without codes were to be left out
     accuracy : whether answers that the release gives are to be compared with the original
+    accept_empty : whether a release that loses nearly everything is one
     """
 
     method: Method
@@ -99,6 +100,7 @@ class CodesRequest(Generic[Method]):
     numbered: bool = True
     drop_empty: bool = False
     accuracy: bool = False
+    accept_empty: bool = False
 
     def __post_init__(self) -> None:
         if self.policy is not None and self.policy.support is not None:

@@ -103,7 +103,7 @@ def exploration_page(exploration: Exploration, source: str) -> str:
         for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
         if one.figures is not None and one.figures.risk is not None and loss is not None
     ]
-    return render_exploration(exploration.told(), source, points)
+    return render_exploration(exploration.told(), source, points, exploration.known_of_analyses)
 
 
 def comparison_page(comparison: Comparison) -> str:

@@ -83,7 +83,10 @@ def exact_figures_of(release: Release) -> Figures:
     """Return the figures of a release for its custodian: of a table the exact loss, and how many are suppressed."""
     manifest, exact = typed(release.summary()), release.custody.figures
     told = figures_of(manifest)
-    return told if manifest.form != "table" else replace(told, suppressed=exact["suppressed"], loss=exact["loss"])
+    if manifest.form != "table":
+        return told
+    more = {**told.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
+    return replace(told, suppressed=exact["suppressed"], loss=exact["loss"], more=more)
 
 
 def _weighted(measure: str, weights: Mapping[str, float]) -> str:

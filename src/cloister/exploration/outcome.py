@@ -13,6 +13,7 @@ SAME = 1e-12
 """Distances that differ by no more are equal; the lower risk is taken then."""
 
 Rule = Literal["knee", "best-utility"]
+ANALYSES = {"says nothing": "says_nothing", "age x sex": "by_age_and_sex", "AUC": "auc"}
 RULES: tuple[Rule, ...] = ("knee", "best-utility")
 
 
@@ -82,6 +83,8 @@ def recommend(points: Sequence[Point], rule: Rule, risk_limit: float | None) -> 
         least = min(best, key=lambda point: point.loss)
         return Recommendation(rule, least.place, f"the least loss{within}")
     knee = _knee(best)
+    if len(best) == 1:
+        return Recommendation(rule, best[0].place, f"the lowest risk and the least loss{within}")
     if knee is None:
         return Recommendation(rule, best[0].place, f"the frontier has no knee: the lowest risk{within}")
     return Recommendation(rule, knee.place, f"the knee of the frontier{within}: furthest below the line of its ends")
@@ -163,6 +166,12 @@ class Exploration:
     def safe(self) -> int:
         """How many settings have a safe release."""
         return sum(one.figures is not None for one in self.outcomes)
+
+    @property
+    def known_of_analyses(self) -> dict[str, str]:
+        """What is known of what analysts can still do: names of figures, by how they are called."""
+        there = [one.figures.more for one in self.outcomes if one.figures is not None]
+        return {head: name for head, name in ANALYSES.items() if any(told.get(name) for told in there)}
 
     @property
     def recommended(self) -> Outcome | None:

@@ -31,6 +31,7 @@ from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 from cloister.hierarchy.quantile import QuantileHierarchy
 from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
+from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
 
 __all__ = [
     "ROOT",
@@ -38,6 +39,7 @@ __all__ = [
     "CutHierarchy",
     "DateHierarchy",
     "FileHierarchy",
+    "GroupsHierarchy",
     "Hierarchy",
     "HierarchyProblem",
     "HierarchyReport",
@@ -48,6 +50,7 @@ __all__ = [
     "PrefixHierarchy",
     "QuantileHierarchy",
     "RareHierarchy",
+    "SimilarHierarchy",
     "SuppressHierarchy",
     "check_file",
     "check_rows",

@@ -20,6 +20,7 @@ from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 from cloister.hierarchy.quantile import QuantileHierarchy
 from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
+from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
@@ -65,6 +66,18 @@ BUILDERS: dict[str, Builder] = {
         "rare:20",
         "categories of fewer records together",
         lambda least, _: RareHierarchy(_number(",".join(least), "rare")),
+        takes_arguments=True,
+    ),
+    "groups": Builder(
+        "groups:White+Asian,Black+Other",
+        "these groups of categories; coarser levels after /",
+        lambda arguments, _: _groups(",".join(arguments)),
+        takes_arguments=True,
+    ),
+    "similar": Builder(
+        "similar:diagnosis",
+        "categories together that are most alike in another column",
+        lambda arguments, _: SimilarHierarchy(",".join(arguments)),
         takes_arguments=True,
     ),
     "prefix": Builder(
@@ -127,6 +140,8 @@ def names_hierarchy(spec: str, kind: str) -> bool:
 
 def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
     builder = BUILDERS[name]
+    if name == "groups":
+        return _groups("/".join([arguments, *options]))
     if name == "interval" and arguments.startswith(CUTS):
         levels = [arguments.removeprefix(CUTS), *options]
         return CutHierarchy(tuple(tuple(_decimal(cut) for cut in level.split(",")) for level in levels))
@@ -138,6 +153,13 @@ def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
     ):
         raise _misused(name)
     return builder.make([part.strip() for part in arguments.split(",")], named)
+
+
+def _groups(text: str) -> GroupsHierarchy:
+    """Groups joined by +, apart by commas, levels apart by /."""
+    return GroupsHierarchy(
+        tuple(tuple(tuple(group.split("+")) for group in level.split(",")) for level in text.split("/"))
+    )
 
 
 def _number(text: str, name: str) -> int:

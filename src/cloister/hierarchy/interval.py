@@ -11,10 +11,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BuiltHierarchy, Levels
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
+COMMA = re.compile(r"[+-]?[0-9.]*[0-9],[0-9]+")
 LARGEST = 10**15  # bounds, widths and values, in their smallest unit, stay below this, so that the grid fits 64 bits
 PLACES = 9
 Integers = NDArray[np.int64]
@@ -124,9 +125,12 @@ class _Intervals(BuiltHierarchy[int]):
         """Return the largest whole number of units not above the number."""
         return self.scale.read(text)
 
-    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
+    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         """Return what is wrong with values that are no numbers."""
-        advice = "Correct them, or use suppress, prefix or a hierarchy file."
+        if n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
+            advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
+        else:
+            advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
         return "are not whole or decimal numbers, which interval needs", advice
 
     def _ladder(self, every: Sequence[_Cells], n_leaves: int) -> Levels:

@@ -1,7 +1,8 @@
 """Cells and rows put in order as a table is read: dates in other forms, decimal commas, rows that repeat others.
 
-Dates are read into ``YYYY-MM-DD`` and numbers are given a decimal point, so that nothing after the reading knows how a
-file was written. What does not fit is refused, by how many there are; whatever is changed or left out is told.
+Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is none may be made missing, so that
+nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
+changed or left out is told.
 """
 
 from collections.abc import Sequence
@@ -22,12 +23,15 @@ LAST_OF_TWO_DIGITS = 2068
 _DATE = "%Y-%m-%d"
 _NUMBER = r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+)(?:,[0-9]*)?(?:[eE][+-]?[0-9]+)?$"
 _POINTED = r"^[+-]?[0-9]*\.[0-9]+$"
+_PLAIN = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*$"
 
 
 def cleaned(source: Source, reading: ReadingWords) -> Source:
     """Return a table with its cells and rows put in order as its reader asks."""
     if reading.decimal == ",":
         source = _with_points(source)
+    if reading.numbers:
+        source = _with_numbers(source, reading.numbers)
     if reading.date_format:
         source = _with_dates(source, reading.date_format)
     return source if reading.duplicates == KEEP else _without_repeats(source, drop=reading.duplicates == DROP)
@@ -56,6 +60,38 @@ def _with_points(source: Source) -> Source:
     named = listed([column.name for column in changed], source.frame.columns) if changed else "no column"
     note = f"numbers with decimal commas were read in {named}"
     return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, note))
+
+
+def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.DataFrame | None:
+    """Return numbers with decimal points, if this share of a column are some and its commas part no thousands."""
+    try:
+        pointed = cleaned(Source(texts, "csv", None, None, file), ReadingWords(decimal=",")).frame
+    except InputError:  # some columns have both
+        return None
+    has_commas = any(
+        text.str.contains(r",([0-9]{1,2}|[0-9]{4,})$").any()
+        and pointed[text.name].str.contains(_PLAIN).sum() >= share * text.count()
+        for text in texts
+        if not pointed[text.name].equals(text)
+    )
+    return pointed if has_commas else None
+
+
+def _with_numbers(source: Source, names: Sequence[str]) -> Source:
+    """Make missing what is no number, in the columns of text that are named."""
+    if absent := [name for name in names if name not in source.frame.columns]:
+        raise InputError(
+            f"{setting('numbers')} names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
+        )
+    texts = [one for one in _texts(source.frame) if one.name in names]
+    odd = [~one.str.contains(_PLAIN).fill_null(value=True) for one in texts]
+    notes = [
+        f"{int(which.sum()):,} of {one.len() - one.null_count():,} values are no numbers and were read as missing, in "
+        f"{listed([one.name], source.frame.columns)}"
+        for one, which in zip(texts, odd, strict=True)
+    ]
+    changed = [one.set(which, None) for one, which in zip(texts, odd, strict=True)]
+    return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, *notes))
 
 
 def _with_dates(source: Source, stated: Sequence[str]) -> Source:

@@ -232,8 +232,9 @@ def _stray_quote(data: bytes, delimiter: str, file: str) -> InputError:
     position = marked.index(b'"')
     is_opening = position == 0 or marked[position - 1 : position] in (delimiter.encode(), b"\n")
     if is_opening and data.count(b'"') % 2:
-        return _malformed("opens a quote that is never closed. Close it", marked, position, file)
-    found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
+        found = "opens a quote that is never closed. Close it"
+    else:
+        found = "has a quote inside a cell. Put the whole cell in quotes and double the quotes inside it"
     lines = marked.split(b"\n")
     return _malformed(found, marked, position, file, _dropping(sum(b'"' in line for line in lines), len(lines)))
 

@@ -5,7 +5,7 @@ made without PyArrow, which it does not need either.
 """
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -79,7 +79,18 @@ def _native(kind: str, read: Callable[[], pl.DataFrame], back: Callable[[pl.Data
     frame = call_foreign(read, InputError(f"The {kind} cannot be read.{advice}"))
     check_names(frame.columns)
     refusal = InputError(f"The release cannot be made a {kind}.")
-    return NativeFrame(plain_columns(frame), lambda table: call_foreign(lambda: back(table), refusal))
+    orders = {series.name: series.dtype.categories for series in frame if isinstance(series.dtype, pl.Enum)}
+    return NativeFrame(plain_columns(frame), lambda table: call_foreign(lambda: back(_ordered(table, orders)), refusal))
+
+
+def _ordered(frame: pl.DataFrame, orders: Mapping[str, pl.Series]) -> pl.DataFrame:
+    """Released columns of nothing but ordered categories, in their order; those that nobody has are not named."""
+    types = {}
+    for name in orders.keys() & set(frame.columns):
+        released = frame[name].drop_nulls().unique()
+        if released.dtype == pl.String and released.is_in(orders[name].implode()).all():
+            types[name] = pl.Enum(orders[name].filter(orders[name].is_in(released.implode())))
+    return frame.cast(types)  # type: ignore[arg-type]
 
 
 def _itself(frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,7 +131,8 @@ def _to_duckdb(frame: pl.DataFrame, relation: Any) -> Any:
 
 
 def from_pandas(data: Any) -> pl.DataFrame:
-    """The columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text."""
+    """The columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text,
+    or, where they are ordered, an enumeration."""
     names = list(data.columns)
     check_names(names)
     found = []
@@ -142,9 +154,10 @@ def _column(name: str, series: Any) -> pl.Series:
     if isinstance(dtype, pandas.CategoricalDtype):
         texts = as_text(_column(name, series.cat.categories.to_series()))
         codes = pl.Series(name, series.cat.codes.to_numpy().astype("int64"))
-        return (
-            texts.gather(codes.set(codes < 0, None)) if len(texts) else pl.Series(name, [None] * len(codes), pl.String)
-        )
+        if not len(texts):
+            return pl.Series(name, [None] * len(codes), pl.String)
+        found = texts.gather(codes.set(codes < 0, None))
+        return found.cast(pl.Enum(texts)) if dtype.ordered and texts.is_unique().all() else found
     if isinstance(dtype, pandas.DatetimeTZDtype):
         zone = getattr(dtype.tz, "key", None) or getattr(dtype.tz, "zone", None) or "UTC"
         utc = _column(name, series.dt.tz_convert("UTC").dt.tz_localize(None))
@@ -181,6 +194,8 @@ def _values(pandas: Any, series: pl.Series) -> Any:
     if dtype == pl.String:
         has_text_type = int(pandas.__version__.partition(".")[0]) >= 3
         return pandas.array(series.to_list(), dtype="str" if has_text_type else object)
+    if isinstance(dtype, pl.Enum):
+        return pandas.Categorical(series.to_list(), categories=dtype.categories.to_list(), ordered=True)
     if isinstance(dtype, pl.Datetime) and dtype.time_zone:
         utc = pandas.Series(series.dt.convert_time_zone("UTC").dt.replace_time_zone(None).to_numpy(writable=True))
         return utc.dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)

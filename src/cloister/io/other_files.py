@@ -1,10 +1,13 @@
-"""Tables in files of Excel, Stata, SPSS and SAS, by readers that the extra ``files`` installs.
+"""Tables in files of Excel, Stata, SPSS and SAS, by readers and writers that the extra ``files`` installs.
 
 Values that all have a label in the file are read as their labels; numbers that are all whole, and times that are all
-midnight, are read as whole numbers and days, which these programs do not tell apart.
+midnight, are read as whole numbers and days, which these programs do not tell apart. What is written has a fixed time
+in its head, so that equal tables are equal files.
 """
 
-from datetime import time
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import Source
+from cloister.io.disk import write_private
 from cloister.io.foreign import call_foreign
 from cloister.io.text import load_bytes
 
@@ -34,7 +38,23 @@ _READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
+_WRITERS = {".dta": "write_dta", ".sav": "write_sav", ".xlsx": None}
 _EXACT = 2.0**53
+_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$"
+_SHORT = 15  # Characters of a number that is never rounded
+_FIRST_DAY = date(1901, 1, 1)  # Excel has no day before 1900, and a 29th of February in it
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+_RESERVED = frozenset(
+    ("all", "and", "by", "byte", "double", "eq", "float", "ge", "gt", "if", "in", "int", "le", "long", "lt", "ne",
+     "not", "or", "strl", "to", "using", "with")
+)  # fmt: skip
+"""Words of Stata and SPSS."""
+
+_LONGEST_LABEL = 120  # Bytes that SPSS keeps of the label of a value
+_CREATED = (
+    (re.compile(rb"(<timestamp>\x11).{17}(?=</timestamp>)"), b"01 Jan 2000 00:00"),
+    (re.compile(rb"(?s)(\A\$FL2.{88}).{17}"), b"01 Jan 0000:00:00"),
+)  # When a file was written, as .dta and .sav have it, and what stands there instead
 
 
 def program_of(path: Path) -> str | None:
@@ -44,7 +64,7 @@ def program_of(path: Path) -> str | None:
 
 def read_other(path: Path, encoding: str | None) -> Source:
     """The table in a file of another program."""
-    program, content = program_of(path), load_bytes(path)  # which says what is wrong with the file itself
+    program, content = KINDS[path.suffix.lower()], load_bytes(path)  # which says what is wrong with the file itself
     if program == "R":
         raise InputError(
             f"{path.name} is a file of R, which is not read. Write the table in R with write.csv(x, "
@@ -52,14 +72,7 @@ def read_other(path: Path, encoding: str | None) -> Source:
             file=path.name,
         )
     refusal = InputError(f"{path.name} cannot be read as a file of {program}. Save it as CSV.", file=path.name)
-    try:
-        reader = _reader(program)
-    except ImportError:
-        raise InputError(
-            f'{path.name} is a file of {program}, for which the extra files is needed: pip install "cloister[files]". '
-            "Or save it as CSV.",
-            file=path.name,
-        ) from None
+    reader = _library("fastexcel" if program == EXCEL else "pyreadstat", path)
     if program == EXCEL:
         frame, notes = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
     else:
@@ -72,14 +85,25 @@ def read_other(path: Path, encoding: str | None) -> Source:
     return Source(plain.with_columns(map(_simpler, plain)), "csv", None, None, path.name, notes)
 
 
-def _reader(program: str | None) -> Any:
-    if program == EXCEL:
-        import fastexcel
+def _library(name: str, path: Path) -> Any:
+    try:
+        if name == "fastexcel":
+            import fastexcel
 
-        return fastexcel
-    import pyreadstat
+            return fastexcel
+        if name == "xlsxwriter":
+            import xlsxwriter
 
-    return pyreadstat
+            return xlsxwriter
+        import pyreadstat
+
+        return pyreadstat
+    except ImportError:
+        raise InputError(
+            f"{path.name} is a file of {program_of(path)}, for which the extra files is needed: "
+            'pip install "cloister[files]". Or use CSV.',
+            file=path.name,
+        ) from None
 
 
 def _of_excel(fastexcel: Any, content: bytes, file: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -116,3 +140,87 @@ def _simpler(column: pl.Series) -> pl.Series:
     if isinstance(column.dtype, pl.Datetime) and (column.dt.time().drop_nulls() == time(0)).all():
         return column.cast(pl.Date)
     return column
+
+
+def check_writable(path: Path, names: Sequence[str]) -> None:
+    """Refuse a file that cannot be written, or names of columns that its program has not."""
+    end, program = path.suffix.lower(), program_of(path)
+    if end not in _WRITERS:
+        raise InputError(f"{path.name} must end in one of {', '.join(_WRITERS)}.", file=path.name)
+    _library("xlsxwriter" if program == EXCEL else "pyreadstat", path)
+    for name in names if program != EXCEL else ():
+        is_twice = [one.lower() for one in names].count(name.lower()) > 1
+        if is_twice or _NAME.fullmatch(name) is None or name.lower() in _RESERVED:
+            raise InputError(
+                f"Column {name!r} cannot stand in a file of {program}, where a name is up to 32 letters, digits and _ "
+                "after a letter, no word of the program, and no other's in capitals. Rename it in the data, or "
+                "export to .xlsx.",
+                file=path.name,
+                column=name,
+            )
+
+
+def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[str]], about: Mapping[str, str]) -> None:
+    """Write a new file of another program, readable by its owner alone; what is read back is compared.
+
+    Parameters
+    ----------
+    frame : columns whose texts are numbers or days are written as such, if that keeps them apart
+    labels : by column its texts in their order; Stata and SPSS have them as labels of numbers from 1 on
+    about : labels of columns, which workbooks have not
+    """
+    check_writable(path, frame.columns)
+    program, table = program_of(path), pl.DataFrame([_typed(as_text(column)) for column in frame])
+    refusal = InputError(f"{path.name} cannot be written as a file of {program}. Use CSV.", file=path.name)
+    if program == EXCEL:
+        call_foreign(lambda: _write_workbook(table, path), refusal)
+    else:
+        values = {
+            name: {place: text for place, text in enumerate(texts, 1) if text is not None}
+            for name, texts in labels.items()
+            if table[name].dtype == pl.String and all(len(text.encode()) <= _LONGEST_LABEL for text in texts)
+        }
+        coded = table.with_columns(
+            pl.col(name).replace_strict({text: place for place, text in known.items()}, return_dtype=pl.Int32)
+            for name, known in values.items()
+        )
+        write = getattr(_library("pyreadstat", path), str(_WRITERS[path.suffix.lower()]))
+        call_foreign(lambda: write(coded, str(path), column_labels=dict(about), variable_value_labels=values), refusal)
+    content = path.read_bytes()
+    for pattern, moment in _CREATED:
+        content = pattern.sub(rb"\g<1>" + moment, content, count=1)
+    path.unlink()
+    write_private(path, content)
+    found = read_other(path, None).frame
+    for column in table:
+        if column.name not in found.columns or not as_text(found[column.name]).equals(as_text(column)):
+            raise InputError(
+                f"Column {column.name!r} does not come back as it is from a file of {program}: some of its texts are "
+                "too long, or end in spaces. Use CSV.",
+                file=path.name,
+                column=column.name,
+            )
+
+
+def _typed(text: pl.Series) -> pl.Series:
+    """Numbers and days as such; never where two texts would become one, or a code lose its zeros."""
+    present = text.drop_nulls()
+    if present.str.contains(_NUMBER).all():
+        numbers = text.cast(pl.Float64)
+        are_alike = present.str.replace(r"^[^.]*", "").str.len_chars().n_unique() <= 1  # with as many decimals
+        are_kept = are_alike and numbers.n_unique() == text.n_unique() and (present.str.len_chars() <= _SHORT).all()
+        return _simpler(numbers) if are_kept or as_text(numbers).equals(text) else text
+    days = text.str.to_date("%Y-%m-%d", strict=False)
+    is_day = as_text(days).equals(text) and (present >= _FIRST_DAY.isoformat()).all()
+    return days if is_day else text
+
+
+def _write_workbook(table: pl.DataFrame, path: Path) -> None:
+    """One sheet, in which no text is run as a formula or becomes a link."""
+    kept = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
+    book = _library("xlsxwriter", path).Workbook(str(path), kept | {"default_date_format": "yyyy-mm-dd"})
+    book.set_properties({"created": datetime(2000, 1, 1)})
+    sheet = book.add_worksheet("data")
+    for place, column in enumerate(table):
+        sheet.write_column(0, place, [column.name, *column])
+    book.close()

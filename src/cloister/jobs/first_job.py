@@ -67,7 +67,14 @@ def first_job(
         given = told.get("missing")
         missing = dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])
         read: dict[str, object] = (
-            {"missing": [], "date_format": [*found.date_format]} | {**told} | {"missing": [*missing]}
+            {
+                "missing": [],
+                "date_format": [*found.date_format],
+                "decimal": found.decimal,
+                "numbers": [*found.numbers],
+            }
+            | {**told}
+            | {"missing": [*missing]}
         )
         told = {key: value for key, value in read.items() if value not in (None, [])}
     else:

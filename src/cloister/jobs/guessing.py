@@ -16,6 +16,7 @@ from cloister.date_formats import DateFormat, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
+from cloister.io.clean import with_decimal_points
 from cloister.risk.disclosing_columns import repeated_patients
 from cloister.risk.identifiers import (
     CLASSES,
@@ -34,6 +35,7 @@ ID, PATIENT, QUASI, SENSITIVE, DROP = "id", "patient", "quasi-identifier", "sens
 RECORD_NUMBERS = "H"
 AGES, BIRTHS, BIRTH_YEARS = "interval:5,10,20/top=90", "date:year,decade", "interval:5,10,20"
 DATES = "date:month,quarter,year"
+INTERVAL = "interval:"
 OLDEST = 130
 FEW, MANY_KINDS = 12, 60
 UNIQUE_SHARE = 0.05  # kinds of people are kinds if no more of the values than this stand in one record alone
@@ -84,16 +86,19 @@ FORMS_OF_DATES = {
     "yyyy-mm": r"(18|19|20)\d{2}[/-](0[1-9]|1[0-2])",
 }
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
+CODED_NAMES = re.compile(r"[a-z](age|sex|gender)")  # as surveys write them: `iage`, `isex`
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?")
 
 
 @dataclass(frozen=True)
 class GuessedTable:
-    """What the columns of a table seem to be, and how its missing values and dates are written."""
+    """What the columns of a table seem to be, and how its missing values, numbers and dates are written."""
 
     columns: list[Guess]
     missing: tuple[str, ...]
     date_format: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    decimal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,8 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
     texts = pl.DataFrame([as_text(column) for column in frame])
     missing = missing_markers(texts)
     texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
+    pointed = with_decimal_points(texts, file, NEARLY_ALL)
+    texts = texts if pointed is None else pointed
     formats = {name: form for name in texts.columns if (form := _date_format(texts[name])) is not None}
     texts = texts.with_columns(
         pl.col(name).str.to_date(form.strptime, strict=False).cast(pl.String) for name, form in formats.items()
@@ -176,7 +183,16 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
             "write the job by hand.",
             file=file,
         )
-    return GuessedTable(guesses, missing, tuple(f"{name}={form.text}" for name, form in formats.items()))
+    taken_as_numbers = {one.column for one in guesses if (one.hierarchy or "").startswith(INTERVAL)}
+    numbers = tuple(
+        one.name for one in columns if one.name in taken_as_numbers and not all(map(_is_number, one.values))
+    )
+    dates = tuple(f"{name}={form.text}" for name, form in formats.items())
+    return GuessedTable(guesses, missing, dates, numbers, None if pointed is None else ",")
+
+
+def _is_number(value: str) -> bool:
+    return NUMBER.fullmatch(value.strip()) is not None
 
 
 def _date_format(text: pl.Series) -> DateFormat | None:
@@ -262,7 +278,14 @@ def guess_column(column: Column) -> Guess:
 def _of_a_person(column: Column) -> Guess | None:
     """Quasi-identifiers, with their hierarchies."""
     name = column.name
-    if is_named_age(name) and column.share(_is_age) >= NEARLY_ALL:
+    coded = CODED_NAMES.fullmatch(name)
+    whole_ages = column.share(lambda value: value.isdecimal() and int(value) <= 120)
+    ages = column.share(lambda value: NUMBER.fullmatch(value) is not None and 0 <= float(value) <= OLDEST)
+    if coded and coded[1] == "age" and whole_ages >= NEARLY_ALL:
+        return _built(column, "ages, by content and most of the name", AGES, "likely")
+    if coded and coded[1] != "age" and 2 <= len(column.values) <= 3:
+        return Guess(name, QUASI, "likely", "sexes, by most of the name and few values", "suppress")
+    if is_named_age(name) and ages >= NEARLY_ALL:
         return _built(column, "ages, by name and content", AGES)
     is_birth = is_named_birth_year(name) or bool(column.words & BIRTH)
     if is_birth and column.mostly(r"(18|19|20)[0-9]{2}(\.0)?"):
@@ -275,11 +298,8 @@ def _of_a_person(column: Column) -> Guess | None:
         return Guess(name, DROP, "likely", f"dates as {form}: say which with date_format, or write them YYYY-MM-DD")
     if is_named_zip(name) and column.mostly(r"[0-9]{5}(-?[0-9]{4})?"):
         return _built(column, "ZIP codes, by name and content", f"prefix:{max(map(len, column.values))}")
-    width = _width(column) if column.is_about(OF_THE_BODY) else None
-    if width is not None:
-        point = ".0" if column.is_measured else ""  # of decimals the intervals are half-open, as [70, 75)
-        widths = ",".join(f"{times * width}{point}" for times in (1, 5, 10))
-        return _built(column, "by its name, numbers", f"interval:{widths}", "likely")
+    if column.is_about(OF_THE_BODY) and (words := _widths(column)) is not None:
+        return _built(column, "by its name, numbers", words, "likely")
     # few values, or not too many and each that of several people
     is_few = len(column.values) <= FEW
     are_kinds = is_few or (len(column.values) <= MANY_KINDS and column.unique_share <= UNIQUE_SHARE)
@@ -293,16 +313,16 @@ def _of_a_person(column: Column) -> Guess | None:
     return None
 
 
-def _is_age(value: str) -> bool:
-    return NUMBER.fullmatch(value) is not None and 0 <= float(value) <= OLDEST
-
-
 def _built(column: Column, why: str, words: str, sureness: str = "sure") -> Guess:
     """A quasi-identifier with a hierarchy that takes all its values; else what stands in the way."""
+    hierarchy, values = parse_hierarchy(words), list(column.values)
+    odd = len(hierarchy.outside(values))
+    if odd and words.startswith(INTERVAL) and column.share(_is_number) >= NEARLY_ALL:
+        values = [value for value in values if _is_number(value)]
+        why = f"{why}; what is no number is read as missing ({odd} different)"
     try:
-        parse_hierarchy(words).bind(column.name, list(column.values))
+        hierarchy.bind(column.name, values)
     except InputError:
-        odd = len(parse_hierarchy(words).outside(list(column.values)))
         return Guess(
             column.name, DROP, "likely", f"{why}, but {odd} of its values are not: correct them, or name them missing"
         )
@@ -337,6 +357,8 @@ def _of_care(column: Column) -> Guess:
         return Guess(column.name, DROP, "likely", "lists of codes; codes and m of a table protect them")
     if column.holds_codes:
         return Guess(column.name, SENSITIVE, "sure", "codes of diagnoses, by name and content")
+    if column.unique_share >= NEARLY_ALL and (words := _widths(column)) is not None:
+        return _built(column, "numbers, nearly each of one record alone", words, "not sure")
     return Guess(column.name, SENSITIVE, "not sure", "no sign of identifying; decide whether outsiders know it")
 
 
@@ -344,6 +366,15 @@ def _says(column: Column, letter: str | None) -> bool:
     """Whether the name leaves little doubt that it is of a class of identifiers, or of this one."""
     said = what_a_name_says(column.name)
     return said is not None and said.strong and letter in (None, said.letter)
+
+
+def _widths(column: Column) -> str | None:
+    """Intervals of three widths; None where they are no numbers, or few."""
+    width = _width(column)
+    if width is None:
+        return None
+    point = ".0" if column.is_measured else ""  # of decimals the intervals are half-open, as [70, 75)
+    return INTERVAL + ",".join(f"{times * width}{point}" for times in (1, 5, 10))
 
 
 def _width(column: Column) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cloister.claims.options import ClaimsOptions
 from cloister.codesets.options import CodesOptions
-from cloister.settings import COLUMN, ENGINE, WHOLE, YES_OR_NO, settings_of
+from cloister.settings import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, settings_of
 from cloister.tabular.options import TableOptions
 from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, typed
@@ -133,6 +133,7 @@ class FileSource:
     missing: tuple[str, ...] = key((), "a list of texts")
     date_format: tuple[str, ...] = key((), 'a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')
     decimal: Literal[".", ","] = key(".", "a point or a comma")
+    numbers: tuple[str, ...] = key((), LIST)
     bad_lines: Literal["error", "drop"] = key("error", "error or drop")
     duplicates: Literal["keep", "drop", "error"] = key("keep", "keep, drop or error")
 

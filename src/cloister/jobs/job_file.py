@@ -139,7 +139,7 @@ def _check_name(name: str, where: str, taken: Mapping[str, Part], file: str) -> 
             "letters, digits and . _ -, at most 64, the first no sign.",
             file=file,
         )
-    if name.lower() in {"release.json", "report.json", "report.html"}:
+    if name.lower() in {"release.json", "report.json", "report.html", "readme.txt"}:
         raise InputError(f"{file}: {where}.name is that of a file of the release. Give another one.", file=file)
     if name.lower() in {other.lower() for other in taken}:
         raise InputError(

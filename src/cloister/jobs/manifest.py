@@ -14,14 +14,16 @@ from cloister.release import is_internal
 from cloister.release_folder import (
     FIGURES,
     MANIFEST,
+    README,
     REPORT,
+    REPORTS,
     SCHEMA,
     any_manifest,
     is_release,
     json_bytes,
     read_figures,
 )
-from cloister.report import render_job
+from cloister.report import render_job, render_readme
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 from cloister.version import __version__
@@ -58,7 +60,7 @@ def is_job_release(folder: Path) -> bool:
     parts = there & {*names}
     own = [folder / name for name in there - parts]
     return (
-        there <= {MANIFEST, REPORT, FIGURES, *names}
+        there <= {MANIFEST, *REPORTS, *names}
         and all(is_release(folder / name) for name in parts)
         and all(path.is_file() and not path.is_symlink() for path in own)
     )
@@ -203,6 +205,7 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
     return {
         REPORT: page.encode(),
         FIGURES: json_bytes({"schema": SCHEMA, "release": job.published(), "parts": parts}),
+        README: render_readme(job),
     }
 
 

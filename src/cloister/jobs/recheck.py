@@ -7,7 +7,7 @@ from pathlib import Path
 from cloister.errors import GuaranteeViolation, InputError
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
-from cloister.release_folder import FIGURES, MANIFEST, REPORT, is_file, manifest_failures, read_manifest
+from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
 from cloister.results import Manifest, Verdict
 
 from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, report_of_job
@@ -41,7 +41,7 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
-    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, REPORT, FIGURES, *manifests}
+    there = {entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *manifests}
     failures = [f"{len(there)} files do not belong to the release"] if there else []
     # Nothing is checked key by key: the manifest that these parts have is made again, and must be this one.
     job, _ = read_section(JobManifest, manifest)
@@ -54,7 +54,7 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     ):
         failures.append(f"{MANIFEST} does not say what the parts say")
     failures += manifest_failures(folder, manifest)
-    failures += [f"{name} is missing" for name in (REPORT, FIGURES) if not is_file(folder / name)]
+    failures += [f"{name} is missing" for name in REPORTS if not is_file(folder / name)]
     if job is not None and not failures:
         expected = report_of_job(folder, job, manifests)
         changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]

@@ -38,7 +38,8 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
 
 def _distinct(one: pl.DataFrame, two: pl.DataFrame) -> tuple[list[Numbers], Numbers]:
     """Numbers for the values of distinct rows, column by column, and how many rows of each table each stands for."""
-    values = [_numbered(pl.concat([one[column], two[column]])) for column in one.columns]
+    both = [pl.concat([one[column], two[column]]) for column in one.columns]
+    values = [column.rank("dense").fill_null(0).to_numpy().astype(np.intp) for column in both]
     rows = np.zeros(one.height + two.height, np.intp)
     for numbers in values:
         rows = _split(rows, numbers)
@@ -51,9 +52,3 @@ def _split(groups: Numbers, values: Numbers) -> Numbers:
     """Numbers of groups that also have one value in common."""
     split: Numbers = np.unique(groups * (values.max(initial=0) + 1) + values, return_inverse=True)[1]
     return split
-
-
-def _numbered(values: pl.Series) -> Numbers:
-    """A number for each value, the same for equal ones; a missing value is one, too."""
-    numbers: Numbers = values.rank("dense").fill_null(0).to_numpy().astype(np.intp)
-    return numbers

@@ -42,6 +42,8 @@ Moment = Annotated[
     AfterValidator(_moment),
 ]
 
+ALL_LOST = 0.99  # a column that lost so much says nothing
+
 
 class Section(BaseModel):
     """A part of a manifest."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cloister.claims.data import Claims
+from cloister.claims.data_file import CLAIMS, PATIENTS, QUASI
 from cloister.claims.declared import plan_published
 from cloister.claims.encode import encode
 from cloister.claims.evaluation import evaluate
@@ -22,7 +23,7 @@ from cloister.claims.verify import verify
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .stages import completed, interruptible, passed
+from .stages import check_useful, completed, interruptible, passed
 
 
 def protect_claims(
@@ -33,6 +34,7 @@ def protect_claims(
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
     load: Callable[[], None] | None = None,
+    accept_empty: bool = False,
 ) -> ClaimsRelease:
     """Take patients and their claims through the stages."""
     watch = watch or Stopwatch()
@@ -50,6 +52,8 @@ def protect_claims(
     with watch.stage("protect"):
         protected = interruptible(lambda: deidentify(encoding, plan, settings))
         laid = lay_out(prepared.claims, encoding, protected.suppression.released, protected.choice.levels)
+        known = [one for table in (PATIENTS, CLAIMS) for one in laid.form.of(table).values() if one.role == QUASI]
+        check_useful(float(all(one.level == one.top for one in known)), accept_empty=accept_empty)
         risk = risk_of_release(protected, laid, plan)
     with watch.stage("verify"):
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)

@@ -169,6 +169,7 @@ class PreparedHistories(Prepared):
                 watch=run.watch,
                 custody={name: one for name, one in found.items() if one},
                 load=load_kernels,
+                accept_empty=options.accept_empty,
             )
 
     def check(self) -> None:
@@ -189,13 +190,7 @@ class PreparedHistories(Prepared):
         if plan.ids.patients.startswith(HMAC):
             notes.append("keyed ids link this release to others made with the same key, for whoever has both")
         assert manifest.form == "claims"
-        empty = [
-            name
-            for columns in (manifest.columns.patients, manifest.columns.claims)
-            for name, column in columns.items()
-            if column.role == "quasi-identifier" and column.level == column.top != 0
-        ]
-        if empty:
+        if empty := manifest.empty:
             notes.append(
                 f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
                 "risk, suppress more, or give a column more weight in the plan"

@@ -118,12 +118,13 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
 
 def in_words(setting: Setting) -> str:
     """Return a setting as it would be typed."""
-    return " ".join(f"{key}={_word(value)}" for key, value in setting.items())
+    return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
+    """Return a value of a setting as it would be typed."""
     if isinstance(value, list):
-        return ",".join(map(_word, value))
+        return ",".join(map(word_of, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -29,7 +29,7 @@ from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
-from .stages import completed, interruptible, passed
+from .stages import check_useful, completed, interruptible, passed
 
 
 def protect_by_generalization(
@@ -58,6 +58,7 @@ def protect_by_generalization(
         spec = None if policy is None else classified(policy.spec, given.codes)
         settings = settings_of(given, request, spec, protected.figures.closeness)
         manifest = _described(given, request, protected, settings)
+        check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
         codebook=codebook(released, numbered=request.numbered),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),

@@ -12,6 +12,7 @@ from cloister.release import Release
 from cloister.shape import Original, Prepared, Rows, Run
 
 from .places import WORKLOAD_NOTE, custody_of
+from .stages import MOST_LOST
 
 Method = TypeVar("Method", bound=MethodRequest)
 
@@ -63,8 +64,8 @@ def request_of(
         policy=policy,
         workload=None if workload is None else parse_workload(workload, given.codes, settings["seed"]),
         numbered=settings.get("ids", "number") == "number" and given.codes.ids is not None,
-        drop_empty=settings.get("drop_empty", False),
         accuracy=accuracy,
+        **{name: settings[name] for name in ("drop_empty", "accept_empty") if name in settings},
     )
 
 
@@ -77,6 +78,9 @@ def notes_on(
         what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
         how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
         notes.append(f"{how_many} records have {what} and are left out")  # of fewer than k no number is given
+    share = manifest.utility.occurrences_in_item_chunks if manifest.form == "disassociation" else 0.0
+    if share > MOST_LOST:
+        notes.append(f"next to nothing can be counted: {share:.0%} of the codes are told without who has them together")
     left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
     if left:
         notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from threading import Thread
 from typing import Any, TypeVar
 
-from cloister.errors import InternalError
+from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release_folder import SCHEMA
 from cloister.results import Manifest, Verdict
 from cloister.stopwatch import Stopwatch
@@ -50,6 +50,15 @@ def interruptible(work: Callable[[], T]) -> T:
     while not found.done():
         wait([found], timeout=WAIT_S)
     return found.result()
+
+
+def check_useful(loss: float, *, accept_empty: bool) -> None:
+    """Refuse a release that loses nearly everything, unless that was accepted."""
+    if loss > MOST_LOST and not accept_empty:
+        raise NoSafeRelease(
+            f"A release would be safe and useless: it would lose {loss:.0%} of what the data say. Ask for a smaller k "
+            f"or a weaker adversary. To release all the same: {setting('accept_empty')}."
+        )
 
 
 def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:

@@ -23,7 +23,7 @@ from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode, with_cut_points
-from cloister.tabular.options import FULL_DOMAIN, METHODS, TableOptions
+from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.release import TableRelease
 from cloister.tabular.settings import parse_ids, requested
@@ -57,7 +57,7 @@ class TableShape(KeyedShape):
     """One row a patient."""
 
     name = "table"
-    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({"method": METHODS})
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({"purpose": PURPOSES})
     reading: tuple[str, ...] = ()
 
     def check(self, options: TableOptions) -> None:

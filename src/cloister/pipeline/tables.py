@@ -25,6 +25,7 @@ from cloister.tabular.describe import (
 from cloister.tabular.encode import encode, suppression_limit
 from cloister.tabular.facts import codebook, custodian_report_data
 from cloister.tabular.manifest import TableSections, guarantee_of
+from cloister.tabular.options import MONDRIAN
 from cloister.tabular.protect import protect
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
@@ -143,7 +144,9 @@ def take_encoded(
         )
         passed(check(protected.frame))
     notes = said_of_empty(table, request, manifest, source)
-    exact, known = exact_figures(protected, n), _crosswalk(table, protected, request)
+    if request.target is not None and request.method != MONDRIAN:
+        notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
+    exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)
     shown = partial(custodian_report_data, table, protected, guarantee)
     return TableCourse(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
 

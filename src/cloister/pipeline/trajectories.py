@@ -9,7 +9,7 @@ from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import TrajectoriesRequest
-from cloister.trajectories.domain import FittedTrajectories, fitted
+from cloister.trajectories.domain import fitted
 from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of
 from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
 from cloister.trajectories.manifest import (
@@ -31,7 +31,7 @@ from cloister.trajectories.request import (
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, losses_agree
 
-from .stages import completed, interruptible, passed
+from .stages import check_useful, completed, interruptible, passed
 
 
 def protect_trajectories(
@@ -52,7 +52,8 @@ def protect_trajectories(
         with watch.stage("start"):
             interruptible(load)
     with watch.stage("encode"):
-        domain = _fitted(given, request)
+        check_known(given, request)
+        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
         diversity = request.diversity
         column = None if diversity is None else diversity.column
@@ -73,9 +74,11 @@ def protect_trajectories(
         asked = settings_of(given, request)
         facts = facts_of(files, asked)
         utility = utility_of(facts.counts, protected, request.policy)
+        check_useful((utility.ilm_exact + utility.alm_exact) / 2, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
-        described = _described(request, asked, facts, utility, protected.blocks, has_ids=_has_ids(given))
+        has_ids = given.columns.id is not None or given.trajectories.ids is not None
+        described = _described(request, asked, facts, utility, protected.blocks, has_ids=has_ids)
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
     return TrajectoriesRelease(
         codebook=book,
@@ -89,16 +92,6 @@ def protect_trajectories(
         attributes=files.attributes,
         _check=lambda found: verify(found, promise, secret),
     )
-
-
-def _fitted(given: GivenTrajectories, request: TrajectoriesRequest) -> FittedTrajectories:
-    """Codes and ages, and hierarchies that have them all."""
-    check_known(given, request)
-    return fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
-
-
-def _has_ids(given: GivenTrajectories) -> bool:
-    return given.columns.id is not None or given.trajectories.ids is not None
 
 
 def _described(

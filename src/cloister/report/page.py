@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest, typed
-from cloister.release_folder import FIGURES, REPORT, SCHEMA, json_bytes
+from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
-from .sentences import accepted_words, assumed_words, guarantee_sentences, one_row_words
+from .sentences import accepted_words, assumed_words, columns_of, empty_words, guarantee_sentences, one_row_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,19 +26,24 @@ TEMPLATES = {
     "trajectories": "trajectories.html",
     "claims": "claims.html",
 }
-PAGE, JOB = "page.html", "job.html"
+PAGE, JOB, READ_ME = "page.html", "job.html", "readme.txt"
 ENDING = ".j2"
 
 
 @cache
 def environment() -> "Environment":
     """Return the templates, ready to be rendered."""
-    from jinja2 import DictLoader, Environment, StrictUndefined  # only a release needs it, not every command
+    from jinja2 import (  # only a release needs it, not every command
+        DictLoader,
+        Environment,
+        StrictUndefined,
+        select_autoescape,
+    )
 
     templates = [file for file in files("cloister.report").iterdir() if file.name.endswith(ENDING)]
     environment = Environment(
         loader=DictLoader({file.name.removesuffix(ENDING): file.read_text(encoding="utf-8") for file in templates}),
-        autoescape=True,
+        autoescape=select_autoescape(disabled_extensions=("txt",), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -56,6 +61,8 @@ def environment() -> "Environment":
         "worded_steps": worded_steps,
         "assumed": assumed_words,
         "accepted_words": accepted_words,
+        "columns_of": columns_of,
+        "empty_words": empty_words,
     }
     return environment
 
@@ -111,12 +118,23 @@ def render_report(
 def report_files(
     manifest: Manifest, figures: Mapping[str, Any], exact: Mapping[str, Any] | None = None
 ) -> dict[str, bytes]:
-    """Return the page of a manifest and its numbers, by the names of their files; see `render_report`."""
-    numbers = {"schema": SCHEMA, "release": manifest, "figures": figures}
+    """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
+
+    Parameters
+    ----------
+    figures, exact : see `render_report`; the custodian's has no page of plain text
+    """
+    numbers, read = {"schema": SCHEMA, "release": manifest, "figures": figures}, typed(manifest)
     return {
-        REPORT: render_report(typed(manifest), figures, exact).encode(),
+        REPORT: render_report(read, figures, exact).encode(),
         FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
+        **({README: render_readme(read)} if exact is None else {}),
     }
+
+
+def render_readme(manifest: Section) -> bytes:
+    """Return the page of plain text that says what is in the folder of a release, or of a job, and how to read it."""
+    return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
 
 
 def _sections(
@@ -144,10 +162,15 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Placed]) -> str:
-    """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture."""
+def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
+    """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
+
+    Parameters
+    ----------
+    more : names of further figures of a setting, by how they are called
+    """
     columns = list(told["settings"][0]["setting"]) if told["settings"] else []
-    filled = {**told, "source": source, "points": points, "columns": columns}
+    filled = {**told, "source": source, "points": points, "columns": columns, "more": more}
     return environment().get_template("exploration.html").render(e=filled)
 
 

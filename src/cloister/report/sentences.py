@@ -25,6 +25,20 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     return [*table_sentences(manifest), *codes_sentences(manifest)]
 
 
+def empty_words(manifest: AnyManifest) -> list[str]:
+    """Return which columns say nothing in a release, in a sentence; nothing where all do, or codes stay as recorded."""
+    empty = [] if manifest.form == "disassociation" or manifest.form == "generalization" else manifest.empty
+    return [f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release."] if empty else []
+
+
+def columns_of(manifest: "TableManifest", role: str) -> list[str]:
+    """Return the released columns of a role; the column of codes has rows of its own."""
+    codes = codes_of(manifest)
+    return [
+        name for name, each in manifest.columns.items() if each.role == role and not (codes and name == codes.column)
+    ]
+
+
 def one_row_words(manifest: AnyManifest) -> str:
     """Return what tells patients apart."""
     told = manifest.guarantee.one_row_per_patient

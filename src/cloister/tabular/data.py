@@ -70,6 +70,7 @@ class TableRequest(TableSettings):
     ids: Ids = Ids.NUMBER
     id: str | None = None
     id_key: bytes | None = field(default=None, repr=False)
+    accept_empty: bool = False
     threads: int = 1
 
     @property

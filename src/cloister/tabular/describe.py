@@ -7,6 +7,7 @@ from typing import Any
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
+from cloister.io import n_records
 from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
 from cloister.utility import ENTROPY
@@ -32,6 +33,7 @@ from .manifest import (
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
+from .usefulness import usefulness
 from .verification.guarantee import OriginalTable, bound_hierarchies
 
 ROUNDED = 100
@@ -120,11 +122,12 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
     return PublishedSettings.model_validate(found)
 
 
-def exact_figures(protected: ProtectedTable, records: int) -> dict[str, Any]:
+def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, Any]:
     """Return what the manifest does not say; for the custodian."""
-    search = protected.search
+    search, useful = protected.search, usefulness(table, protected, request)
     proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
-    return {"records": records, "suppressed": protected.suppressed, "loss": protected.loss} | proof
+    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss} | proof
+    return found | ({"usefulness": useful} if useful else {})
 
 
 def _columns(

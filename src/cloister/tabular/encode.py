@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy
+from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
@@ -20,7 +20,7 @@ from .checking.checker import RuleChecker, TransformationEvaluator
 from .checking.rule_sources import has_population, in_sample, population_texts
 from .coding import Coded, costs_of, kernel_ladders
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .roles import resolve_roles
+from .roles import check_columns, resolve_roles
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
@@ -47,12 +47,17 @@ def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") 
 
 
 def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
-    """Return a request whose quantiles and rare categories are those that the records of a table give."""
+    """Return a request whose quantiles, and rare or similar categories, are those that the records of a table give."""
     wanted = dict(request.quasi_identifiers)
     for column, one in request.quasi_identifiers.items():
         if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:
             texts = as_text(frame[column]).drop_nulls().to_list()
             wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, texts, request.k))
+        elif isinstance(one.hierarchy, SimilarHierarchy) and column in frame.columns:
+            check_columns([other := one.hierarchy.other], frame.columns, "the header")
+            pairs = zip(as_text(frame[column]), as_text(frame[other]).fill_null(""), strict=True)
+            known = [(value, beside) for value, beside in pairs if value is not None]
+            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, known, request.k))
     return replace(request, quasi_identifiers=wanted)
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import polars as pl
 
+from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
 from cloister.privacy import KPatients
@@ -126,7 +127,6 @@ def _counts(frame: pl.DataFrame, column: str) -> Counts:
     return label_counts(as_text(frame[column]), records_of(frame))
 
 
-CODEBOOK_COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 AS_RECORDED = "as recorded"
 MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
 MEANING_OF_PATIENTS = "number of the patient among those with the same quasi-identifiers"
@@ -139,9 +139,11 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
     A column that was averaged has one row. How many values a label covers is not published: where the domain is the
     values present, that counts suppressed ones.
     """
-    rows: list[tuple[str, str, str | None, str | None, str | None, str]] = []
+    rows: list[Row] = []
+    types: dict[str, Type] = {}
     for name, column in manifest.columns.items():
         if not isinstance(column, QuasiIdentifierColumn):
+            types[name] = type_of(released.get_column(name)) if name in released.columns else "text"
             meaning = MEANING_OF_IDS[column.ids] if isinstance(column, TableIdColumn) else AS_RECORDED
             if manifest.guarantee.patients is not None and isinstance(column, TableIdColumn):
                 meaning = MEANING_OF_PATIENTS
@@ -149,14 +151,14 @@ def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
             continue
         level = " ".join(map(str, column.used_levels))
         if column.average is not None:
-            meaning = MEANING_OF_AVERAGE.format(column.average)
+            meaning, types[name] = MEANING_OF_AVERAGE.format(column.average), "number"
             rows.append((name, column.role, column.hierarchy, level, None, meaning))
             continue
         top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
         for label in as_text(released.get_column(name)).unique().sort().to_list():
             meaning = _meaning(label, top, column.used_levels, has_stars)
             rows.append((name, column.role, column.hierarchy, level, label, meaning))
-    return pl.DataFrame(rows, schema=dict.fromkeys(CODEBOOK_COLUMNS, pl.String), orient="row")
+    return codebook_of(rows, types)
 
 
 def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bool) -> str:

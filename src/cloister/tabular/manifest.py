@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
-from cloister.manifest.head import Delimiter, FileName, ManifestHead, Section, Share, fitting
+from cloister.manifest.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
 from cloister.privacy import KPatients, PrivacyRule, rule_of
 from cloister.results import Why
 from cloister.utility import LOSSES
@@ -22,7 +22,6 @@ ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_s
 
 SHARE_ROUNDED = Decimal("1e-15")
 """How far a share of suppression may be from the one asked for, as JSON holds no more than 16 digits of it."""
-ALL_LOST = 0.99
 SEARCHED = (FULL_DOMAIN, LOCAL_RECODING, MERGED)  # methods that begin with a search
 MOST_RECORDS = 2**62  # no table has more
 ASSUMED: Literal["assumed"] = "assumed"

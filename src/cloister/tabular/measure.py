@@ -134,7 +134,8 @@ def differing_losses(
 
 
 def _column_loss(labels: pl.DataFrame, ladder: BoundHierarchy, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
-    counts = _counted(labels, ladder.column)
+    one = with_records_of(labels[ladder.column].alias("label").to_frame(), labels)
+    counts = one.group_by("label").agg(counted(one).alias("records"))
     sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
     at = counts.join(sets, on="label", how="left", nulls_equal=True)
     risen = int((at["records"] * at["level"]).sum())
@@ -278,11 +279,6 @@ def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.S
     return joined.with_columns(
         pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
     )
-
-
-def _counted(labels: pl.DataFrame, column: str) -> pl.DataFrame:
-    one = with_records_of(labels[column].alias("label").to_frame(), labels)
-    return one.group_by("label").agg(counted(one).alias("records"))
 
 
 def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:

@@ -25,11 +25,6 @@ AVERAGES = ("mean", "median")
 REST = ("error", "drop", "keep")
 
 
-def _exact(share: float) -> str:
-    """A share with no more digits than it was written with."""
-    return str(Decimal(repr(share)).normalize())
-
-
 @dataclass(frozen=True)
 class TableSettings:
     """What is asked of a table; a `TableRequest` is the same with everything looked up."""
@@ -52,7 +47,12 @@ class TableSettings:
     suppression: Annotated[
         Decimal | float | str,
         Help("Share of the records that may be suppressed.", "SHARE", typed=str),
-        Key("a number from 0 to 1", kind=float, holds=lambda share: 0 <= share <= 1, read=_exact),
+        Key(
+            "a number from 0 to 1",
+            kind=float,
+            holds=lambda share: 0 <= share <= 1,
+            read=lambda share: str(Decimal(repr(share)).normalize()),
+        ),
     ] = "0.05"
     loss: Annotated[
         "Loss | str",
@@ -132,11 +132,6 @@ class TableSettings:
         Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
         Key(LIST),
     ] = ()
-    accept_empty: Annotated[
-        bool,
-        Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."),
-        Key(YES_OR_NO),
-    ] = False
     ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
         "number"
     )

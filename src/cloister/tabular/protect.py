@@ -55,7 +55,9 @@ def protect(
     columns = []
     for column, role in table.roles.items():
         if role is Role.QUASI_IDENTIFIER:
-            columns.append(shown[column])
+            # What is released as recorded keeps its type: a number stays a number.
+            is_recorded = shown[column].equals(as_text(records[column]), null_equal=True)
+            columns.append(records[column] if is_recorded else shown[column])
         elif role in (Role.SENSITIVE, Role.KEPT) or (role is Role.IDENTIFIER and request.ids is not Ids.DROP):
             columns.append(records[column])
     frame = with_records_of(pl.DataFrame(columns), records)
@@ -130,9 +132,10 @@ def _finished(
         records = records_of(frame) * originals.is_not_null().cast(pl.Int64)
         frame = frame.with_columns(_starred((records.cum_sum() - records + 1).alias(name), originals.is_not_null()))
     # Text is copied: a view of the input's text would take suppressed values with it.
-    copied = [_copied(series) if series.dtype == pl.String else series for series in frame]
+    texts_of = [name for name, kind in frame.schema.items() if kind == pl.String]
+    copied = frame.with_columns(pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in texts_of)
     return ProtectedTable(
-        pl.DataFrame(copied),
+        copied,
         choice.search,
         choice.suppressed,
         originals,
@@ -140,10 +143,6 @@ def _finished(
         choice.levels,
         choice.loss,
     )
-
-
-def _copied(text: pl.Series) -> pl.Series:
-    return text.to_frame("c").select(pl.concat_str(pl.col("c"), pl.lit(""))).to_series().alias(text.name)
 
 
 def _keyed(ids: pl.Series, key: bytes) -> pl.Series:

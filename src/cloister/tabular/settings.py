@@ -1,7 +1,6 @@
 """Settings of a table request: the kinds that they must be of, and whether they make sense by themselves."""
 
 import os
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
@@ -17,12 +16,9 @@ from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
 from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
+from .usefulness import PEOPLE
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
-PEOPLE = re.compile(
-    r"(?:^|[^A-Za-z])(?i:age|alter|sex|gender|geschlecht|birth(?:date|year)?|dob|yob)(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
-)
-"""Names of columns of age and sex: a word of theirs is one of these."""
 WEIGHT_OF_PEOPLE = 6.0  # keeps 96 % of the rates by age and sex at k = 11, 1 keeps 84 % (`benchmarks/usefulness.py`)
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
 
@@ -159,10 +155,6 @@ def _check_method(request: TableRequest) -> None:
     if request.purpose not in PURPOSES:
         hint = did_you_mean(request.purpose, PURPOSES)
         raise InputError(f"The purpose {request.purpose!r} is not known.{hint} Purposes: {', '.join(PURPOSES)}.")
-    if request.target is not None and request.method != MONDRIAN:
-        raise InputError(
-            f"A target guides the method {MONDRIAN}, but the method is {request.method}. Leave {setting('target')} out."
-        )
     if request.method not in METHODS:
         hint = did_you_mean(request.method or "", METHODS)
         raise InputError(f"The method {request.method!r} is not known.{hint} Methods: {', '.join(METHODS)}.")
@@ -221,14 +213,6 @@ def _is(*types: type) -> Kind:
     return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
-def _is_rule(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, PrivacyRule) and not isinstance(value, type))
-
-
-def _is_hierarchy(value: Any) -> bool:
-    return isinstance(value, str) or (hasattr(value, "bind") and hasattr(value, "spec") and not isinstance(value, type))
-
-
 def _is_range(value: Any) -> bool:
     """Whether these are the lowest and the highest level, None for the top."""
     is_pair = isinstance(value, tuple | list) and len(value) == 2
@@ -252,12 +236,18 @@ SINGLE: dict[str, tuple[Kind, str]] = {
 """Settings of one value."""
 
 LISTS: dict[str, tuple[Kind, str]] = {
-    "rules": (_is_rule, 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
+    "rules": (
+        lambda one: isinstance(one, str | PrivacyRule) and not isinstance(one, type),
+        'a list of rules, as objects or as texts: ["k-anonymity=5"]',
+    ),
     **dict.fromkeys(("sensitive", "drop", "keep", "accept"), (_is(str), 'a list of the names of columns: ["ward"]')),
 }
 
 BY_COLUMN: dict[str, tuple[Kind, str]] = {
-    "quasi_identifiers": (_is_hierarchy, 'a hierarchy for each column, as an object or a text: {"sex": "suppress"}'),
+    "quasi_identifiers": (
+        lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
+        'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',
+    ),
     "weights": (_is(Real), 'a number for each column: {"age": 2}'),
     "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
     "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),

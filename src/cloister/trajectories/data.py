@@ -97,6 +97,7 @@ class TrajectoriesRequest:
     on_unknown_code: Unknown = Unknown.ERROR
     # pairs, and sets of pairs, whose counts are measured for the custodian: ``frequent:1``, of percent of the patients
     workload: str | None = None
+    accept_empty: bool = False  # release although nearly everything is lost
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:

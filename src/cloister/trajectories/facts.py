@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.report_figures import Counted, ReportCounts, label_counts
@@ -117,9 +118,6 @@ def shown_of(files: WrittenTrajectories, k: int) -> ReportCounts:
     )
 
 
-Row = tuple[str, str, str | None, None, str | None, str]
-
-BOOK = ("column", "role", "hierarchy", "level", "label", "meaning")
 NUMBER = "number of the patient in this release; the pairs of a patient stand in their order"
 ANY_CODE = "any code, or that nothing is told"
 ANY_AGE = "any age, or that nothing is told"
@@ -147,9 +145,10 @@ def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFra
         for label in _labels(released, CODE)
     ]
     rows += [(AGE, "quasi-identifier", ages, None, label, _of_age(label, ages)) for label in _labels(released, AGE)]
-    beside = [] if released.attributes is None else released.attributes.columns[1:]
-    rows += [(column, "auxiliary", None, None, None, BESIDE) for column in beside]
-    return pl.DataFrame(rows, schema=dict.fromkeys(BOOK, pl.String), orient="row")
+    beside = pl.DataFrame() if released.attributes is None else released.attributes[:, 1:]
+    rows += [(column, "auxiliary", None, None, None, BESIDE) for column in beside.columns]
+    types: dict[str, Type] = {column.name: type_of(column) for column in beside}
+    return codebook_of(rows, types | {ID: "number", CODE: "text"})
 
 
 def _labels(released: WrittenTrajectories, column: str) -> list[str]:

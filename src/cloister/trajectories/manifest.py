@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import (
+    ALL_LOST,
     Count,
     Delimiter,
     FileName,
@@ -240,6 +241,12 @@ class TrajectoriesManifest(ManifestHead):
             "clustering.blocks": self.clustering.blocks <= most_blocks,
         }
         return fitting(self, fits)
+
+    @property
+    def empty(self) -> list[str]:
+        """The columns that say nothing in this release: all that they said is lost, or nearly all."""
+        lost = {"code": self.utility.ilm_exact, "age": self.utility.alm_exact}
+        return [name for name, share in lost.items() if share >= ALL_LOST]
 
 
 def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> PublishedTrajectories:

@@ -14,7 +14,7 @@ from tests.tampering import resealed, restated
 from cloister.claims.node_risk import wilson
 from cloister.cli.main import run
 
-FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json"}
+FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
 ORIGINAL = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml")
 
 

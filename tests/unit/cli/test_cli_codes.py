@@ -25,7 +25,7 @@ RECORDS = [
 IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
 WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
 LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
-FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html", "report.json"}
+FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_manifest(release, manifest):
     assert found["settings"]["policy"] == "level:1"
     assert found["utility"]["are"] is None
     assert "exact" not in found["utility"]
-    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json"}
+    assert found["files"].keys() == FILES - {"release.json", "report.html", "report.json", "README.txt"}
 
 
 @pytest.mark.parametrize("kind", ["long", "gzip", "parquet", "semicolons", "reversed", "other ids"])

@@ -1,6 +1,7 @@
 """``explore``: a grid of settings, resumable, with what each risks and loses; errors; nothing of a patient."""
 
 import json
+import shlex
 import stat
 
 import pytest
@@ -73,6 +74,35 @@ def test_every_setting_is_protected_as_protect_does(cloister, place):
     assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in (place / "all").iterdir() if path.is_file()}
     assert stat.S_IMODE((place / "all").stat().st_mode) == 0o700
     assert cloister("verify", "all/releases/004", "-q").code == 0
+
+
+def command_in(ran):
+    """The command that releases what was recommended, as words."""
+    line = next(line for line in ran.out.splitlines() if line.startswith("To release it: "))
+    return shlex.split(line.removeprefix("To release it: cloister "))
+
+
+def test_the_command_releases_what_was_recommended(cloister, place):
+    """What is printed can be typed, and makes the release that was measured; values of columns stand in place."""
+    grid = ("--grid", "k=2,9", "--grid", "qi.age=interval:10;interval:20")
+    ran = cloister(*TABLE, *grid, "--out", "all", "--keep-releases")
+    number = json.loads((place / "all" / "exploration.json").read_text())["recommendation"]["number"]
+
+    assert cloister(*command_in(ran), "-q").code == 0
+    same = [(place / name / "data.csv").read_bytes() for name in ("release", f"all/releases/{number:03d}")]
+    assert same[0] == same[1]
+
+
+def test_purposes_are_compared_by_what_analysts_can_do(cloister, place):
+    """Without a grid all purposes of a table are tried; rates by age and sex and the target are beside the loss."""
+    words = [word for word in TABLE if word not in ("--purpose", "one-coding")]
+    ran = cloister(*words, "-k", "5", "--target", "diagnosis", "--out", "methods")
+    found = json.loads((place / "methods" / "exploration.json").read_text())["settings"]
+
+    assert [one["setting"]["purpose"] for one in found] == ["analysis", "counts", "one-coding"]
+    assert all(0 <= one["figures"]["more"]["by_age_and_sex"] <= 1 for one in found)
+    assert len({one["figures"]["more"]["auc_as_recorded"] for one in found}) == 1
+    assert {"age x sex", "AUC"} <= {head.strip() for head in ran.out.splitlines()[2].split("   ")}
 
 
 def test_an_exploration_goes_on_where_it_was_stopped(cloister, place, monkeypatch):

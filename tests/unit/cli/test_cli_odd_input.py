@@ -398,3 +398,12 @@ def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     assert "110 quasi-identifiers" in refused.err
     assert "Give a time limit" in refused.err
     assert cloister(*words, "--search", "datafly", "--out", "two").code == 0
+
+
+@pytest.mark.parametrize("command", ["protect", "init", "explore"])
+def test_data_without_a_shape(cloister, tmp_path, monkeypatch, command):
+    """Whoever names the data and no shape is told where the shape stands, and which there are."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("age\n1\n")
+    ran = cloister(command, "people.csv")
+    assert (ran.code, f"as in cloister {command} table people.csv. Commands there:" in ran.err) == (2, True)

@@ -22,7 +22,7 @@ def notes(tmp_path, monkeypatch, capsys):
 
     def protect(*words):
         capsys.readouterr()
-        assert run(["protect", *words, "--out", "out", "--overwrite", "--json"]) == 0
+        assert run(["protect", *words, "--out", "out", "--overwrite", "--json", "--accept-empty"]) == 0
         return json.loads(capsys.readouterr().out)["notes"]
 
     return protect

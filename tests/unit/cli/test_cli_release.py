@@ -71,6 +71,7 @@ def test_files_and_their_hashes(release, manifest):
         "release.json",
         "report.html",
         "report.json",
+        "README.txt",
     }
     for name, digest in manifest()["files"].items():
         assert digest == "sha256:" + hashlib.sha256((release / name).read_bytes()).hexdigest()
@@ -267,8 +268,10 @@ def test_parquet_gives_parquet(protect, cloister, data, tmp_path, kind):
     written = tmp_path / "release" / "data.parquet"
     schema = pq.read_schema(written)
 
-    assert {str(field.type).removeprefix("large_") for field in schema if field.name != "mrn"} == {"string"}
-    assert str(schema.field("mrn").type) == "int64"
+    assert {str(field.type).removeprefix("large_") for field in schema if field.name not in ("mrn", "age")} == {
+        "string"
+    }
+    assert (str(schema.field("mrn").type), str(schema.field("age").type)) == ("int64", "int64")  # as recorded
     assert pl.read_parquet(written).height == 60
     content = written.read_bytes()
     assert not [mark for mark in (b"never", b"99999", b"88888", b"M900") if mark in content]
@@ -286,12 +289,15 @@ def test_parquet_keeps_numbers_that_are_kept(bare, tmp_path):
     assert frame["height"].null_count() == 5
 
 
+FOLLOWING = ["type", "order", "lower", "upper"]
+
+
 def test_the_codebook_lists_released_labels_alone(release):
     """Every label that occurs is explained, and no other."""
     with (release / "codebook.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
 
-    assert list(rows[0]) == ["column", "role", "hierarchy", "level", "label", "meaning"]
+    assert list(rows[0]) == ["column", "role", "hierarchy", "level", "label", "meaning", *FOLLOWING]
     assert [row["label"] for row in rows if row["column"] == "sex"] == ["F", "M"]
     assert [row["label"] for row in rows if row["column"] == "zip"] == ["02130", "02131"]
 

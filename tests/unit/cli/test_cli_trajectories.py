@@ -11,7 +11,7 @@ import pytest
 from tests.tampering import resealed, restated
 
 CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
-FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json"}
+FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
 KEYS = {"pairs", "codes_untold", "ages_untold", "patients_untold", "trajectories", "constraints", "constraints_kept"}
 KEYS |= {"ilm", "alm", "ilm_exact", "alm_exact"}
 
@@ -73,8 +73,10 @@ def test_a_release_is_written(protect, tmp_path, manifest):
 
 
 def test_a_release_that_says_next_to_nothing_says_so(protect):
-    """Where nearly all of codes and ages is lost, the screen names them; where not, it does not."""
-    assert "codes say next to nothing in this release: 100%" in protect(k=40).err
+    """Where nearly all of codes and ages is lost, there is no release; whoever accepts it is told what says nothing."""
+    refused = protect(k=40)
+    assert (refused.code, "safe and useless" in refused.err, "--accept-empty" in refused.err) == (1, True, True)
+    assert "codes say next to nothing in this release: 100%" in protect("--accept-empty", k=40).err
     assert "next to nothing" not in protect(out="more").err
 
 

@@ -114,7 +114,7 @@ def test_changed_data_do_not_hold(cloister, coarse, change, words):
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json"])
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json", "README.txt"])
 def test_edited_files_do_not_hold(cloister, coarse, file):
     """A file that is not as it was released is named."""
     with (coarse / file).open("a") as stream:
@@ -125,7 +125,7 @@ def test_edited_files_do_not_hold(cloister, coarse, file):
     assert file in ran.err
 
 
-@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json"])
+@pytest.mark.parametrize("file", ["data.csv", "codebook.csv", "report.html", "report.json", "README.txt"])
 def test_missing_files_do_not_hold(cloister, coarse, file):
     """A file that is not there is named."""
     (coarse / file).unlink()

@@ -86,3 +86,9 @@ def test_where_records_are_not_known_it_is_refused() -> None:
     """Values alone have no quantiles of records."""
     with pytest.raises(InputError, match="needs the records of column 'age'"):
         parse_hierarchy("quantile:4").bind("age", ["1", "2"])
+
+
+def test_decimal_commas_are_named_as_such():
+    """Numbers with decimal commas are refused with the setting that reads them."""
+    with pytest.raises(InputError, match=r'2 of 3 distinct .* 2 have a decimal comma, which decimal="," reads'):
+        parse_hierarchy("interval:5,10").bind("bmi", ["22,5", "31,25", "30"])

@@ -88,6 +88,31 @@ def test_commas_and_points_in_one_column_are_refused(tmp_path):
         column(tmp_path, ["3,5", "4,5", "4.5"], decimal=",")
 
 
+def test_what_is_no_number_is_read_as_missing_and_counted(tmp_path):
+    """In the columns that are named alone, and without the value in the note."""
+    source = table(tmp_path, "age,note\n40,x\napprox 40,y\n,z\n 41.5 ,w\n", numbers="age")
+
+    assert source.frame["age"].to_list() == ["40", None, None, " 41.5 "]
+    assert source.frame["note"].to_list() == ["x", "y", "z", "w"]
+    assert source.notes == ("1 of 3 values are no numbers and were read as missing, in age",)
+    with pytest.raises(InputError, match=r"names 'height', but .* has no such column"):
+        table(tmp_path, "age,note\n40,x\n", numbers=["height"])
+
+
+def test_quotes_inside_cells_are_refused_with_a_cure_that_works(tmp_path):
+    """Whichever way a line is wrongly quoted, its number is said, and leaving it out reads the others."""
+    rows = [f"{n},M,n{n}" for n in range(1, 13)]
+    for wrong in ('ab "quoted" x', '"ab "quoted" x"', '"ab x', '"ab" x', 'ab"', '"a, "b", c"', '"a \\"b\\" c"', '5"'):
+        text = "\n".join(["id,sex,note", *rows[:2], f"3,M,{wrong}", *rows[3:], ""])
+        with pytest.raises(InputError, match=r"line 4 .* quote") as caught:
+            table(tmp_path, text)
+
+        assert "1 line is so" in caught.value.message
+        assert wrong not in caught.value.message
+        source = table(tmp_path, text, bad_lines="drop")
+        assert (source.frame.height, source.left_out.bad_lines) == (11, 1)
+
+
 RAGGED = 'id,note\n1,a\n2,b,c\n3,5" pipe\n4\n5,"e\nf"\n6,"open\n'
 
 

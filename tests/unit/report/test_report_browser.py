@@ -6,8 +6,10 @@ import socket
 import subprocess
 import threading
 
+import polars as pl
 import pytest
 
+import cloister as cl
 from cloister.cli.main import run
 from cloister.testing import hospital
 
@@ -25,7 +27,7 @@ FLAGS = (
     ),
     *("--allow-file-access-from-files", "--enable-logging=stderr", "--virtual-time-budget=4000"),
 )
-WIDTHS = (320, 360, 1280)
+WIDTHS = (320, 360, 400, 1280)
 
 FRAME = '<iframe sandbox="allow-same-origin" style="width:{width}px;height:900px" src="file://{path}"></iframe>'
 """A report without the right to run a script; only the page around it may, to measure it."""
@@ -91,7 +93,7 @@ def measured_in_a_browser(pages, folder):
 
 
 def test_every_report_in_a_browser(releases, tmp_path):
-    """The reports of all shapes open at three widths: whole, silent, alone, and no wider than the window."""
+    """The reports of all shapes open at four widths: whole, silent, alone, and no wider than the window."""
     pages = [place / name / "report.html" for place in releases.values() for name in ("release", "secret")]
     measured, said, asked = measured_in_a_browser(pages, tmp_path)
 
@@ -99,6 +101,28 @@ def test_every_report_in_a_browser(releases, tmp_path):
     assert measured == [f"0 {parts[page.parent.name]} true" for page in pages for _ in WIDTHS]
     assert said == []
     assert asked == []
+
+
+def test_long_names_in_a_browser(tmp_path):
+    """Names of 70 characters without a space wrap, in every role: nothing is off screen."""
+    names = [f"{role}_{'abcdefghij' * 7}" for role in ("age", "dx", "kept", "dropped", "empty")]
+    age, sensitive, _, dropped, empty = names
+    frame = pl.DataFrame(dict.fromkeys(names, ["a", "b"] * 20))
+    release = cl.anonymize(
+        frame,
+        quasi_identifiers={age: "suppress", empty: "suppress"},
+        sensitive=[sensitive],
+        drop=[dropped],
+        default_role="keep",
+        rules=["k-anonymity=5"],
+        levels={age: 0, empty: 1},
+        accept=names,
+    )
+    release.write(tmp_path / "release")
+    measured, said, _ = measured_in_a_browser([tmp_path / "release" / "report.html"], tmp_path)
+
+    assert measured == ["0 9 true"] * len(WIDTHS)
+    assert said == []
 
 
 def test_explorations_and_comparisons_in_a_browser(tmp_path, monkeypatch):

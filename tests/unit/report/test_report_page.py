@@ -176,3 +176,33 @@ def test_the_page_of_a_manifest_is_always_the_same():
     said = manifest()
 
     assert render_report(said) == render_report(said)
+
+
+def test_columns_stand_by_role():
+    """Of 75 columns, quasi-identifiers have a row each; the others are counted and named in one line a role."""
+    kept = [f"question_{number}" for number in range(70)]
+    frame = pl.DataFrame(
+        {"age": ["x", "y"] * 20} | dict.fromkeys([*kept, "hiv", "dx", "zip", "income"], ["a", "b"] * 20)
+    )
+    release = cl.anonymize(
+        frame,
+        quasi_identifiers={"age": "suppress"},
+        sensitive=["hiv", "dx"],
+        drop=["zip", "income"],
+        default_role="keep",
+        rules=["k-anonymity=5"],
+        purpose="one-coding",
+    )
+    page = "".join(parsed(render_report(typed(release.summary()))).text)
+
+    assert f"Released as recorded, kept (70): {', '.join(kept)}." in page
+    assert "Released as recorded, sensitive (2): hiv, dx." in page
+    assert "Not released (2): zip, income." in page
+
+
+def test_the_top_says_what_says_nothing():
+    """Columns that say nothing are named in the first section; where each says something, there is no such line."""
+    empty = "".join(parsed(render_report(manifest(levels={"age": 1}, accept_empty=True))).text)
+
+    assert "age says nothing in this release." in empty.partition("2. Variables")[0]
+    assert "nothing in this release" not in render_report(manifest())

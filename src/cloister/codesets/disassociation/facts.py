@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.codebook import Row, codebook_of
 from cloister.codesets.data import CODES, ID, CodeSets, Integers, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
@@ -173,7 +174,6 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
     return [f"settings.{name} in release.json do not fit the clusters" for name, holds in fits.items() if not holds]
 
 
-COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 EXACT = "as recorded; the chunks tell how many patients have it"
 PARTLY = "as recorded; in some clusters it is not told how many patients have it"
 SENSITIVE = "as recorded; sensitive: it is not told how many patients have it"
@@ -184,14 +184,14 @@ def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
     counted = codes_counted_exactly(released)
     sensitive = set(released.sensitive.tolist())
-    rows: list[tuple[str | None, ...]] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
     for item, code in enumerate(released.vocabulary):
         meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
         if released.repeats:
             name = plain_code(code, repeats=True)
             meaning += f" ({name}, occurrence {code.removeprefix(name + MARK)})"
         rows.append((CODES, "codes", None, None, code, meaning))
-    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+    return codebook_of(rows, {ID: "number", CODES: "text"})
 
 
 def shown_of(released: Disassociation) -> ReportCounts:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from cloister.codebook import Row, codebook_of
 from cloister.codesets.data import CODES, ID, CodeSets
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, has_sets
@@ -250,19 +251,18 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
     return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
 
 
-COLUMNS = ("column", "role", "hierarchy", "level", "label", "meaning")
 ALONE = "as recorded"
 NUMBER = "number of the record in this file"
 
 
 def codebook(released: Generalization, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each term, as the data file writes it, and one for the id."""
-    rows: list[tuple[str | None, ...]] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
     ending = f"; {MARK}n is the n-th occurrence of a code" if released.repeats else ""
     for codes in released.named_terms():
         meaning = ALONE if len(codes) == 1 else f"one or more of these {len(codes)} codes"
         rows.append((CODES, "codes", None, None, term_text(codes), meaning + ending))
-    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+    return codebook_of(rows, {ID: "number", CODES: "text"})
 
 
 DATA = "data"

@@ -1,0 +1,97 @@
+"""`cl.open`, and the types in which a release comes back."""
+
+import datetime
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import cloister as cl
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [30 + n % 10 for n in range(80)],
+        "visit": [datetime.date(2024, 1, 1 + n % 2) for n in range(80)],
+        "stage": ["II", "I", "III", "I"] * 20,
+        "smoker": [n % 2 == 0 for n in range(80)],
+        "weight": [60.5 + n for n in range(80)],
+    }
+)
+QUASI = {"age": "interval:5,10", "visit": "date:month", "smoker": "suppress"}
+
+
+def released(frame, **more):
+    """A release of a frame like that of the patients."""
+    return cl.anonymize(frame, quasi_identifiers=QUASI, rules=["k-anonymity=4"], drop=["weight"], **more)
+
+
+def test_what_is_released_as_recorded_keeps_its_type(tmp_path):
+    """Numbers, days and booleans come back as such from dataframes and, by `cl.open`, from the folder of CSV."""
+    release = released(PEOPLE, keep=["stage"], levels={"age": 0, "visit": 0, "smoker": 0})
+    release.write(tmp_path / "out")
+    opened = cl.open(tmp_path / "out").data
+
+    assert release.data.schema == opened.schema
+    assert opened.schema == {"age": pl.Int64, "visit": pl.Date, "stage": pl.String, "smoker": pl.Boolean}
+    assert release.data.equals(opened)
+
+
+def test_labels_stand_in_their_order(tmp_path):
+    """Labels of numbers and dates are categories in the order of their bounds; what says nothing is last."""
+    release = released(PEOPLE, keep=["stage"], levels={"age": 1, "visit": 1, "smoker": 1})
+    release.write(tmp_path / "out")
+    opened = cl.open(tmp_path / "out")
+
+    assert opened.data["age"].dtype == pl.Enum(["[30-34]", "[35-39]"])
+    assert opened.data["visit"].dtype == pl.Enum(["2024-01"])
+    assert opened.data["smoker"].to_list() == ["*"] * 80
+    assert "k-anonymity (k 4)" in repr(opened)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_ordered_categories_keep_their_order(kind):
+    """Categories that are released come back in their order; one that nobody has is not named."""
+    order = ["0", "I", "II", "III"]
+    frame = PEOPLE.with_columns(pl.col("stage").cast(pl.Enum(order)))
+    if kind == "pandas":
+        frame = PEOPLE.to_pandas().assign(stage=pd.Categorical(PEOPLE["stage"], categories=order, ordered=True))
+    stage = released(frame, keep=["stage"]).data["stage"]
+
+    categories = list(stage.cat.categories) if kind == "pandas" else stage.dtype.categories.to_list()
+    assert categories == ["I", "II", "III"]
+
+
+def test_a_changed_release_is_not_opened(tmp_path):
+    """Whoever opens a release has it verified, unless they say otherwise."""
+    released(PEOPLE, keep=["stage"]).write(tmp_path / "out")
+    data = Path(tmp_path / "out" / "data.csv")
+    data.write_text(data.read_text().replace("III", "II", 1))
+    with pytest.raises(cl.GuaranteeViolation, match=r"data\.csv was changed"):
+        cl.open(tmp_path / "out")
+    assert cl.open(tmp_path / "out", verify=False).data.height == 80
+
+
+def test_parts_of_a_job_are_opened_one_by_one(tmp_path, monkeypatch):
+    """The folder of a job names its parts, and its README opens one of them."""
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.drop("weight").write_csv("people.csv")
+    Path("job.toml").write_text(
+        'name = "j"\noutput = "out"\nk = 4\n[sources.a]\nfile = "people.csv"\n'
+        '[[protect]]\nshape = "table"\nsource = "a"\nkeep = ["stage"]\n[protect.qi]\nage = "interval:5"\n'
+        'visit = "suppress"\nsmoker = "suppress"\n'
+    )
+    cl.run_job("job.toml")
+    with pytest.raises(cl.InputError, match="as out/a"):
+        cl.open("out")
+    assert 'cl.open("FOLDER/a")' in Path("out/README.txt").read_text()
+    assert cl.open("out/a").data.height == 80
+
+
+def test_the_readme_says_what_is_there(tmp_path):
+    """Every file of the folder stands in its README, with what was promised."""
+    released(PEOPLE, keep=["stage"]).write(tmp_path / "out")
+    text = (tmp_path / "out" / "README.txt").read_text()
+
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name not in (*text.split(), "README.txt")] == []
+    assert "shared by at least 4 records" in text
