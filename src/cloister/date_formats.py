@@ -6,6 +6,7 @@ Directives of `strptime` and of Polars that mean the same are known, no others.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from cloister.errors import InputError, setting
 
@@ -34,6 +35,8 @@ _WORD = re.compile("|".join((*TIMES, *WORDS, r"[^a-z%]")))
 _DIRECTIVE = re.compile(r"%[A-Za-z]|[^%]")
 _DAY = (("%d",), ("%m", "%b", "%B"), ("%Y", "%y"))
 """Of each of these, a date has one."""
+
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 USUAL = (
     "dd.mm.yyyy", "d.m.yyyy", "dd/mm/yyyy", "d/m/yyyy", "mm/dd/yyyy", "m/d/yyyy", "dd-mm-yyyy", "d-m-yyyy",
@@ -65,8 +68,6 @@ class DateFormat:
 
     def fits(self, text: str) -> bool:
         """Whether a text looks like a date so written, and its month and day can be such."""
-        from datetime import datetime
-
         if not re.fullmatch(self.pattern, text):
             return False
         try:
@@ -74,6 +75,17 @@ class DateFormat:
         except ValueError:
             return False
         return True
+
+
+def day_of(text: str) -> date | None:
+    """Return the day of an ISO date or time stamp of the calendar, as it is written; None where it is none."""
+    stamp = text.strip()
+    if not ISO_DATE.fullmatch(stamp):
+        return None
+    try:
+        return datetime.fromisoformat(stamp).date()
+    except ValueError:
+        return None
 
 
 def parse_date_format(text: str) -> DateFormat:

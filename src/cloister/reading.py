@@ -21,6 +21,7 @@ class HowRead(TypedDict, total=False):
     date_format: Sequence[str]
     decimal: str
     numbers: Sequence[str]
+    dates: Sequence[str]
     bad_lines: str
     duplicates: str
 
@@ -35,7 +36,7 @@ class ReadingWords:
     encoding, delimiter : of text files; None where they are detected
     date_format : ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
     decimal : what stands before the decimals of numbers
-    numbers : columns in which whatever is no number is read as missing, and counted
+    numbers, dates : columns in which whatever is no number, or no date, is read as missing, and counted
     bad_lines : ``error`` or ``drop``, for lines of a text file that have too many or too few cells
     duplicates : ``keep``, ``drop`` or ``error``, for rows that repeat another one
     """
@@ -46,11 +47,12 @@ class ReadingWords:
     date_format: Sequence[str] = ()
     decimal: str = "."
     numbers: Sequence[str] = ()
+    dates: Sequence[str] = ()
     bad_lines: str = ERROR
     duplicates: str = KEEP
 
     def __post_init__(self) -> None:
-        for name in ("date_format", "numbers"):  # one of several may be given alone
+        for name in ("date_format", "numbers", "dates"):  # one of several may be given alone
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, (value,))
         for name, words in (("decimal", DECIMALS), ("bad_lines", BAD_LINES), ("duplicates", DUPLICATES)):

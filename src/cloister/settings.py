@@ -232,7 +232,7 @@ Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
 Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
 
 
-CLEANING = ("date_format", "decimal", "numbers", "bad_lines", "duplicates")
+CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates")
 """What stands last among the settings that say how data are read."""
 
 
@@ -250,6 +250,10 @@ class CleaningOptions:
     numbers: Annotated[
         tuple[str, ...],
         Help("In this column read whatever is no number as missing, and say how many. Repeatable.", "COLUMN"),
+    ] = ()
+    dates: Annotated[
+        tuple[str, ...],
+        Help("In this column read whatever is no date as missing, and say how many. Repeatable.", "COLUMN"),
     ] = ()
     bad_lines: Annotated[
         str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")

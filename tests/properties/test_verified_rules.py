@@ -12,7 +12,13 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.guarantee import Classes, Guarantee, OriginalTable, Reference, bound_hierarchies
+from cloister.tabular.verification.guarantee import (
+    Guarantee,
+    OriginalTable,
+    Reference,
+    ReleasedClasses,
+    bound_hierarchies,
+)
 from cloister.tabular.verification.rules import judge, table_holds
 from cloister.tabular.verify import verify
 
@@ -134,7 +140,7 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
     placed = original.frame.rename({"qi": "c0", "dx": "c1"})
-    classes = Classes(placed, ["c0"], {"qi": "c0", "dx": "c1"})
+    classes = ReleasedClasses(placed, ["c0"], {"qi": "c0", "dx": "c1"})
     order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed["c1"]], dtype=pl.String)
     reference = Reference(
         len(records), len(records), placed, {"c1": order}, original.groups, {"census": CENSUS.rename({"qi": "c0"})}

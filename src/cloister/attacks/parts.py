@@ -219,16 +219,13 @@ def _fewest_with_partners(one: Counter[Combination], two: Counter[Combination]) 
     """How many records of each part have a partner in the other, by those columns that leave fewest, but some."""
     if len(one) * len(two) > MOST_COMPARED or () in one:  # too many to compare, or no columns to compare
         return one.total(), two.total()
-    agreeing = [(a, b, columns) for a in one for b in two if (columns := _agreeing(a, b))]
+    # by which columns two records may be of one patient: what is missing in one of them says nothing
+    pairs = ((a, b, enumerate(zip(a, b, strict=True))) for a in one for b in two)
+    both = ((a, b, frozenset(j for j, (x, y) in held if not (x and y and x.isdisjoint(y)))) for a, b, held in pairs)
+    agreeing = [(a, b, columns) for a, b, columns in both if columns]
     left = [(0, 0)]
     for wanted in {columns for *_, columns in agreeing}:
-        pairs = [(a, b) for a, b, columns in agreeing if wanted <= columns]
-        left.append((sum(one[a] for a in {a for a, _ in pairs}), sum(two[b] for b in {b for _, b in pairs})))
+        wide = [(a, b) for a, b, columns in agreeing if wanted <= columns]
+        left.append((sum(one[a] for a in {a for a, _ in wide}), sum(two[b] for b in {b for _, b in wide})))
     counts = [min((pair[side] for pair in left if pair[side]), default=0) for side in (0, 1)]
     return counts[0], counts[1]
-
-
-def _agreeing(one: Combination, two: Combination) -> frozenset[int]:
-    """By which columns two records may be of one patient: what is missing in one of them says nothing."""
-    pairs = enumerate(zip(one, two, strict=True))
-    return frozenset(place for place, (a, b) in pairs if not a or not b or not a.isdisjoint(b))

@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-from cloister.date_formats import proposal
+from cloister.date_formats import day_of, proposal
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
@@ -179,9 +179,6 @@ def _misused(name: str) -> InputError:
     return InputError(f"The hierarchy builder {name} {shape} ({builder.meaning}). Correct its arguments.")
 
 
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
-
-
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
     "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
@@ -230,13 +227,7 @@ class DateHierarchy(BuiltHierarchy[date]):
 
     def read(self, text: str) -> date | None:
         """Return the day of an ISO date or time stamp of the calendar."""
-        stamp = text.strip()
-        if not ISO_DATE.fullmatch(stamp):
-            return None
-        try:
-            return datetime.fromisoformat(stamp).date()
-        except ValueError:
-            return None
+        return day_of(text)
 
     def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         """Return what is wrong with values that are no dates, and the format that would read them."""

@@ -1,17 +1,17 @@
 """Cells and rows put in order as a table is read: dates in other forms, decimal commas, rows that repeat others.
 
-Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is none may be made missing, so that
+Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is neither may be made missing, so that
 nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
 changed or left out is told.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 
 import polars as pl
 
-from cloister.date_formats import DateFormat, parse_date_format
+from cloister.date_formats import DateFormat, day_of, parse_date_format
 from cloister.errors import InputError, setting
 from cloister.io.columns import listed
 from cloister.io.csv import Source
@@ -31,9 +31,9 @@ def cleaned(source: Source, reading: ReadingWords) -> Source:
     if reading.decimal == ",":
         source = _with_points(source)
     if reading.numbers:
-        source = _with_numbers(source, reading.numbers)
-    if reading.date_format:
-        source = _with_dates(source, reading.date_format)
+        source = _only(source, "numbers", reading.numbers, lambda one: one.str.contains(_PLAIN))
+    if reading.date_format or reading.dates:
+        source = _with_dates(source, reading.date_format, reading.dates)
     return source if reading.duplicates == KEEP else _without_repeats(source, drop=reading.duplicates == DROP)
 
 
@@ -77,16 +77,16 @@ def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.Data
     return pointed if has_commas else None
 
 
-def _with_numbers(source: Source, names: Sequence[str]) -> Source:
-    """Make missing what is no number, in the columns of text that are named."""
+def _only(source: Source, kind: str, names: Sequence[str], fits: Callable[[pl.Series], pl.Series]) -> Source:
+    """Make missing what is no number, or no date, in the columns of text that are named."""
     if absent := [name for name in names if name not in source.frame.columns]:
         raise InputError(
-            f"{setting('numbers')} names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
+            f"{setting(kind)} names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
         )
     texts = [one for one in _texts(source.frame) if one.name in names]
-    odd = [~one.str.contains(_PLAIN).fill_null(value=True) for one in texts]
+    odd = [one.is_not_null() & ~fits(one).fill_null(value=False) for one in texts]
     notes = [
-        f"{int(which.sum()):,} of {one.len() - one.null_count():,} values are no numbers and were read as missing, in "
+        f"{int(which.sum()):,} of {one.len() - one.null_count():,} values are no {kind} and were read as missing, in "
         f"{listed([one.name], source.frame.columns)}"
         for one, which in zip(texts, odd, strict=True)
     ]
@@ -94,25 +94,27 @@ def _with_numbers(source: Source, names: Sequence[str]) -> Source:
     return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, *notes))
 
 
-def _with_dates(source: Source, stated: Sequence[str]) -> Source:
+def _with_dates(source: Source, stated: Sequence[str], only: Sequence[str]) -> Source:
     """Read dates in the columns that are named, and in those of text most of which fit a format stated for all."""
     parted = [text.rpartition("=") for text in stated]
     named = {column: parse_date_format(form) for column, equals, form in parted if equals}
     common = [parse_date_format(form) for _, equals, form in parted if not equals]
-    frame, read, notes = source.frame, [], []
-    for column in _texts(frame):
+    forms: dict[str, DateFormat] = {}
+    for column in _texts(source.frame):
         most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
         fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
-        found = named.get(column.name) or next(fitting, None)
-        if found is None:
-            continue
-        read.append(_dates(column, found, source.name))
+        if found := named.get(column.name) or next(fitting, None):
+            forms[column.name] = found
+    source = _only(source, "dates", only, lambda one: _read(one, forms.get(one.name)).is_not_null())
+    read, notes = [], []
+    for name, found in forms.items():
+        read.append(_dates(source.frame[name], found, source.name))
         two = f", years as {LAST_OF_TWO_DIGITS - 99} to {LAST_OF_TWO_DIGITS}" if "%y" in found.strptime else ""
-        notes.append(f"dates as {found.text} were read in {listed([column.name], frame.columns)}{two}")
-    if not read:
-        forms = " or ".join(one.text for one in (*named.values(), *common))
-        notes = [f"dates as {forms} were read in no column of {source.name}"]
-    return replace(source, frame=frame.with_columns(read), notes=(*source.notes, *notes))
+        notes.append(f"dates as {found.text} were read in {listed([name], source.frame.columns)}{two}")
+    if stated and not read:
+        texts = " or ".join(one.text for one in (*named.values(), *common))
+        notes = [f"dates as {texts} were read in no column of {source.name}"]
+    return replace(source, frame=source.frame.with_columns(read), notes=(*source.notes, *notes))
 
 
 def _texts(frame: pl.DataFrame) -> list[pl.Series]:
@@ -120,8 +122,10 @@ def _texts(frame: pl.DataFrame) -> list[pl.Series]:
     return [one for one in frame.get_columns() if one.dtype == pl.String and one.null_count() < one.len()]
 
 
-def _read(column: pl.Series, form: DateFormat) -> pl.Series:
-    """The day of each value, null where it is none so written."""
+def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
+    """The day of each value, null where it is none so written, or as YYYY-MM-DD."""
+    if form is None:
+        return column.map_elements(day_of, pl.Date)
     text = column.str.strip_chars()
     text = text.set(~text.str.contains(f"^(?:{form.pattern})$").fill_null(value=False), None)
     if form.has_time:

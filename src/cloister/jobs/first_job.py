@@ -72,6 +72,7 @@ def first_job(
                 "date_format": [*found.date_format],
                 "decimal": found.decimal,
                 "numbers": [*found.numbers],
+                "dates": [*found.dates],
             }
             | {**told}
             | {"missing": [*missing]}

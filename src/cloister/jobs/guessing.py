@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
-from cloister.date_formats import DateFormat, formats_of, parse_date_format
+from cloister.date_formats import DateFormat, day_of, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
@@ -98,6 +98,7 @@ class GuessedTable:
     missing: tuple[str, ...]
     date_format: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     decimal: str | None = None
 
 
@@ -159,9 +160,12 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
     pointed = with_decimal_points(texts, file, NEARLY_ALL)
     texts = texts if pointed is None else pointed
     formats = {name: form for name in texts.columns if (form := _date_format(texts[name])) is not None}
-    texts = texts.with_columns(
-        pl.col(name).str.to_date(form.strptime, strict=False).cast(pl.String) for name, form in formats.items()
-    )
+    days = [
+        texts[name].str.to_date(form.strptime, strict=False).cast(pl.String).alias(name)
+        for name, form in formats.items()
+    ]
+    odd_dates = {one.name for one in days if one.null_count() > texts[one.name].null_count()}
+    texts = texts.with_columns(days)
     typed = pl.DataFrame([_decimals(column) for column in texts])
     found = look_for_identifiers(typed, texts)
     columns = [_column(texts[name], [one for one in found if one.column == name]) for name in texts.columns]
@@ -183,12 +187,19 @@ def guess_table(frame: pl.DataFrame, file: str) -> GuessedTable:
             "write the job by hand.",
             file=file,
         )
-    taken_as_numbers = {one.column for one in guesses if (one.hierarchy or "").startswith(INTERVAL)}
-    numbers = tuple(
-        one.name for one in columns if one.name in taken_as_numbers and not all(map(_is_number, one.values))
-    )
-    dates = tuple(f"{name}={form.text}" for name, form in formats.items())
-    return GuessedTable(guesses, missing, dates, numbers, None if pointed is None else ",")
+    built = {one.column: one.hierarchy or "" for one in guesses}
+    odd = [one.name for one in columns if not all(map(_fits(built[one.name]), one.values))]
+    numbers = tuple(name for name in odd if built[name].startswith(INTERVAL))
+    dates = tuple(one.name for one in columns if one.name in odd_dates.union(odd).difference(numbers))
+    forms = tuple(f"{name}={form.text}" for name, form in formats.items())
+    return GuessedTable(guesses, missing, forms, numbers, dates, None if pointed is None else ",")
+
+
+def _fits(words: str) -> Callable[[str], object]:
+    """What says whether a hierarchy of numbers or dates takes a value; any other takes all."""
+    if words.startswith(INTERVAL):
+        return _is_number
+    return day_of if words.startswith("date:") else bool
 
 
 def _is_number(value: str) -> bool:
@@ -196,12 +207,12 @@ def _is_number(value: str) -> bool:
 
 
 def _date_format(text: pl.Series) -> DateFormat | None:
-    """The one usual form, if there is one, that all values are dates in; digits alone are no dates."""
+    """The one usual form, if there is one, that nearly all values are dates in; digits alone are no dates."""
     values = text.drop_nulls().unique().sort().to_list()
     if not values or all(map(str.isdigit, values)):
         return None
     found, n = formats_of(values)
-    return parse_date_format(found[0]) if len(found) == 1 and n == len(values) else None
+    return parse_date_format(found[0]) if len(found) == 1 and n >= NEARLY_ALL * len(values) else None
 
 
 def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
@@ -316,10 +327,10 @@ def _of_a_person(column: Column) -> Guess | None:
 def _built(column: Column, why: str, words: str, sureness: str = "sure") -> Guess:
     """A quasi-identifier with a hierarchy that takes all its values; else what stands in the way."""
     hierarchy, values = parse_hierarchy(words), list(column.values)
-    odd = len(hierarchy.outside(values))
-    if odd and words.startswith(INTERVAL) and column.share(_is_number) >= NEARLY_ALL:
-        values = [value for value in values if _is_number(value)]
-        why = f"{why}; what is no number is read as missing ({odd} different)"
+    odd, fits = len(hierarchy.outside(values)), _fits(words)
+    if odd and column.share(fits) >= NEARLY_ALL:
+        values = list(filter(fits, values))
+        why = f"{why}; what is no {'number' if fits is _is_number else 'date'} is read as missing ({odd} different)"
     try:
         hierarchy.bind(column.name, values)
     except InputError:

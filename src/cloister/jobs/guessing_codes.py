@@ -79,18 +79,18 @@ def _all(frame: pl.DataFrame, found: dict[str, Guess]) -> list[Guess]:
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
     """The column of codes: by name and content, else by one of them."""
     by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
-    by_content = [name for name in names if _hold_codes(frame[name])]
+    words = {name: sorted({word for value in _values(frame[name]) for word in value.split()}) for name in names}
+    by_content = [
+        name
+        for name, held in words.items()
+        if held and (are_codes(held) or unknown_codes(held) < MOSTLY) and not are_dates(held)
+    ]
     both = [name for name in by_name if name in by_content]
     if both:
         return Guess(both[0], CODES, "sure", "by name and content")
     if by_name or by_content:
         return Guess((by_name or by_content)[0], CODES, "likely", "by its name" if by_name else "by its content")
     return Guess(names[0], CODES, "not sure", "the only column there is") if len(names) == 1 else None
-
-
-def _hold_codes(column: pl.Series) -> bool:
-    words = sorted({word for value in _values(column) for word in value.split()})
-    return bool(words) and (are_codes(words) or unknown_codes(words) < MOSTLY) and not are_dates(words)
 
 
 def _values(column: pl.Series) -> list[str]:

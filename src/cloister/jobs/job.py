@@ -134,6 +134,7 @@ class FileSource:
     date_format: tuple[str, ...] = key((), 'a list of formats, as "dd.mm.yyyy" or "COLUMN=m/d/yy"')
     decimal: Literal[".", ","] = key(".", "a point or a comma")
     numbers: tuple[str, ...] = key((), LIST)
+    dates: tuple[str, ...] = key((), LIST)
     bad_lines: Literal["error", "drop"] = key("error", "error or drop")
     duplicates: Literal["keep", "drop", "error"] = key("keep", "keep, drop or error")
 

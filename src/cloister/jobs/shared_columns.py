@@ -39,7 +39,10 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
                 agreeing.append(subset)
                 if fewest < k and not exempt.issuperset(subset):
                     return f"values of {', '.join(subset)} lead to fewer than {k}"
-        grown = _grown(agreeing, columns)
+        # sets of one column more, all of whose parts agree somewhere
+        known = set(agreeing)
+        larger = [(*subset, column) for subset in agreeing for column in columns[columns.index(subset[-1]) + 1 :]]
+        grown = [subset for subset in larger if known.issuperset(combinations(subset, len(subset) - 1))]
     return None
 
 
@@ -49,10 +52,3 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
     both = one.join(two, on=subset, how="inner", nulls_equal=True, suffix=" of the other")
     fewest: int | None = both.select(pl.min_horizontal(" n", " n of the other").min()).item()
     return fewest
-
-
-def _grown(agreeing: Sequence[tuple[str, ...]], columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Sets of one column more, all of whose parts agree somewhere."""
-    known = set(agreeing)
-    larger = [(*subset, column) for subset in agreeing for column in columns[columns.index(subset[-1]) + 1 :]]
-    return [subset for subset in larger if known.issuperset(combinations(subset, len(subset) - 1))]

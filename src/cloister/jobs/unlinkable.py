@@ -130,26 +130,25 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
     Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
     tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class.
     """
-    told = [
-        [column for column in columns if column not in part.generalized and _is_telling(one, two, column)]
-        for part in (one, two)
-    ]
-    unlike = [
+    generalized = one.generalized | two.generalized
+    # columns by which rows can be held against each other
+    telling = {
         column
         for column in columns
-        if column in one.generalized | two.generalized and not have_like_labels(one, two, column)
+        if (
+            not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
+            if column in generalized
+            else have_values_in_common(one, two, column)
+        )
+    }
+    told = [
+        [column for column in columns if column in telling and column not in part.generalized] for part in (one, two)
     ]
+    unlike = [column for column in columns if column in generalized and not have_like_labels(one, two, column)]
     if not (unlike and any(told)):
         return []
     recorded = dict.fromkeys(told[0] + told[1])
     return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
-
-
-def _is_telling(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
-    """Whether rows can be held against each other by a column that one part has as recorded."""
-    if column in one.generalized | two.generalized:
-        return not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
-    return have_values_in_common(one, two, column)
 
 
 def have_values_in_common(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:

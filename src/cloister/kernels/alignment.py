@@ -80,6 +80,7 @@ def _row(tree, unit, node, weight, row):
         row[rank] = unit * tree.leaves[node]
     if tree.closed[node]:
         row[low:high] = FORBIDDEN
+    # Ancestors meet the leaves that the node below them does not cover: each leaf is filled once.
     above = tree.parent[node]
     while above >= 0:
         price = unit * (weight * (tree.leaves[above] - tree.leaves[node]) + tree.leaves[above])

@@ -89,6 +89,7 @@ def _in_tree(store, rank):
         if node < 0 or store.level[node] > store.point[d]:
             if d == 0:
                 return False
+            # Children come by rising level: the others are too high as well, so go back up and on.
             d -= 1
             node = store.sibling[store.path[d]]
         # Ranks never fall on the way up, so that what has a higher rank cannot be below the point.
@@ -122,6 +123,7 @@ def inherits(store, levels):
 @inner
 def _drop_from_list(store):
     """Remove the transformations of the list that are at or above the point."""
+    # What stays moves up in place, in its order; no room is needed.
     left = 0
     for i in range(store.counts[SIZE]):
         above = True
@@ -163,6 +165,7 @@ def _drop_from_tree(store):
                 return
             d -= 1
             node = store.path[d]
+            # Its last transformation is gone: without any below it a node would only be walked through.
             if store.child[node] < 0:
                 node = _unlink(store, d, node)
                 continue

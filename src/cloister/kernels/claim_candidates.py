@@ -55,6 +55,8 @@ def _chance(shown, recoding, draws, d, patient):
         at = draws.starts[d, h]
         end = draws.starts[d, h + 1]
         n = shown.known.starts[h, patient + 1] - shown.known.starts[h, patient]
+        # Drawn without replacement: c (c - 1) ... values with each label, of n (n - 1) ... in all. In how many orders a
+        # draw can come is the same for everybody and left out.
         chance -= logs[n] - logs[n - (end - at)]
         while at < end:
             label = recoding.labels[recoding.at[h] + draws.values[at]]
@@ -79,6 +81,7 @@ def _as_likely(shown, postings, cells, recoding, draws, d, lists):
     if n > 0:
         _shortest_first(postings, lists, n)
         first, last = postings.starts[lists[0]], postings.starts[lists[0] + 1]
+        # Whoever fits stands in the shortest list and in the cell: the shorter of the two is gone through.
         if last - first < end - begin:
             members, begin, end = postings.members, first, last
     mine = _chance(shown, recoding, draws, d, patient)
@@ -87,6 +90,7 @@ def _as_likely(shown, postings, cells, recoding, draws, d, lists):
         other = members[at]
         if cells.of[other] == cell and _in_all(postings, lists, 0, n, other):
             chance = _chance(shown, recoding, draws, d, other)
+            # Sums of logarithms differ in their last digits with the order of values: equal means equal up to ALIKE.
             if chance > mine + ALIKE:
                 return 0
             if chance >= mine - ALIKE:
@@ -112,6 +116,7 @@ def _nearest(postings, leeway, recoding, draws, wanted, most, span, sizes):
             for at in range(leeway.lists.starts[wanted[d]], leeway.lists.starts[wanted[d] + 1]):
                 patient = leeway.lists.members[at]
                 lacking = _lacking(postings, recoding, draws, d, leeway.room, patient, mine)
+                # Somebody lacks less, so that the patient is not among those picked.
                 if lacking >= 0 and lacking < mine:
                     sizes[d] = 0
                     break
@@ -174,6 +179,7 @@ def _follows(known, draws, labels, at, d, patient):
         end = known.starts[h, patient + 1]
         for one in range(draws.starts[d, h], draws.starts[d, h + 1]):
             label = labels[at[h] + draws.values[one]]
+            # The earliest place for each value leaves most room for those after it: no other choice has to be tried.
             while place < end and labels[at[h] + known.values[place]] != label:
                 place += 1
             if place >= end:

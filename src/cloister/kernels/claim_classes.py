@@ -69,6 +69,7 @@ def _wanted(postings, recoding, draws, d, lists):
             while at + count < end and recoding.labels[recoding.at[h] + draws.values[at + count]] == label:
                 count += 1
             one = postings.first[label] + count - 1
+            # List i of a label holds whoever has it more than i times: without such a list nobody does.
             if one >= postings.first[label + 1]:
                 return -1
             lists[n] = one
@@ -122,6 +123,7 @@ def _class_size(postings, cells, lists, n, cell, most):
     """How many patients of a cell stand in all lists, no further than ``most``; ``lists`` are put in order."""
     begin = cells.lists.starts[cell]
     end = cells.lists.starts[cell + 1]
+    # Nothing was drawn, which fits everybody in the cell.
     if n == 0:
         return min(end - begin, most)
     _shortest_first(postings, lists, n)
@@ -172,6 +174,7 @@ def _contained(postings, recoding, draws, span, contained):
 def _shortage(postings, label, count, patient):
     """How often a label is missing among the claims of a patient, who is said to have it so many times."""
     present = min(count, postings.first[label + 1] - postings.first[label])
+    # The lists of a label lie in each other: the longest that holds the patient says how often.
     while present > 0 and not has(postings, postings.first[label] + present - 1, patient):
         present -= 1
     return count - present

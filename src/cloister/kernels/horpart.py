@@ -65,6 +65,7 @@ def _take_stock(records, bench, order, low, high):
     for j in range(found):
         bench.start[bench.present[j]] = at
         at += bench.counts[bench.present[j]]
+    # Filling moves each start to its end; the last loop moves them back.
     for place in range(low, high):
         for at in range(records.offsets[order[place]], records.offsets[order[place] + 1]):
             code = records.items[at]
@@ -83,6 +84,7 @@ def _choose(records, bench, found, left, k, constraint):
     for j in range(found):
         code = bench.present[j]
         count = bench.counts[code]
+        # Both sides keep k records at least.
         if count < k or left - count < k or records.passed_over[code]:
             continue
         own = records.constraint[code]
@@ -114,6 +116,7 @@ def _peel(records, bench, order, code, end, link):
 @inner
 def _regroup(bench, order, low, high, begins, links):
     """Bring the records of a frame into the order of its links, ``begins`` being where each begins."""
+    # Stable: the records of a link keep their order.
     for place in range(low, high):
         link = bench.link[place] if bench.link[place] >= 0 else links
         bench.moved[begins[link]] = order[place]
@@ -315,6 +318,7 @@ def _meeting(tree, part, other):
     step = 0
     while (2 << step) <= other - part:
         step += 1
+    # Two runs of 2**step nodes that cover all between the parts; where they overlap nothing is lost, it is a minimum.
     left = tree.highest[step, part]
     right = tree.highest[step, other - (1 << step)]
     return left if tree.depth[left] <= tree.depth[right] else right

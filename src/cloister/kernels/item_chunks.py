@@ -18,6 +18,7 @@ def _count_units(entries, unit, is_pooled, start):
     """Count the parts that hold each unit in the item chunk to give away, or elsewhere; ``start`` receives them."""
     for at in range(entries.code.shape[0]):
         code = entries.code[at]
+        # A unit is counted once, at its first code, whose records include those of all others.
         if unit[code] == code and (entries.place[at] == ITEM_CHUNK) == is_pooled:
             start[code + 1] += 1
     for code in range(start.shape[0] - 1):
@@ -51,6 +52,7 @@ def _fill_pool(entries, unit, level, pool):
             code = entries.code[at]
             if entries.place[at] == ITEM_CHUNK:
                 entry = free[unit[code]] - 1
+                # The level stands in the high bits: the maximum is that of the rarest occurrence, with its records.
                 state = (np.int64(level[code]) << LEVEL) + entries.support[at]
                 pool.state[entry] = max(pool.state[entry], state)
                 pool.occurrence[entry + 1] += entries.support[at]
@@ -79,6 +81,7 @@ def _fill_occurrences(records, split, entries, unit, pool):
                     pool.code[free[own]] = records.items[at]
                     free[own] += 1
         for at in range(entries.offsets[part], entries.offsets[part + 1]):
+            # Only what was used is cleared, so that a part costs its entries and no more.
             entry[entries.code[at]] = -1
 
 
@@ -93,6 +96,7 @@ def _mark_shared(entries, pool, pieces):
             end = entries.offsets[pool.part[entry] + 1]
             before = -1
             for i in range(pool.occurrence[entry], pool.occurrence[entry + 1]):
+                # Neighbours are mostly of one code, which is then looked up once; codes of a part ascend.
                 if pool.code[i] != before:
                     before = pool.code[i]
                     entries.place[begin + np.searchsorted(entries.code[begin:end], before)] = SHARED
@@ -111,6 +115,7 @@ def _bare(entries, needs_item, barred, pins, total, unit):
             if barred[code]:
                 continue
             if entries.place[at] == ITEM_CHUNK or entries.place[at] == KEPT_BACK:
+                # The item chunk keeps a code anyhow: nothing has to be pinned.
                 best = -1
                 break
             if entries.place[at] == SHARED and unit[code] == code:

@@ -138,6 +138,7 @@ def _supports(sets, holders, offsets, wanted, found):
     for number in range(found.shape[0]):
         start = offsets[number]
         end = offsets[number + 1]
+        # Whoever holds the set is among the records of its rarest item, the fewest that must be looked at.
         rarest = wanted[start]
         for at in range(start + 1, end):
             item = wanted[at]

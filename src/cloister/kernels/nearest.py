@@ -112,6 +112,7 @@ def _bound_all(data, scratch, alive, m, whole, cap):
         bound = np.int64(0)
         for at in range(begin, end):
             bound += least[symbols[at]]
+        # A longer X suppresses so many of its pairs, at the cheapest; of a shorter one so many symbols are lost whole.
         longer = m - (end - begin)
         bound = bound + longer * cheapest if longer > 0 else max(bound, -longer * whole)
         bounds[i] = bound
@@ -184,6 +185,7 @@ def _closest(domain, data, scratch, alive, m, weight, cap):
     best = _measured(by_index, symbols, scratch, m, whole, FORBIDDEN)
     for i in range(alive):
         sequence = scratch.alive[i]
+        # What has a higher bound cannot win, and of a tie only a sequence that comes first can.
         if scratch.bound[i] < best or (scratch.bound[i] == best and sequence < found):
             symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
             loss = _measured(by_index, symbols, scratch, m, whole, best)

@@ -58,6 +58,7 @@ def _draw(counter, below):
 def _shuffle(values, n, wanted, counter):
     """Bring a random choice of ``wanted`` of the first n values to the front."""
     for i in range(min(wanted, n - 1)):
+        # Fisher and Yates: each choice in each order is equally likely.
         j = i + _draw(counter, n - i)
         values[i], values[j] = values[j], values[i]
 
@@ -88,6 +89,7 @@ def _fill_bare(rows, chunk_starts, subrecord_starts, has_items, row_of):
         for s in range(subrecord_starts[chunk_starts[position]], subrecord_starts[chunk_starts[position + 1]]):
             while empty < end and rows.filled[empty] > 0:
                 empty += 1
+            # The chunk used different rows, and an empty one was used by none: rows of a chunk stay different.
             if empty < end and rows.filled[row_of[s]] > 1:
                 rows.filled[row_of[s]] -= 1
                 rows.filled[empty] += 1
@@ -103,6 +105,7 @@ def _free_before(rows, shared, chunk):
     taken = 0
     for i in range(n):
         position = shared.held[begin + i]
+        # Ascending, so that the row of a number is found by bisection.
         free[i] = rows.starts[position] - rows.starts[shared.low[chunk]] - taken
         taken += rows.starts[position + 1] - rows.starts[position]
     free[n] = rows.starts[shared.high[chunk]] - rows.starts[shared.low[chunk]] - taken

@@ -84,6 +84,7 @@ def _events(tree, pool, k, node, left):
         begin = pool.start[unit]
         end = pool.start[unit + 1]
         records = pool.occurrence[end] - pool.occurrence[begin]
+        # A shared chunk holds each unit k times at least: what is rarer in all never goes up.
         if records < k:
             continue
         for entry in range(begin, end - 1):
@@ -106,6 +107,7 @@ def _by_rank(rank, node, left, found, start, sorted_left):
         at = rank[node[i]]
         sorted_left[start[at]] = left[i]
         start[at] += 1
+    # Filling moved each start to its end, which is the start of the next rank.
     for i in range(start.shape[0] - 1, 0, -1):
         start[i] = start[i - 1]
     start[0] = 0
@@ -120,6 +122,7 @@ def _unite(ranges, pieces, entry):
     ranges.whole[first] = _sum(ranges.whole[first], ranges.whole[behind])
     ranges.last[first] = ranges.last[behind]
     ranges.first[ranges.last[behind]] = first
+    # Head and tail of the chain of pieces are known, so that chains are joined without walking along them.
     if ranges.piece[behind] >= 0:
         if ranges.piece[first] < 0:
             ranges.piece[first] = ranges.piece[behind]
@@ -164,6 +167,7 @@ def _table(pool, fixed, pieces, chosen, local):
     row_start = np.zeros(n + 1, dtype=np.int64)
     row_codes = np.empty(n, dtype=np.int32)
     rows_by_code = np.empty(n, dtype=np.int32)
+    # Rows stand by their place in the split tree, in whatever order the pieces were chosen.
     by_place = np.argsort(place)
     rows = 0
     for i in range(n):

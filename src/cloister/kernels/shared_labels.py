@@ -18,6 +18,7 @@ def _common_levels(rows, ladders, members, start, lowest, levels):
             first = rows.codes[j, members[start[one]]]
             for i in range(start[one] + 1, start[one + 1]):
                 other = rows.codes[j, members[i]]
+                # Labels that are equal at a level are equal above it: the level only rises from row to row.
                 while (
                     ladders.up[ladders.start[j, 0, level] + first] != ladders.up[ladders.start[j, 0, level] + other]
                     and level + 1 < ladders.heights[j]
@@ -83,6 +84,7 @@ def _joint_price(ladders, prices, clusters, one, other, most):
         level = clusters.levels[other, j]
         code = clusters.codes[one, j]
         goal = clusters.codes[other, j]
+        # Labels of unlike levels are first brought to the higher of them; from there both rise together.
         if low < level:
             code = np.int64(ladders.up[ladders.start[j, low, level] + code])
         elif level < low:
@@ -223,7 +225,7 @@ def join(ladders: Ladders, clusters: Clusters, one: int, other: int) -> None:
     _join(ladders, clusters, one, other)
 
 
-class Classes(NamedTuple):
+class MergedClasses(NamedTuple):
     """Classes of a table, each by its first row.
 
     codes : (n_attributes, n_levels, n) int64, label of the row at each level; levels beyond the top repeat it
@@ -244,6 +246,7 @@ class Classes(NamedTuple):
 def _common_level(classes, attribute, one, other):
     """The lowest level, not below that of either class, at which both have one label."""
     level = max(classes.levels[attribute, one], classes.levels[attribute, other])
+    # All classes have one label at the last level, which `merge_prices` has checked: this ends.
     while classes.codes[attribute, level, one] != classes.codes[attribute, level, other]:
         level += 1
     return level
@@ -268,7 +271,7 @@ def _prices(classes, one, weights, highest, prices):
 
 
 def merge_prices(
-    classes: Classes, one: int, weights: NDArray[np.float64], highest: NDArray[np.int64]
+    classes: MergedClasses, one: int, weights: NDArray[np.float64], highest: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return what merging a class with each other one adds to the weighted loss of records.
 

@@ -47,6 +47,7 @@ def _number_chunks(entries, chunk, first):
                     number[entries.place[at]] = found
                     found += 1
                 chunk[at] = number[entries.place[at]]
+        # Only what was used is cleared, so that a part costs its entries and no more.
         for at in range(begin, end):
             if entries.place[at] >= 0:
                 number[entries.place[at]] = -1
@@ -77,6 +78,7 @@ def _count_subrecords(records, split, entries, chunk, starts):
     seen = np.full(starts.shape[0], -1, dtype=np.int64)
     for part in range(entries.offsets.shape[0] - 1):
         for at in range(entries.offsets[part], entries.offsets[part + 1]):
+            # All codes of a part's records are entries of it: nothing of the part before is looked up.
             local[entries.code[at]] = chunk[at]
         for place in range(split.starts[part], split.starts[part + 1]):
             record = split.order[place]
@@ -123,6 +125,7 @@ def _ring_heads(pieces, heads):
         while other != piece:
             smallest = min(smallest, other)
             other = pieces.link[other]
+        # A ring is listed once, by its smallest piece.
         if smallest == piece:
             heads[found] = piece
             found += 1

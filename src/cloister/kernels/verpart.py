@@ -60,6 +60,7 @@ def _place_of(masks, places, mask):
     for w in range(mask.shape[0]):
         key = hashed(key, mask[w])
     at = np.int64(key & np.uint64(places.shape[0] - 1))
+    # The table is at most half full (`_enlarged`), so that the search for a free place ends.
     while places[at] >= 0:
         same = True
         for w in range(mask.shape[0]):
@@ -81,6 +82,8 @@ def _enlarged(masks, depth, size):
     return longer, np.append(depth, np.zeros(size, dtype=np.int64)), places
 
 
+# Sets that a column makes come behind those there were, so that no column is met twice. Where several sets of columns
+# share the same rows, the smallest counts: it leaves most room to add others.
 @inner
 def _sets_hold(columns, k, most, allowed):
     """How many sets of rows up to ``most`` columns share; NOT_HELD if one has 1 to k - 1 rows, TOO_MANY if more."""
@@ -195,6 +198,7 @@ def _in_order(table, n_codes, k):
         unit = table.unit[code]
         if least[unit] >= k and table.constraint[code] != BARRED:
             chosen[kept] = code
+            # One number sorts by falling support of the unit, then by unit, then by code.
             keys[kept] = ((most - top[unit]) * n_codes + unit) * n_codes + code
             kept += 1
     if kept > 1:
@@ -265,6 +269,7 @@ def _joins(table, rule, members, inside, blocked, round_number, scratch):
             return False
     slot, met, counts, spent = scratch
     for j in range(members.shape[0]):
+        # With m up to 2 pairs are all there is to test, and `blocked` tells of these.
         if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, spent, members[j]):
             for i in range(j):
                 inside[members[i]] = False
@@ -334,6 +339,7 @@ def _partition(table, rule, n_codes, place):
     )
     left = order.shape[0]
     chunk = 0
+    # Ends: alone in a chunk the first waiting unit fits, so that each round places one at least.
     while left > 0:
         scratch[3][0] = 0
         _gather(table, rule, order, place, inside, blocking, chunk, scratch)

@@ -7,7 +7,7 @@ from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from importlib.metadata import version
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release_folder import SCHEMA
@@ -71,13 +71,12 @@ def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) 
         "settings": {"source": source} | described["settings"],
         "seed": seed,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": _machine(),
+        "machine": {
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            "system": platform.system(),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "numba", "polars")},
+        },
     }
     particular = {name: part for name, part in described.items() if name not in head}
     return head | particular | {"seconds": watch.table(), "files": {}}
-
-
-def _machine() -> dict[str, Any]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    packages = {name: version(name) for name in ("numpy", "numba", "polars")}
-    return {"cores": cores, "system": platform.system(), "python": platform.python_version(), **packages}

@@ -95,20 +95,15 @@ def _with_ages(conditions: SourceRecords, people: People) -> SourceRecords:
     known = conditions.frame[ID].is_in(births[ID].implode()) | conditions.frame[AGE].is_not_null()
     conditions = conditions.without(~known, "the birth of the patient is not known")
     joined = conditions.frame.join(births, on=ID, how="left", maintain_order="left")
-    ages = (
-        _ages(joined["born"], joined[DATE]).set(joined[AGE].is_not_null(), None).fill_null(joined[AGE].cast(pl.Int64))
-    )
+    days = parsed(joined[DATE])
+    ages = completed_years(joined["born"], days["start"])
+    # 0 where an event is known to be of the year or month of birth alone
+    is_birth = (ages < 0) & (days["start"].dt.year() == joined["born"].dt.year()) & ~days["whole"]
+    ages = ages.set(is_birth, 0).set(joined[AGE].is_not_null(), None).fill_null(joined[AGE].cast(pl.Int64))
     conditions = conditions.without(ages < 0, "dated before the birth of the patient")
     others = _others(conditions.frame, (ID, CODE, DATE))
     pairs = joined.select(ID, CODE, ages.cast(pl.String).alias("age"), *others).filter(ages >= 0)
     return replace(conditions, frame=pairs.unique(maintain_order=True))
-
-
-def _ages(births: pl.Series, dates: pl.Series) -> pl.Series:
-    """Completed years; 0 where an event is known to be of the year or month of birth alone."""
-    days = parsed(dates)
-    ages = completed_years(births, days["start"])
-    return ages.set((ages < 0) & (days["start"].dt.year() == births.dt.year()) & ~days["whole"], 0)
 
 
 def _others(frame: pl.DataFrame, taken: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Checks, Verdict
 
-from .verification.guarantee import COUNT, Classes, Guarantee, OriginalTable, Reference, natural_order
+from .verification.guarantee import COUNT, Guarantee, OriginalTable, Reference, ReleasedClasses, natural_order
 from .verification.patients import SAME, check_numbers, check_same_patients, histories, with_patients
 from .verification.recodings import ancestors, check_by_labels, check_record_by_record
 from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
@@ -63,7 +63,7 @@ def verify(
         source = OriginalTable(_placed(original.frame, places), ladders, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, places, original, source, populations or {})
-    classes = Classes(released, list(guarantee.levels), places)
+    classes = ReleasedClasses(released, list(guarantee.levels), places)
     n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
     _check_order_and_ids(texts, released, guarantee, checks)
     if source is not None:
@@ -192,7 +192,7 @@ def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) ->
 
 
 def _check_rules(
-    classes: Classes, guarantee: Guarantee, reference: Reference, checks: Checks, *, every_rule: bool
+    classes: ReleasedClasses, guarantee: Guarantee, reference: Reference, checks: Checks, *, every_rule: bool
 ) -> int:
     """Check every rule; return how many could not be recomputed."""
     n_unjudged = 0
@@ -256,13 +256,13 @@ def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee:
 
 
 def _check_original(
-    classes: Classes, guarantee: Guarantee, original: OriginalTable, reference: Reference, checks: Checks
+    classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable, reference: Reference, checks: Checks
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
     labels = generalized(original.frame, original.ladders, guarantee.levels)
     sensitive = sorted({classes.places[rule["column"]] for rule in guarantee.rules if "column" in rule})
-    every = Classes(
+    every = ReleasedClasses(
         with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns, classes.places
     )
     expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
@@ -280,7 +280,7 @@ def _check_original(
         # Record by record of the released classes: each combination of values is as frequent as it was recorded.
         recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
         kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
-        found, were = (Classes(records, [*columns, *others], {}).sizes for records in (classes.records, kept))
+        found, were = (ReleasedClasses(records, [*columns, *others], {}).sizes for records in (classes.records, kept))
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
         checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)

@@ -88,6 +88,19 @@ def test_commas_and_points_in_one_column_are_refused(tmp_path):
         column(tmp_path, ["3,5", "4,5", "4.5"], decimal=",")
 
 
+@pytest.mark.parametrize(
+    ("form", "days"),
+    [((), ["2020-02-28", None, "2020-03-01"]), ("d.m.yyyy", [None, None, None]), ("seen=d.m.yyyy", [None] * 3)],
+)
+def test_what_is_no_date_is_read_as_missing_and_counted(form, days, tmp_path):
+    """A date is one of the calendar, in the form that its column is said to have, or as YYYY-MM-DD."""
+    source = table(tmp_path, "seen,n\n2020-02-28,1\n2020-02-30,2\n2020-03-01,3\n", dates="seen", date_format=form)
+
+    read = days if not form or "=" in form else ["2020-02-28", None, "2020-03-01"]
+    assert source.frame["seen"].to_list() == read
+    assert f"{read.count(None)} of 3 values are no dates and were read as missing, in seen" in source.notes
+
+
 def test_what_is_no_number_is_read_as_missing_and_counted(tmp_path):
     """In the columns that are named alone, and without the value in the note."""
     source = table(tmp_path, "age,note\n40,x\napprox 40,y\n,z\n 41.5 ,w\n", numbers="age")

@@ -240,6 +240,19 @@ def test_words_among_numbers_and_decimal_commas_are_read_as_the_job_says(tmp_pat
         assert "decimal" not in cl.init(tmp_path / "other.csv", tmp_path / f"{other}.toml").text
 
 
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_one_odd_date_does_not_decide(form, tmp_path):
+    """The job reads it as missing, and its column is released."""
+    days = pl.date_range(pl.date(2020, 1, 1), pl.date(2021, 2, 3), eager=True).dt.strftime(form)[:399]
+    frame = pl.DataFrame({"seen": ["marker", *days], "sex": ["M", "F"] * 200})
+    frame.write_csv(tmp_path / "data.csv")
+    made = cl.init(tmp_path / "data.csv", tmp_path / "job.toml")
+
+    assert 'dates = ["seen"]' in made.text
+    assert "marker" not in made.text
+    assert {one.column: one.role for one in made.columns} == dict.fromkeys(frame.columns, "quasi-identifier")
+
+
 def test_names_of_surveys_and_numbers_of_one_record_are_quasi_identifiers(tmp_path):
     """A letter before a known word is seen through where the content agrees; almost unique numbers are made coarser."""
     draw, n = random.Random(1), 500

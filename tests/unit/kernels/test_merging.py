@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from cloister.kernels.shared_labels import Classes, merge_prices
+from cloister.kernels.shared_labels import MergedClasses, merge_prices
 
 
 @st.composite
@@ -19,7 +19,9 @@ def classes(draw):
         codes[:, level] = codes[:, level + 1] * 3 + generator.integers(0, 3, (attributes, n))
     costs = np.cumsum(generator.random((attributes, levels, 1)), axis=1).repeat(n, axis=2)
     there = generator.random(n) < 0.8
-    return Classes(codes, costs, generator.integers(0, levels, (attributes, n)), generator.integers(1, 9, n), there)
+    return MergedClasses(
+        codes, costs, generator.integers(0, levels, (attributes, n)), generator.integers(1, 9, n), there
+    )
 
 
 def price(found, one, other, weights, highest):
@@ -63,7 +65,7 @@ def test_prices_are_what_merging_loses(found, data):
 )
 def test_classes_that_do_not_fit(change, one, words):
     """Arrays that do not fit together are refused."""
-    sound = Classes(
+    sound = MergedClasses(
         np.array([[[0, 1], [0, 0]]]),
         np.zeros((1, 2, 2)),
         np.zeros((1, 2), dtype=np.int64),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.shared_labels import Classes, merge_prices
+from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.utility import AttributeLoss
 
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
@@ -91,7 +91,7 @@ class _Merger:
         levels = partition.levels[partition.class_of_row[row]].T.copy()
         self.at_first = levels.T.copy()
         sizes = recoding.checker.records(in_order, number[place], self.n)
-        self.classes = Classes(*self._by_level(row), levels, sizes, np.ones(self.n, dtype=np.bool_))
+        self.classes = MergedClasses(*self._by_level(row), levels, sizes, np.ones(self.n, dtype=np.bool_))
         self.weights = recoding.weights / recoding.weights.sum()
         # How many records of each class have each code.
         owner = np.repeat(self.class_of_row[recoding.problem.row_of_record], np.diff(codes.offsets))

@@ -97,7 +97,7 @@ class Reference:
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
-class Classes:
+class ReleasedClasses:
     """The equivalence classes of records, and how often each value occurs in each.
 
     Parameters

@@ -17,7 +17,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import is_tally, records_of
 from cloister.results import Checks
 
-from .guarantee import COUNT, Classes, Guarantee, OriginalTable
+from .guarantee import COUNT, Guarantee, OriginalTable, ReleasedClasses
 
 ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
 Bits = NDArray[np.uint8]  # one bit for each record of the original
@@ -91,7 +91,7 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
     )
 
 
-def check_by_labels(classes: Classes, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
+def check_by_labels(classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
     """Check what can be checked where it is not known which record is whose.
 
     Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
@@ -123,7 +123,7 @@ def check_by_labels(classes: Classes, guarantee: Guarantee, original: OriginalTa
             f"{short} classes have more records than the original has beneath their labels",
         )
     if others := _others(guarantee):
-        found, recorded = (Classes(frame, others, {}).sizes for frame in (classes.records, original.frame))
+        found, recorded = (ReleasedClasses(frame, others, {}).sizes for frame in (classes.records, original.frame))
         both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
         more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
         checks.require(

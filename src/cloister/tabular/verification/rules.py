@@ -14,7 +14,7 @@ import polars as pl
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
 
-from .guarantee import COUNT, TOLERANCE, Classes, Description, Judgement, Reference
+from .guarantee import COUNT, TOLERANCE, Description, Judgement, Reference, ReleasedClasses
 from .uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
@@ -29,7 +29,7 @@ def name_of(rule: Description) -> str:
     return f"{rule['model']}{of} ({numbers})"
 
 
-def judge(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def judge(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     """Return whether each class satisfies a rule about classes, in the order of ``classes.sizes``; or why not told."""
     return CLASS_RULES[rule["model"]](rule, classes, reference)
 
@@ -45,7 +45,7 @@ def table_holds(rule: Description, sizes: Sequence[int]) -> bool:
 
 
 def releasable(
-    rules: Sequence[Description], classes: Classes, reference: Reference, n_released: int
+    rules: Sequence[Description], classes: ReleasedClasses, reference: Reference, n_released: int
 ) -> pl.DataFrame | None:
     """Return the classes, with their sizes, that are released by the rules; None where a rule cannot be judged.
 
@@ -93,7 +93,7 @@ def _forbids_suppression(rule: Description) -> bool:
     return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
 
 
-def _k_map(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _k_map(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     if "population" in rule:
         people = _in_population(rule, classes, reference)
         return people if isinstance(people, str) else people >= int(rule["k"])
@@ -128,7 +128,7 @@ def _poisson(count: int, mean: float) -> float:
     return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
 
 
-def _in_population(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _in_population(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     """Records of a population table in each class."""
     if rule["population"] not in reference.populations:
         return f"it compares with the population {rule['population']}, which was not given"
@@ -137,7 +137,7 @@ def _in_population(rule: Description, classes: Classes, reference: Reference) ->
     return joined["people"].fill_null(0).cast(pl.Int64)
 
 
-def _delta_presence(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     people = _in_population(rule, classes, reference)
     if isinstance(people, str):
         return people
@@ -148,17 +148,17 @@ def _delta_presence(rule: Description, classes: Classes, reference: Reference) -
     return holds & ((is_covered and holds.all()) or not _forbids_suppression(rule))
 
 
-def _l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+def _l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
     return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
 
 
-def _entropy_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+def _entropy_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
     share = pl.col("count") / pl.col("size")
     entropy = classes.by_class(classes.recorded(rule["column"]), -(share * share.log()).sum(), -1.0)
     return entropy >= math.log(float(rule["l"])) - TOLERANCE
 
 
-def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+def _recursive_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
     recorded = classes.recorded(rule["column"])
     ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
     first = classes.by_class(recorded, ordered.first(), 1.0)
@@ -166,7 +166,7 @@ def _recursive_l_diversity(rule: Description, classes: Classes, _: Reference) ->
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
-def _k_patients(rule: Description, classes: Classes, _: Reference) -> Judgement:
+def _k_patients(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
     if classes.places.get(rule["column"]) not in classes.records.columns:
         return "the release does not say whose records they are"
     return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["k"])
@@ -178,7 +178,7 @@ def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -
     return bool(estimate <= rule["share"] * (1 + doubt * ESTIMATED) + doubt * TOLERANCE)
 
 
-def _alpha_k_anonymity(rule: Description, classes: Classes, _: Reference) -> Judgement:
+def _alpha_k_anonymity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
     most = classes.by_class(classes.recorded(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
     return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
 
@@ -198,7 +198,7 @@ TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
 NOT_GIVEN = "it compares with the original, which was not given"
 
 
-def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _t_closeness(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     """Whether each class is within a distance of t of the whole; missing is a value of its own."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -218,7 +218,7 @@ def _t_closeness(rule: Description, classes: Classes, reference: Reference) -> J
     return found <= float(rule["t"]) + TOLERANCE
 
 
-def _delta_disclosure(rule: Description, classes: Classes, reference: Reference) -> Judgement:
+def _delta_disclosure(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
     """Whether each class has each value of the whole, missing included, and ln(q / p) is between -delta and delta."""
     whole = _whole(rule, classes, reference)
     if isinstance(whole, str):
@@ -227,7 +227,7 @@ def _delta_disclosure(rule: Description, classes: Classes, reference: Reference)
     return classes.by_class(_shares(classes.cells(rule["column"]), whole), near.sum(), 0) == whole.height
 
 
-def _gain_within(rule: Description, classes: Classes, reference: Reference, bound: pl.Expr) -> Judgement:
+def _gain_within(rule: Description, classes: ReleasedClasses, reference: Reference, bound: pl.Expr) -> Judgement:
     """Whether each class has recorded values, and none exceeds its share in the whole by more than a bound of that.
 
     Both among all records and among those that have a value. The bound is beta, or the lesser of beta and -ln p.
@@ -242,7 +242,7 @@ def _gain_within(rule: Description, classes: Classes, reference: Reference, boun
     return (classes.by_class(among_all, within, 0) + classes.by_class(among_recorded, within, 0)) == 2
 
 
-def _whole(rule: Description, classes: Classes, reference: Reference) -> pl.DataFrame | str:
+def _whole(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.DataFrame | str:
     """Records of each value in the whole input: ``value`` and ``all``."""
     if reference.whole is None:
         return NOT_GIVEN
@@ -257,7 +257,9 @@ def _shares(cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns((pl.col("count") / pl.col("size")).alias("q"), p.alias("p"))
 
 
-def _hierarchical_distance(column: str, classes: Classes, whole: pl.DataFrame, ladder: BoundHierarchy) -> pl.Series:
+def _hierarchical_distance(
+    column: str, classes: ReleasedClasses, whole: pl.DataFrame, ladder: BoundHierarchy
+) -> pl.Series:
     """Return the work done at all groups, level by level, as the paper adds it up.
 
     At a group it is what can be moved between its children, the lesser of what they have too much and too little of,
@@ -288,7 +290,7 @@ def _work(cells: pl.DataFrame, whole: pl.DataFrame, rungs: pl.DataFrame) -> pl.D
     return both.group_by("class", "parent").agg(pl.min_horizontal(too_much, too_little).alias("work"))
 
 
-def _ordered_distance(column: str, classes: Classes, whole: pl.DataFrame, order: pl.Series) -> pl.Series:
+def _ordered_distance(column: str, classes: ReleasedClasses, whole: pl.DataFrame, order: pl.Series) -> pl.Series:
     """Return the area between the two distribution functions of recorded values, and the difference in missing ones.
 
     The function of a class is constant from each of its values to its next, while that of the whole rises. So the area
@@ -326,7 +328,7 @@ def _areas(present: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     return steps.with_columns((area / size / n).fill_null(math.inf).alias("area"))
 
 
-CLASS_RULES: dict[str, Callable[[Description, Classes, Reference], Judgement]] = {
+CLASS_RULES: dict[str, Callable[[Description, ReleasedClasses, Reference], Judgement]] = {
     "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-patients": _k_patients,
     "k-map": _k_map,

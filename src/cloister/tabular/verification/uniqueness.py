@@ -96,7 +96,10 @@ def _slide_negative_binomial(sizes: Sizes, people: int) -> float:
     classes = _population_classes(sizes, f)
 
     def b_of(v: float) -> float:
-        return _positive_root(g, 2 * g + v - 2 * two / one, 2 * two / one)
+        # the positive b with g b^2 + (2 g + v - c) b = c, where c = 2 two / one
+        half = (2 * g + v - 2 * two / one) / 2
+        sum_of_roots = abs(half) + math.hypot(half, math.sqrt(g * (2 * two / one)))
+        return 2 * two / one / sum_of_roots if half > 0 else sum_of_roots / g
 
     def lack(share: float, rest: float) -> float:
         b = b_of(share)
@@ -130,13 +133,6 @@ def _dankar(sizes: Sizes, people: int) -> float:
     if sum(size * count for size, count in sizes.items()) <= SMALL_FRACTION * people:
         return _pitman(sizes, people)
     return min(_slide_negative_binomial(sizes, people), _zayatz(sizes, people))
-
-
-def _positive_root(square: float, middle: float, last: float) -> float:
-    """The positive b with square b^2 + middle b = last."""
-    half = middle / 2
-    sum_of_roots = abs(half) + math.hypot(half, math.sqrt(square * last))
-    return last / sum_of_roots if half > 0 else sum_of_roots / square
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
