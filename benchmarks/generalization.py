@@ -35,7 +35,7 @@ from cloister.codesets.generalization.data import (
     GeneralizedCodes,
     Uncovered,
 )
-from cloister.codesets.generalization.losses import asked_about
+from cloister.codesets.generalization.losses import queried_sets
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.policy import parse_policy
@@ -173,7 +173,7 @@ def measured(
     figures = found.figures
     true = counted(sample.codes).counts(sample.queries)
     errors = {
-        reading: query_errors(true, [asked_about(found.released).answers(sample.queries, reading)], sample.queries)
+        reading: query_errors(true, [queried_sets(found.released).answers(sample.queries, reading)], sample.queries)
         for reading in Reading
     }
     return row | {
@@ -204,7 +204,7 @@ def compared(name: str, codes: CodeSets, spec: str, m: int, privacy: PrivacyPoli
     check(found, request)
     parts = disassociate(codes, DisassociationRequest(5, m, policy=policy)).released
     rebuilt = [counted(reconstruct(parts, seed)) for seed in range(RECONSTRUCTIONS)]
-    original, terms, gone = counted(codes), asked_about(found.released), found.released.suppressed
+    original, terms, gone = counted(codes), queried_sets(found.released), found.released.suppressed
     kept = np.setdiff1d(np.arange(codes.n_codes), gone)
     row: dict[str, Any] = {"data": name, "policy": spec, "m": m, "seconds": seconds}
     row |= {"suppressed": len(gone), "codes": codes.n_codes, "largest_term": int(found.released.terms.sizes.max())}

@@ -19,18 +19,18 @@ def column(name, values, *levels):
     return EncodedColumn(name, numbers, table, labels, losses)
 
 
-def claims_of(patients, claims, ladders=()):
+def claims_of(patients, claims, hierarchies=()):
     """Encoded claims from a list of rows for the patients, and for each patient a list of rows of claims.
 
-    ``ladders`` gives, for the columns of patients and then of claims, the levels between the first and the last.
+    ``hierarchies`` gives, for the columns of patients and then of claims, the levels between the first and the last.
     """
     rows = [row for own in claims for row in own]
     width = len(patients[0]) if patients else 0
-    n_columns = max((len(row) for row in rows), default=len(ladders) - width)
-    ladders = list(ladders) or [()] * (width + n_columns)
+    n_columns = max((len(row) for row in rows), default=len(hierarchies) - width)
+    hierarchies = list(hierarchies) or [()] * (width + n_columns)
     return EncodedClaims(
-        tuple(column(f"p{j}", [row[j] for row in patients], *ladders[j]) for j in range(width)),
-        tuple(column(f"c{h}", [row[h] for row in rows], *ladders[width + h]) for h in range(n_columns)),
+        tuple(column(f"p{j}", [row[j] for row in patients], *hierarchies[j]) for j in range(width)),
+        tuple(column(f"c{h}", [row[h] for row in rows], *hierarchies[width + h]) for h in range(n_columns)),
         np.cumsum([0, *map(len, claims)]).astype(np.int64),
     )
 

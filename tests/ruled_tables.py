@@ -147,7 +147,7 @@ def ruled_cases(draw, losses=MEANS, most_records=16):
     case = draw(cases(most_records=most_records, most_attributes=3, losses=losses))
     n = len(case.records)
     values = draw(st.lists(st.sampled_from(VALUES), min_size=n, max_size=n))
-    person = st.tuples(*(st.sampled_from([row[0] for row in ladder]) for ladder in case.hierarchies))
+    person = st.tuples(*(st.sampled_from([row[0] for row in hierarchy]) for hierarchy in case.hierarchies))
     others = draw(st.lists(person, max_size=12))
     of_classes = draw(st.lists(class_rules(), max_size=2))
     of_table = draw(st.lists(table_rules(), max_size=1, min_size=not of_classes))

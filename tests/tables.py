@@ -58,13 +58,13 @@ class Case:
 def cases(draw, most_records=24, most_attributes=4, losses=MEANS):
     """Tables with few values, so that classes of all sizes occur."""
     n_attributes = draw(st.integers(1, most_attributes))
-    ladders = [draw(hierarchies()) for _ in range(n_attributes)]
-    record = st.tuples(*(st.sampled_from([row[0] for row in ladder]) for ladder in ladders))
+    bound_hierarchies = [draw(hierarchies()) for _ in range(n_attributes)]
+    record = st.tuples(*(st.sampled_from([row[0] for row in hierarchy]) for hierarchy in bound_hierarchies))
     records = draw(st.lists(record, min_size=1, max_size=most_records))
     return Case(
         names=tuple(f"c{j}" for j in range(n_attributes)),
         records=records,
-        hierarchies=ladders,
+        hierarchies=bound_hierarchies,
         k=draw(st.integers(2, 5)),
         suppression=draw(st.sampled_from([Decimal("0"), Decimal("0.1"), Decimal("0.34"), Decimal("1")])),
         loss=(loss := draw(st.sampled_from(sorted(losses)))),

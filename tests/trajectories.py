@@ -59,7 +59,7 @@ def covered(tree, node):
 
 
 @st.composite
-def ladders(draw, prefix, most):
+def hierarchies(draw, prefix, most):
     """Labels of up to ``most`` values by level, nested, unique over all levels."""
     n = draw(st.integers(1, most))
     levels, groups = [], list(range(n))
@@ -72,8 +72,8 @@ def ladders(draw, prefix, most):
 
 @st.composite
 def cases(draw, most=12):
-    """Trajectories as lists of pairs of numbers, both ladders, weights, constraints."""
-    codes, ages = draw(ladders("c", 5)), draw(ladders("a", 5))
+    """Trajectories as lists of pairs of numbers, both hierarchies, weights, constraints."""
+    codes, ages = draw(hierarchies("c", 5)), draw(hierarchies("a", 5))
     pair = st.tuples(st.integers(0, len(codes[0]) - 1), st.integers(0, len(ages[0]) - 1))
     records = draw(st.lists(st.lists(pair, min_size=1, max_size=4), min_size=1, max_size=most))
     records = [tuple(sorted(record, key=lambda pair: pair[::-1])) for record in records]
@@ -90,7 +90,7 @@ def numbered(records, n_codes, n_ages):
 
 
 def trees(codes, ages):
-    """The trees of both ladders."""
+    """The trees of both hierarchies."""
     code_tree = ValueTree.from_levels([f"c{value}" for value in range(len(codes[0]))], codes)
     return code_tree, ValueTree.from_levels([str(value) for value in range(len(ages[0]))], ages)
 

@@ -75,11 +75,11 @@ def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> 
     row = as_text(crosswalk["released"]).cast(pl.Int64, strict=False).alias("row")
     pairs = pl.DataFrame([as_text(crosswalk["original"]), row])
     rows = pl.DataFrame({"row": np.arange(1, n_released + 1)})
-    found = rows.join(pairs, on="row", how="left", maintain_order="left")
-    found = found.join(known, on="original", how="left", maintain_order="left")
-    if found.height != n_released or found["place"].null_count() or crosswalk.height != n_released:
+    joined = rows.join(pairs, on="row", how="left", maintain_order="left")
+    joined = joined.join(known, on="original", how="left", maintain_order="left")
+    if joined.height != n_released or joined["place"].null_count() or crosswalk.height != n_released:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
-    return found["place"].to_numpy().astype(np.int64)
+    return joined["place"].to_numpy().astype(np.int64)
 
 
 M = TypeVar("M", bound=ManifestHead)

@@ -15,7 +15,7 @@ from importlib import import_module
 from logging import getLogger
 from typing import NamedTuple
 
-Told = Callable[[float, float], None]
+Progress = Callable[[float, float], None]
 """Called with the share that is compiled, and the seconds that the rest will take at the pace so far."""
 
 
@@ -97,7 +97,7 @@ def must_compile(method: str) -> bool:
     return not all(map(_is_compiled, _kernels(method).seconds))
 
 
-def compile_kernels(method: str, told: Told | None = None) -> None:
+def compile_kernels(method: str, told: Progress | None = None) -> None:
     """Wait until another process has compiled the kernels of a method.
 
     If it fails, as where no folder is private, nothing is said: they are compiled as they are used.

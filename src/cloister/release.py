@@ -171,16 +171,16 @@ class Release(ABC):
                 manifest = self.write_into(
                     partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
                 )
-                self.settle()
+                self.commit()
         except BaseException:
-            self.unsettle()
+            self.rollback()
             raise
         return manifest
 
-    def settle(self) -> None:  # noqa: B027  (most releases are their folder alone)
+    def commit(self) -> None:  # noqa: B027  (most releases are their folder alone)
         """Make what was written outside the folder stay; the last thing that is done before the folder appears."""
 
-    def unsettle(self) -> None:  # noqa: B027
+    def rollback(self) -> None:  # noqa: B027
         """Take back what was made to stay, as the folder did not appear after all."""
 
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:

@@ -32,7 +32,7 @@ class Words:
         return bool(self.texts or self.later)
 
 
-Told = Mapping[str, Any]
+Keywords = Mapping[str, Any]
 """Values by name or by key, as a job or Python states them."""
 
 ByColumn = Mapping[str, Value] | Words
@@ -142,7 +142,7 @@ def settings_of(record: type) -> list[Setting]:
     return [found[name] for name in order]
 
 
-def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
+def build_request(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
     """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
     given = {}
     for one in fields(request):  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def asked(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Va
     return request(**given, **looked_up)
 
 
-def stated(options: object) -> dict[str, Any]:
+def settings_given(options: object) -> dict[str, Any]:
     """Return the settings that say something, by their names."""
     return {name: value for name, value in vars(options).items() if value is not None}
 
@@ -171,7 +171,7 @@ def check_word(name: str, word: str, known: Iterable[str]) -> None:
         raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
 
 
-def check_numbers(record: type, told: Told) -> None:
+def check_numbers(record: type, told: Keywords) -> None:
     """Refuse numbers that a setting does not have, whoever gave them."""
     for one in settings_of(record):
         value = told.get(one.name)

@@ -15,7 +15,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.jobs.job import Job, Part
 from cloister.manifests import AnyManifest
 from cloister.release import Release
-from cloister.settings import RunOptions, Told
+from cloister.settings import Keywords, RunOptions
 from cloister.stopwatch import Stopwatch
 
 if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
@@ -147,16 +147,16 @@ class Shape(Protocol[Options_contra, Read]):
     def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
-    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> Any:
+    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> Any:
         """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:
         """Return the value that a word of a grid stands for under a key."""
 
-    def changed(self, options: Any, setting: Told) -> Any:
+    def changed(self, options: Any, setting: Keywords) -> Any:
         """Return the settings with the values of a grid in their place."""
 
-    def check_grid(self, options: Options_contra, grid: Told) -> None:
+    def check_grid(self, options: Options_contra, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well."""
 
 

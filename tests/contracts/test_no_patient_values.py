@@ -23,7 +23,7 @@ COMMON = [f"M{i:03d},Name {i},{30 + 10 * (i % 2)},{'AB'[i % 2]},{('001', 'V51')[
 MARKED = f"{MARKER},{MARKER},77,{MARKER},{MARKER},{MARKER}\n"
 ROLES = ("--id", "mrn", "--drop", "name", "--sensitive", "diagnosis", "--keep", "note", "--purpose", "one-coding")
 QI = ("--qi", "age=interval:10/top=90/bottom=0", "--qi", "ward=suppress")
-GIVEN = {"data.csv", "data.csv.gz", "data.parquet", "ladder.csv", "map.csv", "key"}
+GIVEN = {"data.csv", "data.csv.gz", "data.parquet", "hierarchy.csv", "map.csv", "key"}
 """What a test writes itself, and what the owner asked to hold values."""
 
 
@@ -130,10 +130,10 @@ def test_a_release_of_another_file(look, place, kind):
 
 def test_a_release_of_a_hierarchy_file(look, place):
     """A hierarchy file that lists the marker puts it into no manifest and no codebook."""
-    (place / "ladder.csv").write_text(f"A;low;*\nB;low;*\n{MARKER};high;*\n")
+    (place / "hierarchy.csv").write_text(f"A;low;*\nB;low;*\n{MARKER};high;*\n")
 
-    assert look(*BASE, *ROLES, *QI[:2], "--qi", "ward=ladder.csv") == 0
-    assert look("verify", "release", "--original", "data.csv", "--qi", "ward=ladder.csv", "--qi", "age") == 0
+    assert look(*BASE, *ROLES, *QI[:2], "--qi", "ward=hierarchy.csv") == 0
+    assert look("verify", "release", "--original", "data.csv", "--qi", "ward=hierarchy.csv", "--qi", "age") == 0
 
 
 SETTINGS = {
@@ -231,10 +231,10 @@ LADDERS = {
 @pytest.mark.parametrize("content", LADDERS.values(), ids=LADDERS)
 def test_refused_hierarchies(look, place, content, more):
     """No refusal of a hierarchy shows a label, by whichever command."""
-    (place / "ladder.csv").write_bytes(content.encode("latin-1"))
+    (place / "hierarchy.csv").write_bytes(content.encode("latin-1"))
 
-    assert look(*BASE, *ROLES, *QI[:2], "--qi", "ward=ladder.csv", *more) == 2
-    assert look("hierarchy", "check", "ladder.csv", "data.csv", "--column", "ward", *more) == 2
+    assert look(*BASE, *ROLES, *QI[:2], "--qi", "ward=hierarchy.csv", *more) == 2
+    assert look("hierarchy", "check", "hierarchy.csv", "data.csv", "--column", "ward", *more) == 2
 
 
 STAGES = [

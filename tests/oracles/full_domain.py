@@ -71,8 +71,11 @@ class Outcome:
 
 def generalize(records, hierarchies, levels):
     """Every record with each value replaced by its label at the level of its attribute."""
-    ladders = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
-    return [tuple(ladder[value][level] for ladder, value, level in zip(ladders, record, levels)) for record in records]
+    bound_hierarchies = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
+    return [
+        tuple(bound[value][level] for bound, value, level in zip(bound_hierarchies, record, levels))
+        for record in records
+    ]
 
 
 def at_least(k):

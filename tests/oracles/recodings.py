@@ -16,11 +16,11 @@ class Table:
         self.records = records
         self.hierarchies = hierarchies
         self.weights = weights
-        self.ladders = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
+        self.row_of = [{row[0]: row for row in hierarchy} for hierarchy in hierarchies]
 
     def label(self, j, level, place):
         """The label of a record at a level."""
-        return self.ladders[j][self.records[place][j]][level]
+        return self.row_of[j][self.records[place][j]][level]
 
     def common_levels(self, group):
         """The lowest levels at which all records of a group share their labels."""
@@ -85,7 +85,7 @@ def label_order(table, j, level):
     """Labels in the order of the first value below them that occurs."""
     order = {}
     for value in sorted({record[j] for record in table.records}, key=str.encode):
-        order.setdefault(table.ladders[j][value][level], len(order))
+        order.setdefault(table.row_of[j][value][level], len(order))
     return order
 
 

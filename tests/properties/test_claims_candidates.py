@@ -15,7 +15,7 @@ from tests.oracles import claims as oracle
 from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
 from cloister.claims.node_risk import RiskSettings
 from cloister.claims.protect import choose_and_suppress
-from cloister.claims.release_risk import likeliest_risk, release_risk
+from cloister.claims.release_risk import maximum_likelihood_risk, release_risk
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.suppression import suppress, without_rare_labels
 from cloister.errors import NoSafeRelease
@@ -82,7 +82,7 @@ def test_whoever_picks_the_likeliest_is_measured_and_limited_where_asked(loaded)
     bounded = replace(asked, is_likeliest_bounded=True)
 
     assert risk.exact.mean == pytest.approx(1 / 11, abs=0.002)
-    assert likeliest_risk(released, (0, 0), power, asked).mean == pytest.approx(100 / 110, abs=0.03)
+    assert maximum_likelihood_risk(released, (0, 0), power, asked).mean == pytest.approx(100 / 110, abs=0.03)
     assert found.risk.holds(0.1)
     assert found.likeliest.mean > 0.85
     with pytest.raises(NoSafeRelease, match="picks the likeliest"):

@@ -169,7 +169,7 @@ def test_a_bounded_search_is_told_and_can_be_had_again(hospital):
     """Too few nodes are an error that names the bound; a few more give a choice that its own levels give again."""
     power = constant_power(hospital, 2)
     whole = chosen(hospital, power, settings())
-    needed = sum(one.n_asked for one in whole.tried)
+    needed = sum(one.n_requested for one in whole.tried)
     with pytest.raises(NoSafeRelease, match=r"ended by search.nodes or search.time_limit_s after 2 nodes"):
         chosen(hospital, power, settings(search_nodes=2))
     ended = chosen(hospital, power, settings(search_nodes=needed - 1))
@@ -177,7 +177,7 @@ def test_a_bounded_search_is_told_and_can_be_had_again(hospital):
     again = chosen(hospital, power, settings(truncation=(ended.truncation,)), bounds=fixed)
 
     assert (ended.is_optimal, ended.loss >= whole.loss) == (False, True)
-    assert sum(one.n_asked for one in ended.tried) == needed - 1
+    assert sum(one.n_requested for one in ended.tried) == needed - 1
     assert (again.levels, again.truncation, again.loss, again.is_optimal) == (*_told(ended), True)
     assert np.array_equal(again.released.claims, ended.released.claims)
 

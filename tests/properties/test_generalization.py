@@ -39,9 +39,9 @@ def test_coarser_never_makes_classes_smaller(case, data):
     problem = case.problem()
     fine = data.draw(policies(problem))
     coarse = [data.draw(st.integers(low, high)) for low, high in zip(fine, problem.highest.tolist())]
-    rows, ladders = problem.task.rows, problem.task.ladders
+    rows, hierarchies = problem.task.rows, problem.task.maps
 
-    assert (class_sizes(rows, ladders, np.array(fine)) <= class_sizes(rows, ladders, np.array(coarse))).all()
+    assert (class_sizes(rows, hierarchies, np.array(fine)) <= class_sizes(rows, hierarchies, np.array(coarse))).all()
 
 
 @examples(150)

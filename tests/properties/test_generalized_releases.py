@@ -13,7 +13,7 @@ from tests.examples import examples
 
 import cloister as cl
 from cloister.codesets.generalization.data import Generalization, Sets
-from cloister.codesets.generalization.losses import asked_about
+from cloister.codesets.generalization.losses import queried_sets
 from cloister.codesets.generalization.release import data_frame, read_released
 from cloister.utility import Reading
 
@@ -171,7 +171,7 @@ def test_expected_answers_are_those_of_the_definition(group, records, query, rea
     whole = Generalization(
         1, tuple("abcdef"), Sets.of(terms), np.array(gone, dtype=np.int32), Sets.of(sorted(map(sorted, records)))
     )
-    found = asked_about(whole).answers([tuple(sorted(query))], reading)
+    found = queried_sets(whole).answers([tuple(sorted(query))], reading)
 
     assert float(brute_force(terms, records, query, reading)) == pytest.approx(float(found[0]), rel=1e-12)
 

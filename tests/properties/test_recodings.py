@@ -52,8 +52,8 @@ def labelled(ruled, recoded, partition):
             rows.append(None)
             continue
         levels = dict(zip(names, partition.levels[one].tolist()))
-        ladders = [next(row for row in h if row[0] == value) for value, h in zip(record, ruled.hierarchies)]
-        rows.append(tuple(row[levels[name]] for row, name in zip(ladders, ruled.names)))
+        hierarchies = [next(row for row in h if row[0] == value) for value, h in zip(record, ruled.hierarchies)]
+        rows.append(tuple(row[levels[name]] for row, name in zip(hierarchies, ruled.names)))
     return rows
 
 

@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.oracles import risk as oracle
 
 from cloister.kernels import itemset_support
-from cloister.kernels.itemset_support import holders_of, item_sets, least_of, supports
+from cloister.kernels.itemset_support import item_sets, least_of, records_of_items, supports
 from cloister.kernels.special_uniques import cells_of, stand_out
 from cloister.risk.assessment import SampledPopulation, assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
@@ -133,7 +133,7 @@ def test_sets_are_counted_alike_in_parts_of_any_size(records, m, at_once):
 def test_records_that_hold_a_set_are_counted(records, data):
     """The support of any set, and of the rarest set of a record."""
     sets = item_sets(*lists_of(records))
-    holders = holders_of(sets, 8)
+    holders = records_of_items(sets, 8)
     wanted = data.draw(st.lists(st.sets(st.integers(0, 7), min_size=1), min_size=1, max_size=5))
     offsets, items = lists_of(wanted)
 

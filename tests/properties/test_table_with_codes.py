@@ -13,11 +13,11 @@ from tests.tables_with_codes import METHODS, asked_of, in_class, protect, tables
 
 from cloister.codesets.disassociation.data import InferenceCheck, Refine
 from cloister.errors import NoSafeRelease
-from cloister.table_with_codes.data import CodesAsked
+from cloister.table_with_codes.data import CodesRequested
 
 methods = st.sampled_from(METHODS)
 asked_codes = st.builds(
-    CodesAsked,
+    CodesRequested,
     st.just("codes"),
     st.integers(1, 3),
     refine=st.sampled_from([Refine.TREE, Refine.TREE, Refine.PAPER, Refine.OFF]),
@@ -79,7 +79,7 @@ def test_the_order_of_the_records_shows_nowhere(frame, method, random):
     random.shuffle(rows)
     request = asked_of(3, **method)
 
-    one, other = (protected(table, request, CodesAsked("codes")) for table in (frame, frame[rows]))
+    one, other = (protected(table, request, CodesRequested("codes")) for table in (frame, frame[rows]))
 
     assert one.frame.drop("id").equals(other.frame.drop("id"))
     assert oracle.written(one.clusters) == oracle.written(other.clusters)
@@ -90,7 +90,7 @@ def test_the_order_of_the_records_shows_nowhere(frame, method, random):
 @given(tables_with_codes(most=30, empty=False), methods, st.data())
 def test_a_release_that_was_changed_is_rejected(frame, method, data):
     """A code put into another row, a row put into another class, a cluster put into another class: none passes."""
-    release = protected(frame, asked_of(2, **method), CodesAsked("codes", 2))
+    release = protected(frame, asked_of(2, **method), CodesRequested("codes", 2))
     assume(len(release.clusters.classes) > 1)
     rows = data.draw(st.permutations(range(release.frame.height)))
     one, other = rows[:2]
@@ -127,8 +127,8 @@ def hidden(release, k):
 def test_merging_keeps_the_bound_and_uncovers_codes(frame, k, bound, method):
     """Merging loses no more than the bound, or what was lost before, and hides no more occurrences of codes."""
     request = asked_of(k, method=method)
-    before = protected(frame, request, CodesAsked("codes"))
-    after = protected(frame, replace(request, merge_bound=bound), CodesAsked("codes"))
+    before = protected(frame, request, CodesRequested("codes"))
+    after = protected(frame, replace(request, merge_bound=bound), CodesRequested("codes"))
     lost = before.custody.figures["loss"]
 
     assert after.custody.figures["loss"] <= max(bound, lost) + 1e-9

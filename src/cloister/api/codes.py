@@ -57,7 +57,7 @@ def disassociate(
         away with at least this confidence, or ``"off"``
     sensitive, diversity : codes that nobody outside knows, kept apart from all others; each of them is in at most one
         record in ``diversity`` of a cluster, so in exactly one of a cluster of fewer than twice as many
-    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    workload : case counts whose error the custodian gets: ``"frequent:5"`` (percent) or ``"random:1000"``
     seed : of the reconstruction in ``data.csv``; nothing that protects is random
     engine : where the work is done: ``"memory"``, or on Spark: ``"spark"``, ``"local[2]"``, ``"spark://host:port"``,
         ``"sc://host:port"``; a dataframe of Spark is worked on where it is
@@ -143,7 +143,7 @@ def generalize_codes(
         are (``"suppress"``)
     loss : what is kept low: ``"ilm"``, or ``"ul"``, which grows exponentially with the codes of a term
     hierarchy : how close codes are; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless given
-    workload : case counts whose error the custodian is told: ``"frequent:5"`` (percent) or ``"random:1000"``
+    workload : case counts whose error the custodian gets: ``"frequent:5"`` (percent) or ``"random:1000"``
     accept_empty : release although nearly everything is lost: a normalized certainty penalty above 0.9
     seed : of a random workload; nothing that protects is random
 

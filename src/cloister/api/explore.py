@@ -14,11 +14,11 @@ from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
 from cloister.manifests import typed
 from cloister.pipeline.claims_shape import changed_plan
-from cloister.pipeline.exploring import Asked, explored
+from cloister.pipeline.exploring import ExploreRequest, explored
 from cloister.pipeline.grids import settings_in
 from cloister.pipeline.jobs import of_part, options_of, without_keys
 from cloister.release import Release
-from cloister.settings import Told
+from cloister.settings import Keywords
 
 from .run_job import job_run
 
@@ -26,7 +26,7 @@ THE_PLAN = "the plan"
 
 
 def explore(
-    protect: Callable[..., Release] | str | Path | Told,
+    protect: Callable[..., Release] | str | Path | Keywords,
     data: Any = None,
     *,
     grid: Mapping[str, Sequence[Any]],
@@ -76,7 +76,7 @@ def explore(
     if not callable(protect):
         if data is not None or settings:
             raise InputError("A job says itself what is read and how it is protected. Leave out data and settings.")
-        return _of_job(protect, part, Asked(grid, None if out is None else Path(out), recommend, risk_limit))
+        return _of_job(protect, part, ExploreRequest(grid, None if out is None else Path(out), recommend, risk_limit))
     if part is not None or out is not None:
         raise InputError("part and out are for jobs. Leave them out.")
     rule = rule_named(recommend, risk_limit)
@@ -88,7 +88,7 @@ def explore(
     return summed_up(outcomes, rule, risk_limit)
 
 
-def _of_job(job: str | Path | Told, part: str | None, asked: Asked) -> Exploration:
+def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest) -> Exploration:
     """Explore a part of a job, whose own values of the keys in the grid give way to those."""
     run = job_run(job)
     name = next(iter(run.job.parts)) if part is None and len(run.job.parts) == 1 else part
@@ -105,7 +105,7 @@ def _measured(attempt: Callable[[], Release]) -> Figures:
     return exact_figures_of(attempt())
 
 
-def _with_plan(data: Any, setting: Told) -> tuple[Any, dict[str, Any]]:
+def _with_plan(data: Any, setting: Keywords) -> tuple[Any, dict[str, Any]]:
     """Claims with the keys of the plan in them, and what is left for the verb."""
     of_plan = {key: value for key, value in setting.items() if "." in key}
     of_verb = {key: value for key, value in setting.items() if "." not in key}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cloister.errors import InputError
 from cloister.jobs.first_job import SHAPES, FirstJob
-from cloister.pipeline.first_jobs import FirstJobAsked, write_first_job
+from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
 
 
 def init(data: str | Path, out: str | Path, *, shape: str = "table", k: int = 5) -> FirstJob:
@@ -44,4 +44,4 @@ def init(data: str | Path, out: str | Path, *, shape: str = "table", k: int = 5)
         raise InputError(
             f"A first job can be of {', '.join(SHAPES)}, not of {shape!r}. Claims have a plan of their own."
         )
-    return write_first_job(FirstJobAsked(shape, Path(data), Path(out), k))[0]
+    return write_first_job(FirstJobRequest(shape, Path(data), Path(out), k))[0]

@@ -7,14 +7,14 @@ from typing import Any
 from cloister.errors import as_keyword, worded
 from cloister.jobs.job_file import job_of, read_job
 from cloister.pipeline.jobs import JobRun, try_job, write_job
-from cloister.settings import Told
+from cloister.settings import Keywords
 
 THE_JOB = "the job"
 in_python = partial(worded, how=as_keyword)
 
 
 def run_job(
-    job: str | Path | Told,
+    job: str | Path | Keywords,
     *,
     dry_run: bool = False,
     overwrite: bool = False,
@@ -71,7 +71,7 @@ def run_job(
     return {**written.manifest, "out": str(asked.out), "notes": [in_python(text) for text in written.notes]}
 
 
-def job_run(job: str | Path | Told, custodian_dir: str | Path | None = None) -> JobRun:
+def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None) -> JobRun:
     """Return how a job, from a file or a dictionary, is run."""
     if isinstance(job, str | Path):
         path, read = Path(job).absolute(), read_job(Path(job))

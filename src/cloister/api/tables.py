@@ -171,9 +171,9 @@ def anonymize(
     protecting: Callable[..., TableRelease] = protect_table
     if codes is not None:  # what a column of codes takes more is loaded only for that
         from cloister.pipeline.tables_with_codes import protect_table_with_codes
-        from cloister.table_with_codes.data import CodesAsked
+        from cloister.table_with_codes.data import CodesRequested
 
-        asked = CodesAsked(codes, m, policy, max_cluster_size=max_cluster_size)
+        asked = CodesRequested(codes, m, policy, max_cluster_size=max_cluster_size)
         protecting = partial(protect_table_with_codes, asked=asked)
     release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
     notes = tuple(worded(note, as_keyword) for note in release.notes)

@@ -54,7 +54,7 @@ def anonymize_trajectories(
     age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
     attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories
     block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
-    drop_empty_pairs : leave out pairs of which neither code nor age is told
+    drop_empty_pairs : leave out pairs whose code and age are both suppressed
     on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
         where they cannot stay) or ``"drop"``
     sensitive, diversity : an auxiliary column of which at most one in ``diversity`` patients who share a trajectory

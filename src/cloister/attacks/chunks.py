@@ -219,13 +219,13 @@ def _cluster_of(original: CodesOriginal, released: Disassociation) -> Integers:
         raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
     told = pl.DataFrame([as_text(crosswalk["original"]), as_text(crosswalk["cluster"]).cast(pl.Int64, strict=False)])
     ids = record_ids(original).alias("original").to_frame()
-    found = ids.join(told, on="original", how="left", maintain_order="left")
-    known = found["cluster"].drop_nulls()
+    joined = ids.join(told, on="original", how="left", maintain_order="left")
+    known = joined["cluster"].drop_nulls()
     if (
-        found.height != codes.n_records
+        joined.height != codes.n_records
         or len(known) != told.height
         or not known.is_between(0, released.n_clusters - 1).all()
     ):
         raise InputError("The crosswalk does not map patients of the original to clusters of the release.")
-    own: Integers = found["cluster"].fill_null(GONE).to_numpy().astype(np.int64)
+    own: Integers = joined["cluster"].fill_null(GONE).to_numpy().astype(np.int64)
     return own

@@ -103,14 +103,14 @@ def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list
 
 
 def labels_of(
-    values: Sequence[str | None], ladder: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
+    values: Sequence[str | None], hierarchy: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
 ) -> list[tuple[int, ...]]:
     """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
-    place = {value: at for at, value in enumerate(ladder.values)}
+    place = {value: at for at, value in enumerate(hierarchy.values)}
     number = {text: at for at, text in enumerate(shown)}
     found = []
     for value in values:
         at = place.get(value)
-        texts = set() if at is None else {ladder.labels[level][at] for level in levels}
+        texts = set() if at is None else {hierarchy.labels[level][at] for level in levels}
         found.append(tuple(sorted(number[text] for text in texts if text in number)))
     return found

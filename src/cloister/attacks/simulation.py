@@ -129,16 +129,16 @@ def released_of(
         raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
     rows = pl.DataFrame([as_text(released).alias("released"), pl.Series("row", np.arange(len(released)))])
     told = pl.DataFrame([as_text(crosswalk["released"]), as_text(crosswalk["original"])])
-    found = told.join(rows, on="released", how="left").join(
+    joined = told.join(rows, on="released", how="left").join(
         pl.DataFrame([as_text(ids).alias("original"), pl.Series("patient", np.arange(n_patients))]),
         on="original",
         how="left",
     )
-    whole = found.height == told.height and not found["row"].null_count() and not found["patient"].null_count()
-    if not whole or found["patient"].n_unique() != found.height or found["row"].n_unique() != found.height:
+    whole = joined.height == told.height and not joined["row"].null_count() and not joined["patient"].null_count()
+    if not whole or joined["patient"].n_unique() != joined.height or joined["row"].n_unique() != joined.height:
         raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
     numbers = np.full(n_patients, GONE, dtype=np.int64)
-    numbers[found["patient"].to_numpy()] = found["row"].to_numpy()
+    numbers[joined["patient"].to_numpy()] = joined["row"].to_numpy()
     return numbers
 
 

@@ -49,7 +49,7 @@ def open_table(
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
     rows = released_of(crosswalk, ids, released_ids, n_patients)
     known = [numbered(as_text(source.frame[column])) for column in columns]
-    released, groups = _released(frame, promise, source.ladders, known, rows)
+    released, groups = _released(frame, promise, source.hierarchies, known, rows)
     values = tuple(numbers for _, numbers in known)
     labels, sizes, own = grouped(values, n_patients)
     exact = tuple([(number,) for number in range(len(texts))] for texts, _ in known)
@@ -105,7 +105,7 @@ def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> 
 def _released(
     frame: pl.DataFrame,
     promise: Guarantee,
-    ladders: Mapping[str, BoundHierarchy],
+    hierarchies: Mapping[str, BoundHierarchy],
     known: Sequence[tuple[list[str | None], Integers]],
     rows: Integers,
 ) -> tuple[Labelled, Integers]:
@@ -121,7 +121,7 @@ def _released(
             fits.append([()] * len(values))
         else:
             levels = promise.recoded.get(column, (highest,))
-            fits.append(labels_of(values, ladders[column], levels, texts))
+            fits.append(labels_of(values, hierarchies[column], levels, texts))
     own = np.where(rows >= 0, group[rows] if frame.height else GONE, rows)
     return Labelled(labels, sizes, tuple(numbers for _, numbers in known), tuple(fits), own, nearest), group
 

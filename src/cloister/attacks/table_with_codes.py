@@ -12,7 +12,7 @@ from cloister.codesets.disassociation.data import Disassociation
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS
-from cloister.table_with_codes.data import CodesAsked, read_codes, with_presence
+from cloister.table_with_codes.data import CodesRequested, read_codes, with_presence
 from cloister.table_with_codes.manifest import TableWithCodesManifest
 from cloister.tabular.manifest import guarantee_of
 from cloister.tabular.recheck import source_of
@@ -82,7 +82,7 @@ def open_table_with_codes(
     released = read_clusters(folder / CLUSTERS)
     promise = guarantee_of(manifest)
     source = source_of(reduced, manifest, hierarchies or {})
-    read = read_codes(original, CodesAsked(column, missing=tuple(missing)), "the original")
+    read = read_codes(original, CodesRequested(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
     place[read.records] = np.arange(read.records.size)
     n_codes = np.full(original.height, NO_TARGET, dtype=np.int64)
@@ -94,7 +94,7 @@ def open_table_with_codes(
     beside = Adversary(
         steps=code_steps(released.m, "all quasi-identifiers and "),
         n_items=n_codes,
-        released=InClasses(_classes(released, reduced, promise, source.ladders), clusters, place),
+        released=InClasses(_classes(released, reduced, promise, source.hierarchies), clusters, place),
         original=BesideRows(table, as_recorded(read.codes), place, read.records),
         covers=lambda _target, known: len(known) <= released.m,
     )
@@ -102,7 +102,7 @@ def open_table_with_codes(
 
 
 def _classes(
-    released: Disassociation, frame: pl.DataFrame, promise: Guarantee, ladders: Mapping[str, BoundHierarchy]
+    released: Disassociation, frame: pl.DataFrame, promise: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
 ) -> Labelled:
     labels, values, fits = [], [], []
     for place, column in enumerate(released.class_columns):
@@ -114,7 +114,7 @@ def _classes(
             fits.append([tuple(range(len(texts)))] * len(known))
         else:
             levels = promise.recoded.get(column, (promise.levels[column],))
-            fits.append(labels_of(known, ladders[column], levels, texts))
+            fits.append(labels_of(known, hierarchies[column], levels, texts))
     sizes = np.ones(len(released.classes), dtype=np.int64)
     nobody = np.full(frame.height, NOT_KNOWN, dtype=np.int64)
     return Labelled(tuple(labels), sizes, tuple(values), tuple(fits), nobody)

@@ -118,8 +118,8 @@ def open_trajectories(folder: Path, manifest: TrajectoriesManifest, original: Tr
     n_released = int(frame[ID].n_unique())
     released_ids = pl.Series(np.arange(1, n_released + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, ids, released_ids, theirs.n_patients)
-    ladders = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
-    released, groups = _released(frame, ladders, theirs, rows)
+    hierarchies = (domain.codes.bind("code", theirs.vocabulary), domain.ages.bind("age", theirs.age_values))
+    released, groups = _released(frame, hierarchies, theirs, rows)
     # The original sequences, each known to be its patient's.
     labels = tuple([(number,) for number in range(len(values))] for values in (theirs.vocabulary, theirs.age_values))
     codes, ages = theirs.codes.astype(np.int64), theirs.ages.astype(np.int64)
@@ -176,12 +176,12 @@ def _sensitive(
 
 
 def _released(
-    frame: pl.DataFrame, ladders: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
+    frame: pl.DataFrame, hierarchies: tuple[BoundHierarchy, BoundHierarchy], theirs: Trajectories, rows: Integers
 ) -> tuple[LabelSequences, Integers]:
     (code_texts, codes), (age_texts, ages) = numbered(frame[CODE]), numbered(frame[AGE])
     starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=-1))
-    code_labels = labels_of(theirs.vocabulary, ladders[0], range(ladders[0].n_levels), code_texts)
-    age_labels = labels_of(theirs.age_values, ladders[1], range(ladders[1].n_levels), age_texts)
+    code_labels = labels_of(theirs.vocabulary, hierarchies[0], range(hierarchies[0].n_levels), code_texts)
+    age_labels = labels_of(theirs.age_values, hierarchies[1], range(hierarchies[1].n_levels), age_texts)
     offsets = np.append(starts, frame.height)
     return _sequences(
         offsets, codes, ages, (code_labels, age_labels), theirs, lambda groups: np.where(rows >= 0, groups[rows], rows)

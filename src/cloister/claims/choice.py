@@ -130,7 +130,7 @@ class TruncationTried:
     result: LatticeResult
 
     @property
-    def n_asked(self) -> int:
+    def n_requested(self) -> int:
         """Nodes measured, by either test."""
         return self.result.checked + self.result.tested
 
@@ -279,8 +279,9 @@ def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete
     """Say that no node passes, or that none was found in time."""
     if not is_complete:
         return NoSafeRelease(
-            f"The search ended by search.nodes or search.time_limit_s after {sum(one.n_asked for one in tried)} nodes, "
-            f"none of which has a flag rate of at most {max_sup:g}. Allow more, or coarser levels alone."
+            "The search ended by search.nodes or search.time_limit_s after "
+            f"{sum(one.n_requested for one in tried)} nodes, none of which has a flag rate of at most "
+            f"{max_sup:g}. Allow more, or coarser levels alone."
         )
     return NoSafeRelease(
         f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "

@@ -30,7 +30,7 @@ from .manifest import (
     ClaimsSettings,
     ClaimsUtility,
     Levels,
-    LikeliestFigures,
+    MaximumLikelihoodFigures,
     Sensitivity,
     SimulatedFigures,
     TolerantFigures,
@@ -60,7 +60,7 @@ def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) ->
         tolerant=TolerantFigures(
             **rounded(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
         ),
-        likeliest=LikeliestFigures(**rounded(protected.suppression.likeliest), limit=plan.adversary.likeliest),
+        likeliest=MaximumLikelihoodFigures(**rounded(protected.suppression.likeliest), limit=plan.adversary.likeliest),
         known=protected.known,
         as_released=SimulatedFigures(**rounded(as_released(laid, plan.adversary, settings))),
     )

@@ -19,7 +19,7 @@ from .representativeness import starts_of
 Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
        "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
-       "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid")  # fmt: skip
+       "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
 LOOKED_AT = 200_000
 """Distinct values of a column that are looked at."""
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy import BoundHierarchy, Hierarchy, describe_builders, parse_hierarchy
-from cloister.hierarchy.bound import group_sizes, make_ladder, require_cover, texts_in_order
+from cloister.hierarchy.bound import add_ends, group_sizes, require_cover, texts_in_order
 
 from .group_tables import Groups, coarser_groups, groups_of, plain
 
@@ -67,7 +67,7 @@ class NamedHierarchy:
             column, n_outside, len(texts), f"are not {self.needs}", "Correct them, or name another hierarchy."
         )
         labels = [[level(text) for text in texts] for level in self.levels]
-        return make_ladder(column, texts, missing, labels, [group_sizes(names) for names in labels], len(texts))
+        return add_ends(column, texts, missing, labels, [group_sizes(names) for names in labels], len(texts))
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class CodesOrNone:
         inside = range(1, bound.n_levels - 1)
         labels = [[NO_CODE if t == NO_CODE else bound.labels[n][place[t]] or "" for t in texts] for n in inside]
         leaves = [np.array([1 if t == NO_CODE else bound.leaves[n][place[t]] for t in texts]) for n in inside]
-        return make_ladder(column, texts, missing, labels, leaves, bound.n_leaves - missing + 1)
+        return add_ends(column, texts, missing, labels, leaves, bound.n_leaves - missing + 1)
 
 
 def _is_numbers(text: str) -> bool:

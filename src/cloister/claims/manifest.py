@@ -130,7 +130,7 @@ class TolerantFigures(SimulatedFigures):
     limit: Literal["bounded", "waived"]
 
 
-class LikeliestFigures(SimulatedFigures):
+class MaximumLikelihoodFigures(SimulatedFigures):
     """The same of somebody who picks the likeliest of those who fit."""
 
     limit: Literal["told", "bounded"]
@@ -142,7 +142,7 @@ class ClaimsRisk(SimulatedFigures):
     threshold: Share
     k: Positive
     tolerant: TolerantFigures
-    likeliest: LikeliestFigures
+    likeliest: MaximumLikelihoodFigures
     known: Number
     as_released: SimulatedFigures
 

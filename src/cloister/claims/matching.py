@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.claim_candidates import Shown, count_likeliest, count_nearest, make_shown
+from cloister.kernels.claim_candidates import ReleasedValues, count_as_likely, count_nearest, make_released_values
 from cloister.kernels.claim_classes import (
     NO_LIMIT,
     Cells,
@@ -162,7 +162,7 @@ class Matching:
         self._run(
             None,
             found.size,
-            lambda part: count_likeliest(self._shown, self._postings, cells, recoding, draws, part, found),
+            lambda part: count_as_likely(self._shown, self._postings, cells, recoding, draws, part, found),
         )
         return found
 
@@ -182,13 +182,13 @@ class Matching:
         return np.concatenate([[0], np.cumsum(self._heights)])[:-1].astype(np.int64) + own
 
     @cached_property
-    def _shown(self) -> Shown:
+    def _shown(self) -> ReleasedValues:
         encoded = self.released.encoded
         parts = [
             sorted_by_patient(self.released.values(h), encoded.owners, number, encoded.n_patients)
             for h, number in enumerate(self._numbers)
         ]
-        return make_shown(gather(parts))
+        return make_released_values(gather(parts))
 
     def _where(self, cells: Cells, draws: Draws, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         where: NDArray[np.int64] = cells.of[draws.patients]

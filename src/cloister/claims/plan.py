@@ -124,7 +124,7 @@ def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequenc
     plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
     for place, allowed in out_of_range(plan):
         raise InputError(f"{name}: {'.'.join([*inside, place])} must be {allowed}.", file=name)
-    for problem in misfits(plan):
+    for problem in consistency_errors(plan):
         raise InputError(f"{name}: {problem}", file=name)
     return plan
 
@@ -202,7 +202,7 @@ def out_of_range(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
             yield "exclusions.rules", f"a list among {', '.join(known)}"
 
 
-def misfits(plan: ClaimsPlan) -> Iterator[str]:
+def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
     """Sentences about what does not fit, none if all does; keys and names of columns only."""
     for table, section in (("patients", plan.patients), ("claims", plan.claims)):
         yield from _roles(table, section)

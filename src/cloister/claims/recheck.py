@@ -237,9 +237,9 @@ def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: 
     numbers = source.patients.select(pl.col(name).alias("original"), PATIENT)
     rows = prepared.patients.select(PATIENT).with_row_index("row")
     secret = crosswalk.cast(pl.String)
-    found = ids.alias("released").to_frame().join(secret, on="released", how="left", maintain_order="left")
-    found = found.join(numbers, on="original", how="left", maintain_order="left")
-    found = found.join(rows, on=PATIENT, how="left", maintain_order="left")
-    if secret.height != ids.len() or found.height != ids.len() or found[PATIENT].null_count():
+    joined = ids.alias("released").to_frame().join(secret, on="released", how="left", maintain_order="left")
+    joined = joined.join(numbers, on="original", how="left", maintain_order="left")
+    joined = joined.join(rows, on=PATIENT, how="left", maintain_order="left")
+    if secret.height != ids.len() or joined.height != ids.len() or joined[PATIENT].null_count():
         return None
-    return found["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)
+    return joined["row"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int64)

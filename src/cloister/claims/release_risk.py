@@ -110,7 +110,7 @@ def _is_settled(interval: Interval, threshold: float) -> bool:
     return interval.width < NARROW or is_far
 
 
-def likeliest_risk(
+def maximum_likelihood_risk(
     released: ReleasedClaims, levels: Node, power: NDArray[np.int32], settings: RiskSettings
 ) -> RiskFigures:
     """Measure the risk by who picks the likeliest of those who fit, one at random of several alike, on other draws."""

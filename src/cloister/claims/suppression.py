@@ -36,7 +36,7 @@ from .release_risk import (
     PatientRisk,
     ReleaseRisk,
     Screening,
-    likeliest_risk,
+    maximum_likelihood_risk,
     most_at_risk,
     patient_risks,
     release_risk,
@@ -188,7 +188,7 @@ def suppress(
         released = _without_rare(released, levels, settings, treated)
         last, risk = risk, _measured(released, levels, power, settings, rounds)
         _check_pace(last, risk, rounds, settings)
-    likeliest = likeliest_risk(released, levels, power, settings)
+    likeliest = maximum_likelihood_risk(released, levels, power, settings)
     if settings.is_likeliest_bounded and likeliest.mean_interval.high > settings.threshold:
         raise NoSafeRelease(
             f"Whoever picks the likeliest of those who fit is right more often than {settings.threshold:g} in the mean "

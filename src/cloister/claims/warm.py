@@ -7,7 +7,7 @@ from .encode import EncodedClaims, EncodedColumn
 from .knowledge import DrawnKnowledge
 from .matching import Matching
 from .node_risk import RiskSettings
-from .release_risk import Excess, PatientJudge, likeliest_risk, patient_risks, release_risk
+from .release_risk import Excess, PatientJudge, maximum_likelihood_risk, patient_risks, release_risk
 from .released import ReleasedClaims
 
 
@@ -26,7 +26,7 @@ def load_kernels() -> None:
     knowledge = DrawnKnowledge(encoded, np.ones((2, 1), dtype=np.int32), 0)
     matching = Matching(released, 1)
     release_risk(released, (1, 1), knowledge, settings)
-    likeliest_risk(released, (1, 1), knowledge.power, settings)
+    maximum_likelihood_risk(released, (1, 1), knowledge.power, settings)
     judge = PatientJudge(matching, (1, 1), knowledge, settings)
     for draws in patient_risks(judge, np.ones((3, 2)), Excess(2.0, 2.0, 2.0)).flagged:
         matching.rarest((1, 1), draws)

@@ -228,24 +228,24 @@ def _levels(risk: Summary) -> str:
     return f"highest {risk['highest']:.4f}, average {risk['average']:.4f}"
 
 
-def _population_uniques(found: Summary) -> str:
-    chosen = found["chosen"]
-    share = f"{found['shares'][chosen]:.2%} of the records"
+def _population_uniques(uniqueness: Summary) -> str:
+    chosen = uniqueness["chosen"]
+    share = f"{uniqueness['shares'][chosen]:.2%} of the records"
     if chosen == "counted":
         return f"{share}, counted"
-    others = ", ".join(f"{name} {value:.2%}" for name, value in found["shares"].items() if name != chosen)
-    stands_in = ", which has no solution here: zayatz stands in" if chosen in found["without_solution"] else ""
+    others = ", ".join(f"{name} {value:.2%}" for name, value in uniqueness["shares"].items() if name != chosen)
+    stands_in = ", which has no solution here: zayatz stands in" if chosen in uniqueness["without_solution"] else ""
     return f"{share} estimated by {chosen}, as Dankar's rule chooses{stands_in} ({others})"
 
 
 def _columns(separations: list[Summary]) -> list[list[str]]:
     rows, shown = [], dict[int, int]()
-    for found in separations:
-        size = len(found["columns"])
+    for separation in separations:
+        size = len(separation["columns"])
         shown[size] = shown.get(size, 0) + 1
         if size == 1 or shown[size] <= SHOWN:
-            told = [f"{found['distinction']:.2%}", f"{found['separation']:.2%}", f"{found['uniques']:,}"]
-            rows.append([" + ".join(found["columns"]), f"{found['classes']:,}", *told])
+            told = [f"{separation['distinction']:.2%}", f"{separation['separation']:.2%}", f"{separation['uniques']:,}"]
+            rows.append([" + ".join(separation["columns"]), f"{separation['classes']:,}", *told])
     return rows
 
 

@@ -15,7 +15,7 @@ from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
 from cloister.cli.progress import Screen
-from cloister.cli.verify import hierarchies_named, stated_in
+from cloister.cli.verify import hierarchies_named, typed_or_none
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
@@ -91,7 +91,7 @@ def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
 
 def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str | None) -> Request:
     return Request(
-        hierarchies=hierarchies_named(options, stated_in(release_at(folder)), [Path(original)]),
+        hierarchies=hierarchies_named(options, typed_or_none(release_at(folder)), [Path(original)]),
         crosswalk=crosswalk,
         plan=options.plan,
         attributes=options.attributes,

@@ -21,7 +21,7 @@ def run_compare(options: CompareOptions) -> None:
     if out is not None:
         write_private(out, comparison_page(found).encode())
     if options.as_json:
-        print_json(found.told())
+        print_json(found.as_record())
     if options.as_json or options.quiet:
         return
     screen, names = console(), list(found.figures)

@@ -16,7 +16,7 @@ from cloister.errors import NoSafeRelease
 from cloister.exploration.outcome import Exploration, Outcome, Setting
 from cloister.exploration.record import RECORD
 from cloister.jobs.job import SHAPES
-from cloister.pipeline.exploring import PAGE, Asked, explored, in_words, word_of
+from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
 from cloister.settings import RunOptions, settings_of
 from cloister.stopwatch import STARTED
@@ -34,8 +34,8 @@ def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None
     quiet = bool(told["quiet"] or told["as_json"])
     own = {"k": told["k"] or 0} if "k" in told else {}
     options: RunOptions = record(SHAPES[shape].options, {**told, **own, "out": typed.out})
-    asked = Asked(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
-    with _stops_told(typed.out):
+    asked = ExploreRequest(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
+    with _stops_reported(typed.out):
         found = explored(shape, options, asked, Screen(quiet=quiet))
     exploration, settings = found.exploration, [one.setting for one in found.exploration.outcomes]
     if not exploration.safe:
@@ -63,7 +63,7 @@ def notes_on(settings: Sequence[Setting]) -> list[str]:
 
 
 @contextmanager
-def _stops_told(out: Path) -> Iterator[None]:
+def _stops_reported(out: Path) -> Iterator[None]:
     """Say of an interruption that what was found is kept."""
     try:
         yield

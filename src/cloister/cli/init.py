@@ -10,7 +10,7 @@ from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError
 from cloister.io import is_taken, write_private
 from cloister.io.columns import check_header
-from cloister.pipeline.first_jobs import FirstJobAsked, write_first_job
+from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
 from cloister.reading import how_read, reading_of
 from cloister.sources import read_claim_tables
 
@@ -31,7 +31,7 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
     """Read, guess, try, write a job, and say what each column was taken for."""
-    asked = FirstJobAsked(shape, options.data, options.out, options.k, reading_of(options))
+    asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options))
     made, source = write_first_job(asked)
     notes = list(source.notes)
     if unsure := [one.column for one in made.columns if one.role == "sensitive" and one.sureness == "not sure"]:

@@ -10,7 +10,7 @@ from typing import Any
 from cloister.cli.output import WRITTEN, StoppedLate, Terminated, after_writing, console, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
-from cloister.pipeline.course import write_release
+from cloister.pipeline.releasing import write_release
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
 
@@ -18,7 +18,7 @@ from cloister.stopwatch import STARTED, Stopwatch
 def run_protect(shape: str, options: Any) -> None:
     """Read, protect, write, and say what was done."""
     run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
-    with late_stops_told(options.out):
+    with late_stops_reported(options.out):
         written = write_release(shape, options, run)
     with after_writing(options.out.name):
         if options.as_json:
@@ -35,7 +35,7 @@ def run_protect(shape: str, options: Any) -> None:
 
 
 @contextmanager
-def late_stops_told(out: Path) -> Iterator[None]:
+def late_stops_reported(out: Path) -> Iterator[None]:
     """Say of a stop that came after the folder was in its place that it was written."""
     before = _identity(out)
     try:

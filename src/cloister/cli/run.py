@@ -3,7 +3,7 @@
 from cloister.cli.options import RunJobOptions
 from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
 from cloister.cli.progress import Screen
-from cloister.cli.protect import late_stops_told
+from cloister.cli.protect import late_stops_reported
 from cloister.codesets.options import DISASSOCIATION
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE, JobManifest, JobPart
@@ -25,7 +25,7 @@ def run_job(options: RunJobOptions) -> None:
     if options.dry_run:
         _say_dry(try_job(asked, overwrite=options.overwrite), options)
         return
-    with late_stops_told(asked.out):
+    with late_stops_reported(asked.out):
         written = write_job(asked, overwrite=options.overwrite, started=STARTED)
     with after_writing(asked.out.name):
         out = options.job.parent / job.output

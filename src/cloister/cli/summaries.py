@@ -112,7 +112,7 @@ def table_columns(read: TableManifest) -> Table:
 def generalized_rows(read: "GeneralizationManifest") -> Rows:
     """Return what was released of generalized code sets."""
     utility = read.utility
-    loss = f"{utility.ilm_terms:.6g} by terms (ILM); with suppressed codes it is told in --custodian-dir alone"
+    loss = f"{utility.ilm_terms:.6g} by terms (ILM); with suppressed codes only --custodian-dir has it"
     return [
         ("records", _left_out(read.records, "left out, without codes or among few without terms")),
         ("guarantee", _verified(guarantee_sentences(read))),
@@ -123,7 +123,7 @@ def generalized_rows(read: "GeneralizationManifest") -> Rows:
             f"({utility.generalized_codes:,} in all, at most {utility.largest_term:,} in one)",
         ),
         ("loss", loss if utility.ilm is None else f"{utility.ilm:.6g} (ILM; 0 nothing lost)"),
-        *_asked_of_codes(read, "kept apart from others", "of which nothing is suppressed"),
+        *_requested_of_codes(read, "kept apart from others", "of which nothing is suppressed"),
     ]
 
 
@@ -137,7 +137,7 @@ def chunks_rows(read: "DisassociationManifest") -> Rows:
         ("not counted", f"at most {utility.occurrences_in_item_chunks:.2%} of all occurrences of codes"),
         ("clusters", f"{parts.clusters:,} of {parts.smallest} to {parts.largest} records"),
         ("shared chunks", f"{parts.shared_chunks:,} in {parts.joint_clusters:,} joint clusters"),
-        *_asked_of_codes(read, "with exact counts of each code", "also of patients with any code"),
+        *_requested_of_codes(read, "with exact counts of each code", "also of patients with any code"),
     ]
     if pairs is not None:
         rows.append(("codes that give others away", f"{pairs:,} {'pair' if pairs == 1 else 'pairs'} in a chunk"))
@@ -148,16 +148,18 @@ def _left_out(records: "CodeRecords", which: str) -> str:
     return f"{_count(records.released)} of {_count(records.in_)} released, {_count(records.suppressed)} {which}"
 
 
-def _asked_of_codes(read: "DisassociationManifest | GeneralizationManifest", satisfied: str, preserved: str) -> Rows:
+def _requested_of_codes(
+    read: "DisassociationManifest | GeneralizationManifest", satisfied: str, preserved: str
+) -> Rows:
     """What became of the utility policy and the workload, where they were asked for."""
     utility, settings, rows = read.utility, read.settings, []
     if settings.policy is not None and utility.constraints is None:
-        rows.append(("policy", f"{settings.policy}: what became of its sets is told in --custodian-dir alone"))
+        rows.append(("policy", f"{settings.policy}: only --custodian-dir says what became of its sets"))
     elif settings.policy is not None:
         kept = f"{utility.constraints_satisfied:,} of {utility.constraints:,} sets {satisfied}"
         rows.append(("policy", f"{settings.policy}: {kept}, {utility.constraints_preserved:,} {preserved}"))
     if settings.workload is not None:
-        rows.append(("case counts", f"errors of {settings.workload} are told in --custodian-dir alone"))
+        rows.append(("case counts", f"errors of {settings.workload} are in --custodian-dir only"))
     return rows
 
 
@@ -179,7 +181,7 @@ def trajectories_rows(read: "TrajectoriesManifest") -> Rows:
     elif policy is not None:
         rows.append(("policy", policy))
     if utility.patients_untold:
-        rows.append(("nothing told", f"of {utility.patients_untold:,} patients, who are one row of * each"))
+        rows.append(("all suppressed", f"{utility.patients_untold:,} patients, each one row of *"))
     if read.clustering.blocks > 1:
         rows.append(("blocks", f"{read.clustering.blocks:,}, compared within"))
     return rows

@@ -43,7 +43,7 @@ def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
     manifest = release_at(options.folder, Screen(quiet=True))
     _check_fitting(options, manifest)
-    stated = stated_in(manifest)
+    stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter
     read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
     is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
@@ -98,7 +98,7 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
         raise InputError("The original of claims is two files: --original PATIENTS CLAIMS.")
 
 
-def stated_in(manifest: Manifest) -> "AnyManifest | None":
+def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     """Return what a manifest says, if it is that of a release; else what is wrong is said where it is verified."""
     with suppress(InputError):
         return typed(manifest)

@@ -49,7 +49,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class SupportAsked:
+class SupportQuery:
     """How many patients have each set of a policy of frequent sets together: at least ``percent`` of them."""
 
     percent: float
@@ -87,7 +87,7 @@ class UtilityPolicy:
     constraints: tuple[frozenset[str], ...]
     names: tuple[str, ...]
     spec: str = "given"
-    support: SupportAsked | None = None
+    support: SupportQuery | None = None
 
     def __post_init__(self) -> None:
         if len(self.constraints) != len(self.names):
@@ -151,7 +151,7 @@ class UtilityPolicy:
                 used.update(left)
                 chosen[" ".join(left)] = left
         sets = cls.of(chosen, f"sup:{percent:.12g}")
-        return replace(sets, support=SupportAsked(percent, codes.n_records))
+        return replace(sets, support=SupportQuery(percent, codes.n_records))
 
     @classmethod
     def gwas(cls, codes: CodeSets) -> "UtilityPolicy":
@@ -231,7 +231,7 @@ def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
     if kind == BY_SUPPORT:
         if classification:
             raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
-        SupportAsked(number, codes.n_records).check(k)
+        SupportQuery(number, codes.n_records).check(k)
         return UtilityPolicy.frequent(codes, number)
     build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
     return build(codes, int(number), classification or None)

@@ -17,9 +17,9 @@ import polars as pl
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, header_of
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.io.duckdb_file import REASONS, cannot_open, connect, frame_of, selected
-from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.query import Query, quoted
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of, is_packed
@@ -79,7 +79,7 @@ class DuckDBDatabase:
         self.run(dropping(table))
 
     def _answer(self, ask: Any) -> Any:
-        return waited_for(lambda: _in_our_words(ask, self.file), self.connection.interrupt)
+        return interruptible(lambda: _in_our_words(ask, self.file), self.connection.interrupt)
 
 
 @contextmanager
@@ -90,7 +90,9 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
     connection = call_foreign(lambda: connect(str(path)), cannot_open(path, query))
     try:
         connection.begin()
-        columns = waited_for(lambda: _in_our_words(lambda: _seen(connection, query), query.name), connection.interrupt)
+        columns = interruptible(
+            lambda: _in_our_words(lambda: _seen(connection, query), query.name), connection.interrupt
+        )
         yield DuckDBDatabase(query, columns, tuple(missing), connection)
     finally:
         with suppress(Exception):
@@ -160,7 +162,7 @@ class DuckDBFile:
     def fetch(self, query: Any) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
         sql = query.sql(dialect=self.dialect)
-        frame = waited_for(lambda: self._answer(sql), self.connection.interrupt)
+        frame = interruptible(lambda: self._answer(sql), self.connection.interrupt)
         return as_in_file(frame, self.schema, self.file)
 
     def _answer(self, sql: str) -> pl.DataFrame:
@@ -184,7 +186,7 @@ def duckdb_file(
     threads: int = 1,
 ) -> Iterator[DuckDBFile]:
     """Yield a file as DuckDB reads it."""
-    shown = shown_name(path)
+    shown = display_name(path)
     is_csv = not is_parquet(path)
     relation, schema, separator = _csv(path, shown, delimiter, encoding) if is_csv else _parquet(path, shown)
     if len({name.casefold() for name in schema}) < len(schema):

@@ -11,7 +11,7 @@ from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
 from cloister.io.adbc import answer_of, driver_of, fetched, note_power, opened, selected, with_patience
 from cloister.io.columns import check_names
-from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.query import Call, Query, quoted
 
 from .in_database import dropping, looking_for
@@ -96,7 +96,7 @@ class PostgreSQL:
         self.commit()
 
     def _waited(self, work: Callable[[], T]) -> T:
-        return waited_for(work, self.call.stop)
+        return interruptible(work, self.call.stop)
 
 
 @contextmanager
@@ -104,14 +104,16 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
     """Yield the table that a query to PostgreSQL gives; what is made there is gone unless it is committed."""
     driver, call = driver_of("postgresql", query), Call()
     with opened(lambda: driver.connect(with_patience(query.url)), query, call) as cursor:
-        words = waited_for(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
+        words = interruptible(lambda: answer_of(query, cursor, call, lambda: _begun(cursor, query, call)), call.stop)
         # A table keeps what the query gives; a view would give other rows each time of one with random().
         kept = (
             f"CREATE TEMPORARY TABLE {quoted(SOURCE)} ON COMMIT DROP AS "  # noqa: S608
             f"SELECT {words} FROM (\n{query.select}\n) AS t WITH NO DATA"
         )
-        waited_for(lambda: _in_our_words(lambda: cursor.execute(kept), query.name), call.stop)
-        columns = waited_for(lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop)
+        interruptible(lambda: _in_our_words(lambda: cursor.execute(kept), query.name), call.stop)
+        columns = interruptible(
+            lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop
+        )
         yield PostgreSQL(query, columns, tuple(missing), cursor, call)
 
 

@@ -32,7 +32,7 @@ class Comparison:
     measure: str | None
     on_frontier: frozenset[str]
 
-    def told(self) -> dict[str, object]:
+    def as_record(self) -> dict[str, object]:
         """Return all of it as an object of JSON."""
         releases = [
             {"name": name, **asdict(one), "compared_by": loss, "on_frontier": name in self.on_frontier}
@@ -103,7 +103,7 @@ def exploration_page(exploration: Exploration, source: str) -> str:
         for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
         if one.figures is not None and one.figures.risk is not None and loss is not None
     ]
-    return render_exploration(exploration.told(), source, points, exploration.known_of_analyses)
+    return render_exploration(exploration.as_record(), source, points, exploration.known_of_analyses)
 
 
 def comparison_page(comparison: Comparison) -> str:
@@ -113,7 +113,7 @@ def comparison_page(comparison: Comparison) -> str:
         for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
         if one.risk is not None and loss is not None
     ]
-    return render_comparison(comparison.told(), rows_of(comparison.figures), points)
+    return render_comparison(comparison.as_record(), rows_of(comparison.figures), points)
 
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:

@@ -124,16 +124,16 @@ class Outcome:
     reason: str | None
     seconds: float
 
-    def told(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """Return the outcome as an object of JSON."""
         return asdict(self)
 
 
-def outcome_told(told: Mapping[str, Any]) -> Outcome:
+def outcome_from_record(record: Mapping[str, Any]) -> Outcome:
     """Return the outcome that an object of JSON states."""
-    found = told["figures"]
-    figures = None if found is None else Figures(**(found | {"promise": tuple(found["promise"])}))
-    return Outcome(dict(told["setting"]), figures, told["reason"], float(told["seconds"]))
+    figures = record["figures"]
+    figures = None if figures is None else Figures(**(figures | {"promise": tuple(figures["promise"])}))
+    return Outcome(dict(record["setting"]), figures, record["reason"], float(record["seconds"]))
 
 
 def outcome_of(setting: Setting, attempt: Callable[[], Figures]) -> Outcome:
@@ -179,10 +179,10 @@ class Exploration:
         place = self.recommendation.place
         return None if place is None else self.outcomes[place]
 
-    def told(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, Any]:
         """Return all of it as an object of JSON."""
         settings = [
-            {"number": place + 1, **one.told(), "compared_by": loss, "on_frontier": place in self.on_frontier}
+            {"number": place + 1, **one.as_record(), "compared_by": loss, "on_frontier": place in self.on_frontier}
             for place, (one, loss) in enumerate(zip(self.outcomes, self.losses, strict=True))
         ]
         place = self.recommendation.place

@@ -14,7 +14,7 @@ from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
 from cloister.version import __version__
 
-from .outcome import Outcome, Setting, outcome_told
+from .outcome import Outcome, Setting, outcome_from_record
 
 RECORD = "settings.jsonl"
 README = "README.txt"
@@ -35,7 +35,7 @@ class Record:
     def add(self, outcome: Outcome) -> None:
         """Add one more, and see that its line is on disk."""
         if self.file is not None:
-            self.file.write(_line(outcome.told()))
+            self.file.write(_line(outcome.as_record()))
             self.file.flush()
             os.fsync(self.file.fileno())
         self.done.append(outcome)
@@ -99,7 +99,7 @@ def _read(file: BinaryIO, name: str, identity: Mapping[str, object], settings: S
     done: list[Outcome] = []
     try:
         lines = [json.loads(line) for line in whole.splitlines()]
-        head, done = lines[0], [outcome_told(line) for line in lines[1:]]
+        head, done = lines[0], [outcome_from_record(line) for line in lines[1:]]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         head = None
     if not isinstance(head, dict):

@@ -80,7 +80,7 @@ def group_sizes(labels: Sequence[str]) -> Leaves:
     return np.fromiter((sizes[label] for label in labels), dtype=np.int64, count=len(labels))
 
 
-def make_ladder(
+def add_ends(
     column: str,
     texts: Sequence[str],
     missing: bool,
@@ -139,7 +139,7 @@ class BuiltHierarchy(Generic[Read]):
         if len(read) < len(texts):
             require_cover(column, len(texts) - len(read), len(texts), *self.refusal(texts))
         labels, leaves, n_leaves = self.levels(texts, read)
-        return make_ladder(column, texts, missing, labels, leaves, n_leaves)
+        return add_ends(column, texts, missing, labels, leaves, n_leaves)
 
 
 def of_values_present(labels: Sequence[Sequence[str]], n_values: int) -> Levels:

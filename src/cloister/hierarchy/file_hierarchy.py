@@ -145,11 +145,11 @@ class LevelPreview:
 def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "values") -> tuple[LevelPreview, ...]:
     """Return the groups that the values form at each level; repeated values count as often as they are given."""
     occurrences = Counter(values)
-    ladder = hierarchy.bind(column, list(occurrences))
+    bound = hierarchy.bind(column, list(occurrences))
     found = []
-    for level, labels in enumerate(ladder.labels):
+    for level, labels in enumerate(bound.labels):
         groups: Counter[str | None] = Counter()
-        for label, value in zip(labels, ladder.values, strict=True):
+        for label, value in zip(labels, bound.values, strict=True):
             groups[label] += occurrences[value]
         least, most = min(groups.values(), default=0), max(groups.values(), default=0)
         found.append(LevelPreview(level, len(groups), least, most, tuple(groups)[:LABELS_SHOWN]))

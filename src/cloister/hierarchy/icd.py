@@ -145,8 +145,8 @@ def icd9() -> IcdHierarchy:
 
     Examples
     --------
-    >>> ladder = icd9().bind("code", ["250.01"])
-    >>> [level[0] for level in ladder.labels][1:4]
+    >>> bound = icd9().bind("code", ["250.01"])
+    >>> [level[0] for level in bound.labels][1:4]
     ['250.0', '250', '249-259 Diseases of other endocrine glands']
     """
     return IcdHierarchy("icd9", "ICD-9-CM", "250.01, V58.66, E936.1")
@@ -161,8 +161,8 @@ def icd10() -> IcdHierarchy:
 
     Examples
     --------
-    >>> ladder = icd10().bind("code", ["E1165"])
-    >>> [level[0] for level in ladder.labels][1:4]
+    >>> bound = icd10().bind("code", ["E1165"])
+    >>> [level[0] for level in bound.labels][1:4]
     ['E11.6', 'E11', 'E08-E13 Diabetes mellitus']
     """
     return IcdHierarchy("icd10", "ICD-10-CM", "E11.65, I10, S72.001A")

@@ -133,7 +133,7 @@ class _Intervals(BuiltHierarchy[int]):
             advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
         return "are not whole or decimal numbers, which interval needs", advice
 
-    def _ladder(self, every: Sequence[_Cells], n_leaves: int) -> Levels:
+    def _levels(self, every: Sequence[_Cells], n_leaves: int) -> Levels:
         """Return labels and leaves; the surplus of the finest cells counts in all that hold them."""
         finest = every[0]
         found = np.bincount(finest.cell_of, minlength=finest.sizes.size)
@@ -207,7 +207,7 @@ class IntervalHierarchy(_Intervals):
         bottom, top = (None if one is None else self.scale.units(one) for one in (self.bottom, self.top))
         widths = [self.scale.units(width) for width in self.widths]
         cells = [self._cells(floors, width, bottom, top) for width in widths]
-        return self._ladder(cells, _n_leaves(floors, widths[-1], bottom, top))
+        return self._levels(cells, _n_leaves(floors, widths[-1], bottom, top))
 
     def _cells(self, floors: Integers, width: int, bottom: int | None, top: int | None) -> _Cells:
         """The cells of a width that the numbers fall into; a cell that would cross the top ends there."""
@@ -291,7 +291,7 @@ class CutHierarchy(_Intervals):
         floors = np.array(read, dtype=np.int64)
         every = [np.array([self.scale.units(cut) for cut in level], dtype=np.int64) for level in self.cuts]
         low, high = int(every[0][0]), int(every[0][-1])
-        return self._ladder([self._cells(floors, cuts, low, high) for cuts in every], high - low + 2)
+        return self._levels([self._cells(floors, cuts, low, high) for cuts in every], high - low + 2)
 
     def _cells(self, floors: Integers, cuts: Integers, low: int, high: int) -> _Cells:
         places, first, cell_of = np.unique(

@@ -26,7 +26,8 @@ def check_names(names: Sequence[object], file: str | None = None) -> None:
             raise InputError(f"{where}the name of column {position} is not text. Rename it.", file=file)
         if not name.strip():
             hint = " (the index of a dataframe?)" if position == 1 else ""
-            raise InputError(f"{where}column {position}{hint} has no name. Name or remove it.", file=file)
+            message = f"{where}column {position}{hint} has no name. Name or remove it"
+            raise InputError(f"{message}; lines above the names, such as a title, must go.", file=file)
         if name == "*" or (name.startswith("^") and name.endswith("$")) or "\0" in name:
             raise InputError(
                 f"{where}the name of column {position} reads as a pattern of names or holds a NUL. Rename it.",

@@ -61,7 +61,7 @@ def is_taken(path: Path) -> bool:
     return True
 
 
-def shown_name(path: Path) -> str:
+def display_name(path: Path) -> str:
     """The name of a file as text, without its folder; bytes of it that are not UTF-8 are replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 

@@ -9,15 +9,13 @@ from polars.exceptions import PanicException
 
 from cloister.errors import CloisterError, InputError
 
-Result = TypeVar("Result")
-
 T = TypeVar("T")
 
 LOOK_S = 0.2  # Seconds between two looks whether somebody interrupted
 LEAVE_S = 2.0  # Seconds that are given to a statement to end, once it was asked to
 
 
-def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
+def call_foreign(action: Callable[[], T], refusal: InputError) -> T:
     """What ``action`` returns; any exception of its own is replaced by ``refusal``.
 
     Polars, DuckDB, pandas and the codecs put cell values into their messages. Their exception is forgotten before
@@ -32,8 +30,12 @@ def call_foreign(action: Callable[[], Result], refusal: InputError) -> Result:
     raise refusal
 
 
-def waited_for(work: Callable[[], T], cancel: Callable[[], None]) -> T:
-    """Return what ``work`` returns; it runs in a thread of its own, so that an interruption need not wait for it."""
+def interruptible(work: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
+    """Return what a long piece of work returns; whoever interrupts it need not wait until it ends.
+
+    Neither compiled loops nor drivers ask for signals. They run in a thread of their own, which is asked to end where
+    there is a way to ``cancel``, and is left alone else: what it works on is in memory only.
+    """
     found: Future[T] = Future()
 
     def run() -> None:
@@ -47,8 +49,9 @@ def waited_for(work: Callable[[], T], cancel: Callable[[], None]) -> T:
         while not found.done():
             wait([found], timeout=LOOK_S)
     except BaseException:
-        Thread(target=_quietly, args=(cancel,), daemon=True).start()  # a driver may wait for an answer here as well
-        wait([found], timeout=LEAVE_S)
+        if cancel is not None:
+            Thread(target=_quietly, args=(cancel,), daemon=True).start()  # a driver may wait for an answer here as well
+            wait([found], timeout=LEAVE_S)
         raise
     return found.result()
 

@@ -12,9 +12,9 @@ from cloister.io.adbc import read_adbc, read_postgresql, read_sqlite
 from cloister.io.clean import cleaned
 from cloister.io.columns import check_names, check_years, plain_columns
 from cloister.io.csv import Source, read_csv
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.io.duckdb_file import read_duckdb
-from cloister.io.foreign import call_foreign, waited_for
+from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
 from cloister.io.text import is_text, load_bytes
@@ -54,12 +54,12 @@ def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter
         return Source(read_query(path, call), "csv", None, None, path.name, tuple(call.notes))
     path = Path(path)
     if is_parquet(path):
-        return Source(parquet_of(load_bytes(path), path.name), "parquet", None, None, shown_name(path))
+        return Source(parquet_of(load_bytes(path), path.name), "parquet", None, None, display_name(path))
     if program_of(path) is not None:
         table = read_other(path, reading.encoding)
     else:
         table = read_csv(path, reading, usual_delimiter)
-    return replace(table, name=shown_name(path))
+    return replace(table, name=display_name(path))
 
 
 def without_texts(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
@@ -104,7 +104,7 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
     call = Call() if call is None else call
     refusal = InputError(f"What the database gives for {query.name} cannot be read.", file=query.name)
     reader = READERS.get(query.scheme, read_adbc)
-    frame = call_foreign(lambda: waited_for(lambda: reader(query, call), call.stop), refusal)
+    frame = call_foreign(lambda: interruptible(lambda: reader(query, call), call.stop), refusal)
     check_names(frame.columns, query.name)
     if not frame.height:
         raise InputError(f"The query of {query.name} gives no records.", file=query.name)

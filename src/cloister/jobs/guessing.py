@@ -34,8 +34,7 @@ from .guessing_codes import CODE_NAMES
 ID, PATIENT, QUASI, SENSITIVE, DROP = "id", "patient", "quasi-identifier", "sensitive", "drop"
 RECORD_NUMBERS = "H"
 AGES, BIRTHS, BIRTH_YEARS = "interval:5,10,20/top=90", "date:year,decade", "interval:5,10,20"
-DATES = "date:month,quarter,year"
-INTERVAL = "interval:"
+DATES, INTERVAL = "date:month,quarter,year", "interval:"
 OLDEST = 130
 FEW, MANY_KINDS = 12, 60
 UNIQUE_SHARE = 0.05  # kinds of people are kinds if no more of the values than this stand in one record alone
@@ -46,16 +45,16 @@ MISSING = ("NA", "N/A", "NaN", "null", "none", "?", ".", "-", "unknown", "not av
 AMONG_NUMBERS = frozenset({"none", "-", ".", "unknown", "not available"})
 
 KINDS_OF_PEOPLE = frozenset(
-    ("sex", "gender", "race", "ethnic", "ethnicity", "marital", "married", "language", "religion", "region",
-     "country", "nationality", "state", "education", "educational", "occupation", "profession", "job",
-     "employment", "work", "insurance", "payer", "smoke", "smokes", "smoker", "smoking", "citizenship",
-     "residence", "home", "urban", "rural", "province", "canton", "workclass",
-     "geschlecht", "sexe", "sexo", "sesso", "geslacht", "familienstand", "nationalitaet", "staatsangehoerigkeit",
-     "bundesland", "land", "beruf", "bildung", "krankenkasse", "versicherung")
+    ("sex", "gender", "race", "ethnic", "ethnicity", "marital", "married", "language", "religion", "region", "country",
+     "nationality", "state", "education", "educational", "occupation", "profession", "job", "employment", "work",
+     "insurance", "payer", "smoke", "smokes", "smoker", "smoking", "citizenship", "residence", "home", "urban", "rural",
+     "province", "canton", "workclass", "veteran", "geschlecht", "sexe", "sexo", "sesso", "geslacht", "familienstand",
+     "nationalitaet", "staatsangehoerigkeit", "bundesland", "land", "beruf", "bildung", "krankenkasse", "versicherung",
+     "riagendr", "ridreth", "dmdeduc", "dmdmartl", "sexvar", "educa")
 )  # fmt: skip
 OF_THE_BODY = frozenset(
     ("height", "weight", "bmi", "waist", "income", "salary", "poverty", "wage", "gewicht", "groesse", "poids", "taille",
-     "peso", "einkommen", "gehalt")
+     "peso", "einkommen", "gehalt", "bmxwt", "bmxht", "bmxbmi", "indfmpir")
 )  # fmt: skip
 BIRTH = frozenset(
     ("birth", "dob", "birthday", "birthdate", "yob", "geburt", "geburtsdatum", "geburtsjahr", "naissance")
@@ -66,12 +65,14 @@ SEXES = frozenset(
 )  # fmt: skip
 """What sexes are called, whatever their column is."""
 OF_PLACES = frozenset(("town", "hometown", "village", "birthplace", "plz", "postleitzahl", "postcode"))
+OF_STAFF = frozenset(("physician", "doctor", "surgeon", "nurse", "clinician", "arzt", "medecin", "medico"))
 OF_NAMES = frozenset(
     ("patient", "patients", "person", "subject", "participant", "code", "codes", "cd", "desc", "description",
      "name", "group", "category", "cat", "status", "type", "level", "class", "of", "at", "in", "the", "is",
-     "has", "ever", "now", "current", "native", "home", "origin", "birth", "first", "main", "primary", "usual",
-     "recode", "recoded", "ssa", "fips", "year", "years", "yrs", "cm", "kg", "lbs", "inch", "household", "hh", "annual",
-     "monthly", "family", "work", "n", "num", "number", "own", "1", "2", "3", "4", "5", "100")
+     "has", "ever", "now", "current", "native", "home", "origin", "birth", "first", "main", "primary", "usual", "own",
+     "background", "standing", "self", "reported", "recode", "recoded", "ssa", "fips", "year", "years", "yrs", "cm",
+     "kg", "lbs", "inch", "household", "hh", "annual", "monthly", "family", "work", "n", "num", "number", "1", "2", "3",
+     "4", "5", "100")
 )  # fmt: skip
 """Words that do not change what a name is about: `residence_type`, `Race1`, `country of birth`."""
 
@@ -219,8 +220,7 @@ def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
     """Return how missing values are written: signs of that, and words of it in columns of numbers or dates."""
     found = set()
     for column in texts:
-        counts = column.drop_nulls().value_counts(name="n")
-        every = dict(counts.iter_rows())
+        every = dict(column.drop_nulls().value_counts(name="n").iter_rows())
         markers = {value for value in every if value.strip().casefold() in {marker.casefold() for marker in MISSING}}
         others = {value: n for value, n in every.items() if value not in markers}
         numbers = sum(n for value, n in others.items() if NUMBER.fullmatch(value.strip()) or DAY.fullmatch(value))
@@ -354,6 +354,8 @@ def _identifying(column: Column) -> Guess | None:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[column.findings[0].letter]}")
     if column.words & OF_PLACES:
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")
+    if column.words & OF_STAFF and not column.mostly(r"[0-9]{1,3}"):
+        return Guess(column.name, DROP, "likely", "may identify patients, and others: who treated them")
     is_text = not column.mostly(NUMBER) and column.share(lambda value: len(value.split()) > 1) > FREE
     if is_text and column.unique_share > UNIQUE_SHARE:
         return Guess(column.name, DROP, "likely", "texts that one record has alone")

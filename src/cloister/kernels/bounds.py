@@ -83,13 +83,13 @@ def bound_of(costs, levels, share):
 
 
 @inner
-def _beats(ladders, suppressed, levels, best):
+def _beats(maps, suppressed, levels, best):
     """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
     if suppressed != best.suppressed[0]:
         return suppressed < best.suppressed[0]
     rank = 0
     for j in range(levels.shape[0]):
-        rank += ladders.number[j, levels[j]] - ladders.number[j, best.levels[j]]
+        rank += maps.number[j, levels[j]] - maps.number[j, best.levels[j]]
     if rank != 0:
         return rank < 0
     for j in range(levels.shape[0]):
@@ -99,25 +99,25 @@ def _beats(ladders, suppressed, levels, best):
 
 
 @inner
-def cannot_win(ladders, loss, suppressed, lower, best):
+def cannot_win(maps, loss, suppressed, lower, best):
     """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
     # Within the tolerance all stay: which of them wins is decided at the end, whatever the order of the work.
     if loss > best.loss[0] + TOLERANCE:
         return True
-    return loss >= best.loss[1] - NOISE and not _beats(ladders, suppressed, lower, best)
+    return loss >= best.loss[1] - NOISE and not _beats(maps, suppressed, lower, best)
 
 
 @inner
-def keep(ladders, loss, suppressed, levels, best):
+def keep(maps, loss, suppressed, levels, best):
     """Note a safe transformation that can win, and make it the reference if it wins against that."""
-    if cannot_win(ladders, loss, suppressed, levels, best):
+    if cannot_win(maps, loss, suppressed, levels, best):
         return
     for j in range(levels.shape[0]):
         best.found[best.n_found[0], j] = levels[j]
     best.n_found[0] += 1
     best.loss[0] = min(best.loss[0], loss)
     less = loss < best.loss[1] - NOISE
-    if less or (loss <= best.loss[1] + NOISE and _beats(ladders, suppressed, levels, best)):
+    if less or (loss <= best.loss[1] + NOISE and _beats(maps, suppressed, levels, best)):
         best.loss[1] = loss
         best.suppressed[0] = suppressed
         for j in range(levels.shape[0]):

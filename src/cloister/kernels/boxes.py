@@ -36,7 +36,7 @@ VISITS_OF_MEASURE = 4
 def _measure_lower(task, lower, best, statistics):
     """Measure one transformation exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
-    suppressed, kept, _ = _measure(task.rows, task.ladders, task.costs, lower, task.threshold.k, leaves)
+    suppressed, kept, _ = _measure(task.rows, task.maps, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
     statistics[VISITED] += VISITS_OF_MEASURE * task.rows.records.shape[0]
     if suppressed > task.threshold.limit or kept == 0:
@@ -46,7 +46,7 @@ def _measure_lower(task, lower, best, statistics):
         domain = task.costs.domain[j]
         loss = (leaves[j] + suppressed * domain) / (task.threshold.n_records * domain)
         terms += task.costs.weight[j] * (np.log1p(loss) if task.costs.geometric else loss)
-    keep(task.ladders, aggregate(task.costs, terms), suppressed, lower, best)
+    keep(task.maps, aggregate(task.costs, terms), suppressed, lower, best)
 
 
 @inner
@@ -57,9 +57,9 @@ def _span(stack, d):
 @inner
 def _rise(task, stack, d, attribute, level):
     """One attribute of a box's groups seen at a coarser level."""
-    start = task.ladders.start[attribute, stack.level[d, attribute], level]
+    start = task.maps.start[attribute, stack.level[d, attribute], level]
     packing = task.packing
-    return Rise(packing.word[attribute], packing.shift[attribute], packing.mask[attribute], task.ladders.up[start:])
+    return Rise(packing.word[attribute], packing.shift[attribute], packing.mask[attribute], task.maps.up[start:])
 
 
 @inner
@@ -131,7 +131,7 @@ def _settle(task, pool, stack, d, best, statistics):
         terms = bound_of(task.costs, stack.lower[d], share)
         loss = aggregate(task.costs, terms)
         # What is suppressed at the upper transformation is suppressed throughout, so that this bounds all of the box.
-        if cannot_win(task.ladders, loss, stack.suppressed[d], stack.lower[d], best):
+        if cannot_win(task.maps, loss, stack.suppressed[d], stack.lower[d], best):
             statistics[BOUNDED] += 1
             return True
         for j in range(stack.lower.shape[1]):
@@ -173,7 +173,7 @@ def _choose_cut(task, stack, d):
         low = stack.lower[d, j]
         high = stack.upper[d, j]
         if high > low:
-            merged = np.log(task.ladders.sizes[j, low] / task.ladders.sizes[j, high])
+            merged = np.log(task.maps.sizes[j, low] / task.maps.sizes[j, high])
             spread = width(task.costs, j, low, high) * merged
             if spread > widest:
                 widest = spread
@@ -246,7 +246,7 @@ def _enter(task, pool, stack, lower, upper, statistics):
     _fill(task, pool)
     for j in range(lower.shape[0]):
         stack.lower[0, j] = lower[j]
-        stack.upper[0, j] = task.ladders.heights[j] - 1
+        stack.upper[0, j] = task.maps.heights[j] - 1
         stack.level[0, j] = 0
     stack.span[0, 0] = 0
     stack.span[0, 1] = n
@@ -258,7 +258,7 @@ def _enter(task, pool, stack, lower, upper, statistics):
     _catch_up(task, pool, stack, 0, statistics)
     for j in range(lower.shape[0]):
         # Where the top level has more than one value it keeps rows apart as well, though nothing is drawn in.
-        if task.ladders.sizes[j, upper[j]] > 1 and not _draw_in(task, pool, stack, 0, j, upper[j], statistics):
+        if task.maps.sizes[j, upper[j]] > 1 and not _draw_in(task, pool, stack, 0, j, upper[j], statistics):
             return False
     return True
 
@@ -316,8 +316,8 @@ def generalization_bound(task: Task, levels: NDArray[np.int64], suppressed: int 
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    if levels.shape != task.ladders.heights.shape or np.any(levels < 0) or np.any(levels >= task.ladders.heights):
-        raise ValueError(f"levels must be one per attribute, each below {task.ladders.heights.tolist()}")
+    if levels.shape != task.maps.heights.shape or np.any(levels < 0) or np.any(levels >= task.maps.heights):
+        raise ValueError(f"levels must be one per attribute, each below {task.maps.heights.tolist()}")
     terms = bound_of(task.costs, levels, suppressed / task.threshold.n_records)
     return float(np.expm1(terms)) if task.costs.geometric else float(terms)
 
@@ -333,7 +333,7 @@ def explore(
     statistics : (STATISTICS,) int64, added to; see the names at the top of this module
     work : stop after about this many visits of groups
     """
-    heights = task.ladders.heights
+    heights = task.maps.heights
     if np.any(box.lower < 0) or np.any(box.lower > box.upper) or np.any(box.upper >= heights):
         raise ValueError(f"a box must lie within the lattice of heights {heights.tolist()}")
     stack = workspace.stack

@@ -25,7 +25,7 @@ ALIKE = 1e-9
 """Logarithms of chances that differ by less are of equal chances."""
 
 
-class Shown(NamedTuple):
+class ReleasedValues(NamedTuple):
     """What is released of each patient.
 
     known : released base values, renumbered and sorted by patient
@@ -126,14 +126,14 @@ def _nearest(postings, leeway, recoding, draws, wanted, most, span, sizes):
                         break
 
 
-def make_shown(known: Known) -> Shown:
+def make_released_values(known: Known) -> ReleasedValues:
     """Released values with the logarithms that chances are made of."""
     most = int(np.diff(known.starts, axis=1).max(initial=0))
-    return Shown(known, np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 2)))]))
+    return ReleasedValues(known, np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 2)))]))
 
 
-def count_likeliest(
-    shown: Shown,
+def count_as_likely(
+    shown: ReleasedValues,
     postings: Postings,
     cells: Cells,
     recoding: Recoding,

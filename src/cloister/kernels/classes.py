@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .layout import Costs, Ladders, Rows, Threshold
+from .layout import Costs, LevelMaps, Rows, Threshold
 from .words import hashed, number_rows, same_codes, table_size
 
 
@@ -33,15 +33,15 @@ class Grouping(NamedTuple):
 
 
 @inner
-def _raise(rows, ladders, base, levels, raised):
+def _raise(rows, maps, base, levels, raised):
     """The key of each row, of codes at ``base``, at coarser levels; fills ``raised`` with the codes, if it has room."""
     keys = np.zeros(rows.records.shape[0], dtype=np.int64)
     has_room = raised.shape[1] > 0
     for j in range(levels.shape[0]):
-        rise = ladders.start[j, base[j], levels[j]]
-        stride = ladders.stride[j]
+        rise = maps.start[j, base[j], levels[j]]
+        stride = maps.stride[j]
         for i in range(keys.shape[0]):
-            code = ladders.up[rise + rows.codes[j, i]]
+            code = maps.up[rise + rows.codes[j, i]]
             keys[i] += stride * np.int64(code)
             if has_room:
                 raised[j, i] = code
@@ -49,13 +49,13 @@ def _raise(rows, ladders, base, levels, raised):
 
 
 @jit
-def _classes(rows, ladders, levels, labels, sizes):
+def _classes(rows, maps, levels, labels, sizes):
     """Label each row with its class, in order of appearance, and add up class sizes; return how many there are."""
     n = labels.shape[0]
     # Sums of strides are different for different rows where 63 bits are enough; only then codes need not be compared.
-    raised = np.empty((levels.shape[0], 0 if ladders.exact else n), dtype=np.uint32)
-    keys = _raise(rows, ladders, np.zeros_like(levels), levels, raised)
-    found = number_rows(keys, raised, ladders.exact, labels, np.empty(n, dtype=np.int64))
+    raised = np.empty((levels.shape[0], 0 if maps.exact else n), dtype=np.uint32)
+    keys = _raise(rows, maps, np.zeros_like(levels), levels, raised)
+    found = number_rows(keys, raised, maps.exact, labels, np.empty(n, dtype=np.int64))
     for label in range(found):
         sizes[label] = 0
     for i in range(n):
@@ -64,26 +64,26 @@ def _classes(rows, ladders, levels, labels, sizes):
 
 
 @jit
-def _leaves_lost(rows, ladders, costs, levels, is_kept, leaves):
+def _leaves_lost(rows, maps, costs, levels, is_kept, leaves):
     """Fill ``leaves`` with what the rows that are kept lose at these levels."""
     for j in range(levels.shape[0]):
-        rise = ladders.start[j, 0, levels[j]]
+        rise = maps.start[j, 0, levels[j]]
         cost = costs.start[j, levels[j]]
         total = 0
         for i in range(is_kept.shape[0]):
             if is_kept[i]:
-                total += rows.records[i] * costs.leaves[cost + ladders.up[rise + rows.codes[j, i]]]
+                total += rows.records[i] * costs.leaves[cost + maps.up[rise + rows.codes[j, i]]]
         leaves[j] = total
 
 
 @jit
-def _measure(rows, ladders, costs, levels, k, leaves):
+def _measure(rows, maps, costs, levels, k, leaves):
     """Suppressed records, kept classes and smallest class at these levels; fills ``leaves`` with what is lost."""
     n = rows.records.shape[0]
     # Sums are of whole numbers, so that they are the same in any order of the rows.
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
-    found = _classes(rows, ladders, levels, labels, sizes)
+    found = _classes(rows, maps, levels, labels, sizes)
     suppressed = 0
     kept = 0
     smallest = sizes[0]
@@ -96,30 +96,30 @@ def _measure(rows, ladders, costs, levels, k, leaves):
     is_kept = np.empty(n, dtype=np.bool_)
     for i in range(n):
         is_kept[i] = sizes[labels[i]] >= k
-    _leaves_lost(rows, ladders, costs, levels, is_kept, leaves)
+    _leaves_lost(rows, maps, costs, levels, is_kept, leaves)
     return suppressed, kept, smallest
 
 
-def _checked(ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked(maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
-    if levels.shape != ladders.heights.shape or np.any(levels < 0) or np.any(levels >= ladders.heights):
-        raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
+    if levels.shape != maps.heights.shape or np.any(levels < 0) or np.any(levels >= maps.heights):
+        raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
     return levels
 
 
-def measure(rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], threshold: Threshold) -> Measured:
+def measure(rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64], threshold: Threshold) -> Measured:
     """Suppressed records, kept classes and leaves lost at one transformation.
 
     Parameters
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    leaves = np.zeros(ladders.heights.shape[0], dtype=np.int64)
-    suppressed, kept, smallest = _measure(rows, ladders, costs, _checked(ladders, levels), threshold.k, leaves)
+    leaves = np.zeros(maps.heights.shape[0], dtype=np.int64)
+    suppressed, kept, smallest = _measure(rows, maps, costs, _checked(maps, levels), threshold.k, leaves)
     return Measured(int(suppressed), int(kept), int(smallest), leaves)
 
 
-def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
+def group(rows: Rows, maps: LevelMaps, levels: NDArray[np.int64]) -> Grouping:
     """Return the classes of the rows at one transformation.
 
     Parameters
@@ -129,12 +129,12 @@ def group(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> Grouping:
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
-    found = int(_classes(rows, ladders, _checked(ladders, levels), labels, sizes))
+    found = int(_classes(rows, maps, _checked(maps, levels), labels, sizes))
     return Grouping(labels, sizes[:found].copy(), _first_of(labels, found))
 
 
 def leaves_lost(
-    rows: Rows, ladders: Ladders, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
+    rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return the whole leaves that the kept rows lose at one transformation, shape (n_attributes,) int64.
 
@@ -144,17 +144,17 @@ def leaves_lost(
     """
     if is_kept.shape != rows.records.shape or is_kept.dtype != np.bool_:
         raise ValueError("is_kept must be one truth value a row")
-    leaves = np.zeros(ladders.heights.shape[0], dtype=np.int64)
-    _leaves_lost(rows, ladders, costs, _checked(ladders, levels), is_kept, leaves)
+    leaves = np.zeros(maps.heights.shape[0], dtype=np.int64)
+    _leaves_lost(rows, maps, costs, _checked(maps, levels), is_kept, leaves)
     return leaves
 
 
-def class_sizes(rows: Rows, ladders: Ladders, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def class_sizes(rows: Rows, maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Size of the class of each distinct row at one transformation, shape (n_groups,) int64."""
     n = rows.records.shape[0]
     labels = np.empty(n, dtype=np.int64)
     sizes = np.empty(n, dtype=np.int64)
-    _classes(rows, ladders, _checked(ladders, levels), labels, sizes)
+    _classes(rows, maps, _checked(maps, levels), labels, sizes)
     return sizes[labels]
 
 
@@ -172,7 +172,7 @@ class Distinct(NamedTuple):
     labels: NDArray[np.int64]
 
 
-def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np.int64] | None = None) -> Distinct:
+def distinct_rows(codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.int64] | None = None) -> Distinct:
     """Distinct rows with how often each occurs, in order of first appearance.
 
     Parameters
@@ -184,7 +184,7 @@ def distinct_rows(codes: NDArray[np.uint32], ladders: Ladders, count: NDArray[np
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
     labels = np.empty(n_rows, dtype=np.int64)
     sizes = np.empty(n_rows, dtype=np.int64)
-    found = _classes(every, ladders, np.zeros(n_attributes, dtype=np.int64), labels, sizes)
+    found = _classes(every, maps, np.zeros(n_attributes, dtype=np.int64), labels, sizes)
     first = _first_of(labels, found)
     return Distinct(Rows(np.ascontiguousarray(codes[:, first]), sizes[:found].copy()), labels)
 
@@ -217,11 +217,11 @@ def _merge(keys, codes, records, exact):
 
 
 @jit
-def _roll_up(rows, ladders, base, levels, codes, records):
+def _roll_up(rows, maps, base, levels, codes, records):
     """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
-    keys = _raise(rows, ladders, base, levels, codes)
+    keys = _raise(rows, maps, base, levels, codes)
     records[:] = rows.records
-    return _merge(keys, codes, records, ladders.exact)
+    return _merge(keys, codes, records, maps.exact)
 
 
 @jit
@@ -253,7 +253,7 @@ class Grouped(NamedTuple):
     levels: NDArray[np.int64]
 
 
-def roll_up(grouped: Grouped, ladders: Ladders, levels: NDArray[np.int64]) -> Grouped:
+def roll_up(grouped: Grouped, maps: LevelMaps, levels: NDArray[np.int64]) -> Grouped:
     """Group rows further, at a coarser transformation.
 
     Parameters
@@ -261,14 +261,14 @@ def roll_up(grouped: Grouped, ladders: Ladders, levels: NDArray[np.int64]) -> Gr
     levels : (n_attributes,) level of each attribute, none below those that the rows are grouped at
     """
     levels = np.ascontiguousarray(levels, dtype=np.int64)
-    heights = ladders.heights
+    heights = maps.heights
     if levels.shape != heights.shape or np.any(levels < grouped.levels) or np.any(levels >= heights):
         raise ValueError(
             f"levels must be one per attribute, from {grouped.levels.tolist()} to below {heights.tolist()}"
         )
     codes = np.empty_like(grouped.rows.codes)
     records = np.empty_like(grouped.rows.records)
-    found = int(_roll_up(grouped.rows, ladders, grouped.levels, levels, codes, records))
+    found = int(_roll_up(grouped.rows, maps, grouped.levels, levels, codes, records))
     return Grouped(Rows(np.ascontiguousarray(codes[:, :found]), records[:found].copy()), levels)
 
 

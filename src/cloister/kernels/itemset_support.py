@@ -29,7 +29,7 @@ class ItemSets(NamedTuple):
     items: NDArray[np.int32]
 
 
-class Holders(NamedTuple):
+class ItemRecords(NamedTuple):
     """Records that hold each item: offsets (n_items + 1,) int64 into records (n_occurrences,) int32, ascending."""
 
     offsets: NDArray[np.int64]
@@ -217,12 +217,12 @@ def item_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> ItemSets:
     return ItemSets(offsets, items)
 
 
-def holders_of(sets: ItemSets, n_items: int) -> Holders:
+def records_of_items(sets: ItemSets, n_items: int) -> ItemRecords:
     """Return the records that hold each of ``n_items`` items."""
     offsets = np.zeros(n_items + 1, dtype=np.int64)
     np.cumsum(np.bincount(sets.items, minlength=n_items), out=offsets[1:])
     owner = np.repeat(np.arange(sets.offsets.size - 1, dtype=np.int32), np.diff(sets.offsets))
-    return Holders(offsets, owner[np.argsort(sets.items, kind="stable")])
+    return ItemRecords(offsets, owner[np.argsort(sets.items, kind="stable")])
 
 
 def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
@@ -250,7 +250,7 @@ def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
 
 
 def supports(
-    sets: ItemSets, holders: Holders, offsets: NDArray[np.int64], wanted: NDArray[np.int32]
+    sets: ItemSets, holders: ItemRecords, offsets: NDArray[np.int64], wanted: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """Return the number of records that hold each set wanted, shape (n_wanted,) int64.
 
@@ -275,7 +275,7 @@ class Least(NamedTuple):
     proven: bool
 
 
-def least_of(sets: ItemSets, holders: Holders, record: int, size: int, enough: int, work: int) -> Least:
+def least_of(sets: ItemSets, holders: ItemRecords, record: int, size: int, enough: int, work: int) -> Least:
     """Return how many records hold the rarest set of some items of a record, or at most ``enough`` as soon as known.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The arrays that kernels share: distinct rows, ladders and costs. A named tuple of arrays is one argument."""
+"""The arrays that kernels share: distinct rows, maps and costs. A named tuple of arrays is one argument."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     records: NDArray[np.int64]
 
 
-class Ladders(NamedTuple):
+class LevelMaps(NamedTuple):
     """How codes rise from level to level.
 
     up : flat table; ``up[start[j, a, b] + c]`` is the code at level b of what has code c at level a <= b
@@ -110,7 +110,7 @@ class Task(NamedTuple):
     """What does not change during a search."""
 
     rows: Rows
-    ladders: Ladders
+    maps: LevelMaps
     costs: Costs
     threshold: Threshold
     packing: Packing
@@ -133,6 +133,6 @@ def key_strides(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
     return generator.integers(-(2**62), 2**62, size=sizes.size, dtype=np.int64) | 1, False
 
 
-def make_task(rows: Rows, ladders: Ladders, costs: Costs, threshold: Threshold) -> Task:
+def make_task(rows: Rows, maps: LevelMaps, costs: Costs, threshold: Threshold) -> Task:
     """Put a task together; rows are packed by the number of codes at the lowest level."""
-    return Task(rows, ladders, costs, threshold, pack(ladders.sizes[:, 0]))
+    return Task(rows, maps, costs, threshold, pack(maps.sizes[:, 0]))

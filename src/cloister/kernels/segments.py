@@ -275,7 +275,7 @@ class Workspace:
         n_attributes, n_groups = task.rows.codes.shape
         lists = max(lists, FEWEST_LISTS)
         capacity = lists * n_groups + 64
-        codes = int(task.ladders.sizes.max(initial=1))
+        codes = int(task.maps.sizes.max(initial=1))
         slots = 16
         while slots < 2 * n_groups:
             slots *= 2
@@ -292,7 +292,7 @@ class Workspace:
             slot_stamp=np.zeros(slots, dtype=np.int64),
             stamp=np.zeros(1, dtype=np.int64),
         )
-        depth = int(task.ladders.heights.sum()) + 2
+        depth = int(task.maps.heights.sum()) + 2
         shape = (depth, n_attributes)
         self.stack = Stack(
             lower=np.zeros(shape, dtype=np.int64),

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .layout import Ladders, Rows
+from .layout import LevelMaps, Rows
 
 
 @jit
-def _common_levels(rows, ladders, members, start, lowest, levels):
+def _common_levels(rows, maps, members, start, lowest, levels):
     """Fill ``levels``, (n_classes, n_attributes), with the lowest level from ``lowest`` on that a class shares."""
     for one in range(levels.shape[0]):
         for j in range(levels.shape[1]):
@@ -20,15 +20,15 @@ def _common_levels(rows, ladders, members, start, lowest, levels):
                 other = rows.codes[j, members[i]]
                 # Labels that are equal at a level are equal above it: the level only rises from row to row.
                 while (
-                    ladders.up[ladders.start[j, 0, level] + first] != ladders.up[ladders.start[j, 0, level] + other]
-                    and level + 1 < ladders.heights[j]
+                    maps.up[maps.start[j, 0, level] + first] != maps.up[maps.start[j, 0, level] + other]
+                    and level + 1 < maps.heights[j]
                 ):
                     level += 1
             levels[one, j] = level
 
 
 def common_levels(
-    rows: Rows, ladders: Ladders, members: NDArray[np.int64], start: NDArray[np.int64], lowest: NDArray[np.int64]
+    rows: Rows, maps: LevelMaps, members: NDArray[np.int64], start: NDArray[np.int64], lowest: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the lowest levels at which all members of each class have one label, shape (n_classes, n_attributes).
 
@@ -42,10 +42,10 @@ def common_levels(
         raise ValueError("members must be numbers of rows")
     if start[0] != 0 or start[-1] != members.size or np.any(np.diff(start) < 1):
         raise ValueError("classes must follow each other, and none may be empty")
-    if lowest.shape != ladders.heights.shape or np.any(lowest < 0) or np.any(lowest >= ladders.heights):
-        raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
+    if lowest.shape != maps.heights.shape or np.any(lowest < 0) or np.any(lowest >= maps.heights):
+        raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
     levels = np.empty((start.size - 1, lowest.size), dtype=np.int64)
-    _common_levels(rows, ladders, members, start, lowest, levels)
+    _common_levels(rows, maps, members, start, lowest, levels)
     return levels
 
 
@@ -76,7 +76,7 @@ class Clusters(NamedTuple):
 
 
 @inner
-def _joint_price(ladders, prices, clusters, one, other, most):
+def _joint_price(maps, prices, clusters, one, other, most):
     """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
     total = 0.0
     for j in range(clusters.levels.shape[1]):
@@ -86,14 +86,14 @@ def _joint_price(ladders, prices, clusters, one, other, most):
         goal = clusters.codes[other, j]
         # Labels of unlike levels are first brought to the higher of them; from there both rise together.
         if low < level:
-            code = np.int64(ladders.up[ladders.start[j, low, level] + code])
+            code = np.int64(maps.up[maps.start[j, low, level] + code])
         elif level < low:
-            goal = np.int64(ladders.up[ladders.start[j, level, low] + goal])
+            goal = np.int64(maps.up[maps.start[j, level, low] + goal])
             level = low
         while code != goal and level < prices.highest[j]:
-            rise = ladders.start[j, level, level + 1]
-            code = np.int64(ladders.up[rise + code])
-            goal = np.int64(ladders.up[rise + goal])
+            rise = maps.start[j, level, level + 1]
+            code = np.int64(maps.up[rise + code])
+            goal = np.int64(maps.up[rise + goal])
             level += 1
         if code != goal:
             return np.inf
@@ -105,16 +105,16 @@ def _joint_price(ladders, prices, clusters, one, other, most):
 
 
 @jit
-def _join(ladders, clusters, one, other):
+def _join(maps, clusters, one, other):
     """Raise the labels of one cluster until they cover another, and add its records."""
     for j in range(clusters.levels.shape[1]):
         level = max(clusters.levels[one, j], clusters.levels[other, j])
-        code = ladders.up[ladders.start[j, clusters.levels[one, j], level] + clusters.codes[one, j]]
-        goal = ladders.up[ladders.start[j, clusters.levels[other, j], level] + clusters.codes[other, j]]
-        while code != goal and level + 1 < ladders.heights[j]:
-            rise = ladders.start[j, level, level + 1]
-            code = ladders.up[rise + code]
-            goal = ladders.up[rise + goal]
+        code = maps.up[maps.start[j, clusters.levels[one, j], level] + clusters.codes[one, j]]
+        goal = maps.up[maps.start[j, clusters.levels[other, j], level] + clusters.codes[other, j]]
+        while code != goal and level + 1 < maps.heights[j]:
+            rise = maps.start[j, level, level + 1]
+            code = maps.up[rise + code]
+            goal = maps.up[rise + goal]
             level += 1
         clusters.levels[one, j] = level
         clusters.codes[one, j] = code
@@ -122,31 +122,31 @@ def _join(ladders, clusters, one, other):
 
 
 @jit
-def _grow(ladders, prices, pool, owner, one, least):
+def _grow(maps, prices, pool, owner, one, least):
     """Add the row that makes a record of the cluster cheapest until there are enough records or nothing fits."""
     while pool.sizes[one] < least:
         best = -1
         lowest = np.inf
         for row in range(owner.shape[0]):
             if owner[row] < 0:
-                price = _joint_price(ladders, prices, pool, one, row, lowest)
+                price = _joint_price(maps, prices, pool, one, row, lowest)
                 if price < lowest:
                     lowest = price
                     best = row
         if best < 0:
             break
-        _join(ladders, pool, one, best)
+        _join(maps, pool, one, best)
         owner[best] = one
 
 
 @jit
-def _furthest(ladders, prices, pool, owner, one):
+def _furthest(maps, prices, pool, owner, one):
     """The free row that costs most together with another row; -1 if none is free."""
     best = -1
     highest = -1.0
     for row in range(owner.shape[0]):
         if owner[row] < 0:
-            price = _joint_price(ladders, prices, pool, one, row, np.inf)
+            price = _joint_price(maps, prices, pool, one, row, np.inf)
             if price > highest:
                 highest = price
                 best = row
@@ -154,16 +154,16 @@ def _furthest(ladders, prices, pool, owner, one):
 
 
 @jit
-def _nearest(ladders, prices, clusters, one):
+def _nearest(maps, prices, clusters, one):
     """The other cluster that costs least to join with one; -1 if none can be joined."""
     best = -1
     lowest = np.inf
-    own = _joint_price(ladders, prices, clusters, one, one, np.inf)
+    own = _joint_price(maps, prices, clusters, one, one, np.inf)
     for other in range(clusters.sizes.shape[0]):
         if other != one and clusters.sizes[other] > 0:
-            joint = _joint_price(ladders, prices, clusters, one, other, np.inf)
+            joint = _joint_price(maps, prices, clusters, one, other, np.inf)
             if joint < np.inf:
-                alone = _joint_price(ladders, prices, clusters, other, other, np.inf)
+                alone = _joint_price(maps, prices, clusters, other, other, np.inf)
                 cost = clusters.sizes[one] * (joint - own) + clusters.sizes[other] * (joint - alone)
                 if cost < lowest:
                     lowest = cost
@@ -171,14 +171,14 @@ def _nearest(ladders, prices, clusters, one):
     return best
 
 
-def single_clusters(rows: Rows, ladders: Ladders, lowest: NDArray[np.int64], spare: int = 0) -> Clusters:
+def single_clusters(rows: Rows, maps: LevelMaps, lowest: NDArray[np.int64], spare: int = 0) -> Clusters:
     """Return each row as a cluster of its own at the lowest levels, and empty ones after them."""
-    if lowest.shape != ladders.heights.shape or np.any(lowest < 0) or np.any(lowest >= ladders.heights):
-        raise ValueError(f"levels must be one per attribute, each below {ladders.heights.tolist()}")
+    if lowest.shape != maps.heights.shape or np.any(lowest < 0) or np.any(lowest >= maps.heights):
+        raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
     n_rows = rows.records.shape[0]
     codes = np.zeros((n_rows + spare, lowest.size), dtype=np.int64)
     for j, level in enumerate(lowest.tolist()):
-        codes[:n_rows, j] = ladders.up[ladders.start[j, 0, level] + rows.codes[j].astype(np.int64)]
+        codes[:n_rows, j] = maps.up[maps.start[j, 0, level] + rows.codes[j].astype(np.int64)]
     sizes = np.concatenate([rows.records, np.zeros(spare, dtype=np.int64)])
     return Clusters(np.tile(lowest, (n_rows + spare, 1)), codes, sizes)
 
@@ -191,7 +191,7 @@ def _checked(clusters: Clusters, *places: int) -> None:
         raise ValueError(f"clusters must be numbered from 0 to {n_clusters - 1}")
 
 
-def grow(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int, least: int) -> None:
+def grow(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int, least: int) -> None:
     """Add free rows to a cluster until it has enough records or nothing fits; the first of equal rows is taken.
 
     Parameters
@@ -204,25 +204,25 @@ def grow(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int
     _checked(pool, one)
     if one < owner.shape[0]:
         raise ValueError("a row cannot grow: copy it to a cluster first")
-    _grow(ladders, prices, pool, owner, one, least)
+    _grow(maps, prices, pool, owner, one, least)
 
 
-def furthest(ladders: Ladders, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int) -> int:
+def furthest(maps: LevelMaps, prices: Prices, pool: Clusters, owner: NDArray[np.int64], one: int) -> int:
     """Return the free row that costs most together with row ``one``, the first of equal ones; -1 if none is free."""
     _checked(pool, one, *([owner.shape[0] - 1] if owner.shape[0] else []))
-    return int(_furthest(ladders, prices, pool, owner, one))
+    return int(_furthest(maps, prices, pool, owner, one))
 
 
-def nearest(ladders: Ladders, prices: Prices, clusters: Clusters, one: int) -> int:
+def nearest(maps: LevelMaps, prices: Prices, clusters: Clusters, one: int) -> int:
     """Return the cluster that adds least to the loss when it joins ``one``; -1 if none may be joined."""
     _checked(clusters, one)
-    return int(_nearest(ladders, prices, clusters, one))
+    return int(_nearest(maps, prices, clusters, one))
 
 
-def join(ladders: Ladders, clusters: Clusters, one: int, other: int) -> None:
+def join(maps: LevelMaps, clusters: Clusters, one: int, other: int) -> None:
     """Raise the labels of a cluster until they cover another one, and add its records; the other is left as it is."""
     _checked(clusters, one, other)
-    _join(ladders, clusters, one, other)
+    _join(maps, clusters, one, other)
 
 
 class MergedClasses(NamedTuple):

@@ -20,10 +20,11 @@ from cloister.claims.protect import deidentify, settings_of
 from cloister.claims.recheck import crosswalk_of, original_of
 from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .stages import check_useful, completed, interruptible, passed
+from .stages import check_useful, completed, passed
 
 
 def protect_claims(

@@ -22,7 +22,7 @@ from cloister.jobs.job_file import hmac_sentence
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read
 from cloister.release import Release
-from cloister.settings import Told, check_threads
+from cloister.settings import Keywords, check_threads
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import Form, read_claim_tables, read_table
 
@@ -32,7 +32,7 @@ from .places import custody_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatedClaims(ClaimsOptions):
+class ClaimsWithPlan(ClaimsOptions):
     """The settings of claims whose plan stands in a job or is changed by a grid; ``sources`` are those of a job."""
 
     stated: ClaimsPlan
@@ -54,7 +54,7 @@ class ClaimsShape:
     def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
         """Read both files, once it is known that the plan can be read."""
         _plan_of(options)
-        if isinstance(options, StatedClaims) and options.sources is not None:
+        if isinstance(options, ClaimsWithPlan) and options.sources is not None:
             patients, claims = options.sources
             return _read(options.patients, patients, "patients"), _read(options.claims, claims, "claims")
         return read_claim_tables(
@@ -70,7 +70,7 @@ class ClaimsShape:
             joined = claims_of(patients, claims, _plan_of(options))
         return PreparedHistories(options, run, joined)
 
-    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> StatedClaims:
+    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
         plan, file = part.told["plan"], path
         if isinstance(plan, str):
@@ -83,7 +83,7 @@ class ClaimsShape:
             raise InputError(f"{file.name}: {hmac_sentence('ids.patients')}", file=file.name)
         patients, claims = (job.sources[part.sources[key]] for key in ("patients", "claims"))
         own = {key: value for key, value in told.items() if key not in ("engine", "seed")}
-        return StatedClaims(
+        return ClaimsWithPlan(
             **own,
             patients=patients.data(part.sources["patients"]),
             claims=claims.data(part.sources["claims"]),
@@ -105,16 +105,16 @@ class ClaimsShape:
                 return value
         raise problem
 
-    def changed(self, options: ClaimsOptions, setting: Told) -> ClaimsOptions:
+    def changed(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
         """Return the settings with values in their places in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
-        return StatedClaims(**vars(options) | {"stated": plan})
+        return ClaimsWithPlan(**vars(options) | {"stated": plan})
 
-    def check_grid(self, options: ClaimsOptions, grid: Told) -> None:
+    def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
         """Nothing of a plan is a setting as well."""
 
 
-def changed_plan(plan: ClaimsPlan, keys: Told, name: str, folder: Path) -> ClaimsPlan:
+def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str, folder: Path) -> ClaimsPlan:
     """Return a plan with values in their places.
 
     Parameters
@@ -140,7 +140,7 @@ def _without_none(value: Any) -> Any:
 
 
 def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
-    return options.stated if isinstance(options, StatedClaims) else ClaimsPlan.read(options.plan)
+    return options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
 
 
 def _read(data: Path | Query, source: FileSource, form: Form) -> Source:

@@ -15,11 +15,12 @@ from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_published
 from cloister.codesets.request import CodesRequest, check_codes
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
-from .stages import completed, interruptible, passed
+from .stages import completed, passed
 
 
 def protect_codes(

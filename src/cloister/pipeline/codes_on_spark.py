@@ -20,12 +20,13 @@ from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
 from .codes import describe_disassociation
 from .places import IN_MEMORY
-from .stages import completed, interruptible, passed
+from .stages import completed, passed
 
 Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
 

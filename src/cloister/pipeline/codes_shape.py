@@ -12,11 +12,11 @@ from cloister.codesets.request import CodesRequest, check_seed
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.settings import asked, check_numbers, check_threads, check_words, stated
+from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
@@ -157,14 +157,14 @@ def disassociation_of(
         raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
     policy = policy_of(settings, given.codes)
     sensitive = known_codes(settings.get("sensitive") or (), given.codes, "sensitive codes")
-    method = asked(DisassociationRequest, settings, policy=policy, sensitive=sensitive)
+    method = build_request(DisassociationRequest, settings, policy=policy, sensitive=sensitive)
     return request_of(method, settings, given, policy, accuracy=accuracy)
 
 
 def _typed(options: CodesOptions) -> dict[str, Any]:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
-    return stated(options) | {"sensitive": words}
+    return settings_given(options) | {"sensitive": words}
 
 
 def _checked_on_spark(options: CodesOptions) -> Path:
@@ -183,5 +183,5 @@ def _checked_on_spark(options: CodesOptions) -> Path:
     if profiled(options.data) is not None:
         raise InputError(f"Spark reads files, and no collections by a profile. Give {IN_MEMORY}.")
     if not options.data.exists():
-        raise InputError(f"{shown_name(options.data)} does not exist.", file=shown_name(options.data))
+        raise InputError(f"{display_name(options.data)} does not exist.", file=display_name(options.data))
     return options.data

@@ -11,6 +11,7 @@ from cloister.engines.relation import Engine, names_of
 from cloister.engines.statements import count_ids, fetch_tally, unique_share
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
@@ -21,7 +22,7 @@ from cloister.tabular.release import TalliedRelease
 from cloister.tabular.roles import resolve_roles
 
 from .places import IN_MEMORY
-from .stages import completed, interruptible
+from .stages import completed
 from .tables import take_encoded
 
 IN_WORDS = {

@@ -38,9 +38,9 @@ def accepted_beside_labels(
     quasi_identifiers = {}
     for name, levels in protected.levels.items():
         if generalized := [level for level in levels if level > 0]:
-            values, ladder = as_text(table.frame[name]).gather(originals), table.ladders[name]
+            values, hierarchy = as_text(table.frame[name]).gather(originals), table.hierarchies[name]
             if not ordered(values).dtype.is_numeric():
-                below = dict(zip(ladder.values, ladder.labels[generalized[0] - 1], strict=True))
+                below = dict(zip(hierarchy.values, hierarchy.labels[generalized[0] - 1], strict=True))
                 values = values.replace_strict(
                     {value: below[value] for value in below if value is not None}, default=None
                 )

@@ -71,9 +71,9 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         except CloisterError:
             continue
         most = MOST_LOST * protected.labels.height  # records of a column that would say next to nothing again
-        roots = {column: ladder.labels[-1][0] for column, ladder in again.ladders.items()}
+        roots = {column: hierarchy.labels[-1][0] for column, hierarchy in again.hierarchies.items()}
         says = [column for column, root in roots.items() if (protected.labels[column] == root).sum() < most]
         kept = [column for column in empty if column in says]
-        instead = [column for column in again.ladders if column not in (*empty, *says)]
+        instead = [column for column in again.hierarchies if column not in (*empty, *says)]
         if len(kept) > len(instead):
             yield f"{words} keeps {_listed(kept)}" + (f", not {_listed(instead)}" if instead else "")

@@ -19,7 +19,7 @@ from cloister.io import sha256, write_private
 from cloister.jobs.job import SHAPES
 from cloister.registry import shape_of
 from cloister.release_folder import is_release, release_around
-from cloister.settings import RunOptions, Told, Words, settings_of
+from cloister.settings import Keywords, RunOptions, Words, settings_of
 from cloister.shape import SILENCE, Prepared, Run, Voice
 from cloister.sources import profiled
 from cloister.version import __version__
@@ -35,7 +35,7 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExploreRequest:
     """How settings are explored.
 
     Attributes
@@ -56,7 +56,7 @@ class ExploredGrid:
 
     exploration: Exploration
     earlier: int
-    content: Told
+    content: Keywords
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Ground:
         return str(data.name)
 
 
-def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILENCE) -> ExploredGrid:
+def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voice = SILENCE) -> ExploredGrid:
     """Try every setting that is not on file yet, and say what all of them say together."""
     rule, work = rule_named(asked.recommend, asked.risk_limit), shape_of(shape)
     if asked.out is not None:
@@ -108,7 +108,7 @@ def explored(shape: str, options: RunOptions, asked: Asked, voice: Voice = SILEN
         exploration = summed_up(record.done, rule, asked.risk_limit)
         content = {
             "for": FOR_THE_CUSTODIAN, "cloister": __version__, "shape": shape, "source": ground.source,
-            "risk_limit": asked.risk_limit, **exploration.told(),
+            "risk_limit": asked.risk_limit, **exploration.as_record(),
         }  # fmt: skip
         if asked.out is not None:
             _replace(asked.out / JSON, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
@@ -140,7 +140,7 @@ def _of_setting(setting: Setting) -> Iterator[None]:
     raise problem.saying(f"Setting {in_words(setting)}: {problem.text}")
 
 
-def _tried(ground: Ground, setting: Setting, asked: Asked, number: int) -> Outcome:
+def _tried(ground: Ground, setting: Setting, asked: ExploreRequest, number: int) -> Outcome:
     def attempt() -> Figures:
         release = ground.prepared(setting).protect()
         if asked.keep_releases and asked.out is not None:
@@ -152,7 +152,7 @@ def _tried(ground: Ground, setting: Setting, asked: Asked, number: int) -> Outco
         return outcome_of(setting, attempt)
 
 
-def _identity(ground: Ground, grid: Told, asked: Asked) -> Told:
+def _identity(ground: Ground, grid: Keywords, asked: ExploreRequest) -> Keywords:
     """What must be the same for an exploration to be gone on with: what is asked, and hashes of the files."""
     if asked.out is None:
         return {}

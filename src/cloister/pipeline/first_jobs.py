@@ -20,7 +20,7 @@ MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a rele
 
 
 @dataclass(frozen=True)
-class FirstJobAsked:
+class FirstJobRequest:
     """Of what a first job is to be made, and where it goes."""
 
     shape: str
@@ -30,7 +30,7 @@ class FirstJobAsked:
     reading: ReadingWords = field(default_factory=ReadingWords)
 
 
-def write_first_job(asked: FirstJobAsked) -> tuple[FirstJob, Source]:
+def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     """Read, guess, try, and write a job that does not exist yet."""
     out = asked.out
     if is_taken(out):
@@ -48,7 +48,7 @@ def write_first_job(asked: FirstJobAsked) -> tuple[FirstJob, Source]:
     return made, source
 
 
-def _tried(asked: FirstJobAsked, source: Source, folder: Path, told: Mapping[str, object]) -> FirstJob:
+def _tried(asked: FirstJobRequest, source: Source, folder: Path, told: Mapping[str, object]) -> FirstJob:
     """The job, with columns left out that undo the protection of others: which do, only the release tells."""
     told = {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
     left_out: dict[str, str] = {}

@@ -15,7 +15,7 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.manifests import AnyManifest
 from cloister.reading import reading_of
 from cloister.release import Release
-from cloister.settings import asked, check_numbers, stated
+from cloister.settings import build_request, check_numbers, settings_given
 from cloister.shape import Original, Run
 
 from .generalized_codes import protect_by_generalization
@@ -30,7 +30,7 @@ class PreparedTerms(PreparedCodes):
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
             hierarchy = None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy)
-            told = stated(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
+            told = settings_given(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
             self.request = generalization_of(told, given)
         super().__init__(options, run, given, self.request.policy)
         self.original = Original(given, privacy=self.request.method.privacy)
@@ -71,7 +71,7 @@ def generalization_of(settings: Mapping[str, Any], given: GivenCodes) -> CodesRe
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
     check_numbers(CodesOptions, settings)
     policy = policy_of(settings, given.codes)
-    method = asked(GeneralizationRequest, settings, policy=policy)
+    method = build_request(GeneralizationRequest, settings, policy=policy)
     return request_of(method, settings, given, policy, accuracy=False)
 
 

@@ -25,11 +25,12 @@ from cloister.codesets.generalization.verify import GeneralizationSecret, guaran
 from cloister.codesets.manifest import CodeRecords, columns_of, left_out_of, one_row_of
 from cloister.codesets.policy import as_published, classified
 from cloister.codesets.request import CodesRequest, check_codes
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
 
-from .stages import check_useful, completed, interruptible, passed
+from .stages import check_useful, completed, passed
 
 
 def protect_by_generalization(

@@ -12,7 +12,7 @@ from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import SHAPES, FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
 from cloister.reading import KEYS
-from cloister.settings import Told, Words, settings_of
+from cloister.settings import Keywords, Words, settings_of
 
 T = TypeVar("T")
 GRID = setting("grid")
@@ -34,14 +34,14 @@ class KeyedShape:
     name: str
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
 
-    def of_part(self, told: Told, part: Part, job: Job, _path: Path) -> Any:
+    def of_part(self, told: Keywords, part: Part, job: Job, _path: Path) -> Any:
         """Return the settings of a part of a job."""
         called = part.sources["source"]
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
         return SHAPES[self.name].options(**of_source, **told)
 
-    def check_grid(self, options: Any, grid: Told) -> None:
+    def check_grid(self, options: Any, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
         for one in settings_of(SHAPES[self.name].options):
             value = getattr(options, one.name)
@@ -65,7 +65,7 @@ class KeyedShape:
             return value
         raise problem
 
-    def changed(self, options: Any, setting: Told) -> Any:
+    def changed(self, options: Any, setting: Keywords) -> Any:
         """Return the settings with the values of a grid in their place."""
         for key, value in setting.items():
             head, column = self._split(key)
@@ -74,7 +74,7 @@ class KeyedShape:
                 options = replace(options, **{name: _joined(getattr(options, name), told) if column else told})
         return options
 
-    def _part(self, told: Told) -> Part:
+    def _part(self, told: Keywords) -> Part:
         return part_of(self.name, {"shape": self.name, "source": "data", **told}, GRID)
 
     def _split(self, key: str) -> tuple[str, str]:
@@ -109,14 +109,14 @@ def candidates(word: Any) -> Iterator[Any]:
     yield [word]
 
 
-def _joined(earlier: Told | Words | None, told: Told) -> Told | Words:
+def _joined(earlier: Keywords | Words | None, told: Keywords) -> Keywords | Words:
     """Values of columns, some of them in place of earlier ones."""
     if isinstance(earlier, Words):
         return replace(earlier, later={**_without(earlier.later, told), **told})
     return {**_without(earlier or {}, told), **told}
 
 
-def _without(earlier: Told, told: Told) -> dict[str, Any]:
+def _without(earlier: Keywords, told: Keywords) -> dict[str, Any]:
     return {column: value for column, value in earlier.items() if column not in told}
 
 

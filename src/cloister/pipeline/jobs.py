@@ -33,8 +33,8 @@ from cloister.shape import Original, Prepared, Rows, Run
 from cloister.stopwatch import Stopwatch
 from cloister.verification import verify_folder
 
-from .course import WrittenRelease, formula_notes, protected
 from .places import check_places
+from .releasing import WrittenRelease, formula_notes, protected
 
 if TYPE_CHECKING:  # loaded where a job is attacked
     from cloister.attacks.opening import OpenedPart
@@ -213,7 +213,7 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
             manifests[name] = written.manifest
             notes += [f"{name}: {text}" for text in written.notes]
         for release in releases:
-            release.settle()
+            release.commit()
         manifest = _finish(job, partial, manifests, started)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
@@ -221,13 +221,13 @@ def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, st
         manifest,
         [
             *notes,
-            *_told_by_others(manifests),
+            *_notes_of_other_parts(manifests),
             *what_changed(earlier, manifests),
         ],
     )
 
 
-def _told_by_others(manifests: Mapping[str, Manifest]) -> list[str]:
+def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:
     """Notes on parts that leave out few patients, which parts with more of them show."""
     notes, counts = [], {name: typed(manifest).records for name, manifest in manifests.items()}
     for name, records in counts.items():
@@ -247,7 +247,7 @@ def _settling(releases: list[Release]) -> Iterator[None]:
         yield
     except BaseException:
         for release in releases:
-            release.unsettle()
+            release.rollback()
         raise
 
 

@@ -13,9 +13,7 @@ from cloister.shape import SILENCE, Voice
 from cloister.sources import profiled
 
 IN_MEMORY = setting("engine", "memory")
-WORKLOAD_NOTE = (
-    f"the errors of a workload are told to the custodian alone, in the folder that {setting('custodian_dir')} names"
-)
+WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
 
 
 def tidy_beside(place: Path, voice: Voice) -> None:

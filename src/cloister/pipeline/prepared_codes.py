@@ -80,7 +80,10 @@ def notes_on(
         notes.append(f"{how_many} records have {what} and are left out")  # of fewer than k no number is given
     share = manifest.utility.occurrences_in_item_chunks if manifest.form == "disassociation" else 0.0
     if share > MOST_LOST:
-        notes.append(f"next to nothing can be counted: {share:.0%} of the codes are told without who has them together")
+        notes.append(
+            f"next to nothing can be counted: {share:.0%} of the codes stand in item chunks, which do not show who has "
+            "them together"
+        )
     left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
     if left:
         notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")

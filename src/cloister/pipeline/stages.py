@@ -2,12 +2,8 @@
 
 import os
 import platform
-from collections.abc import Callable
-from concurrent.futures import Future, wait
 from datetime import UTC, datetime
 from importlib.metadata import version
-from threading import Thread
-from typing import TypeVar
 
 from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release_folder import SCHEMA
@@ -15,11 +11,6 @@ from cloister.results import Manifest, Verdict
 from cloister.stopwatch import Stopwatch
 
 MOST_LOST = 0.9  # more is no useful release
-
-T = TypeVar("T")
-
-WAIT_S = 0.2
-"""Seconds between two looks whether somebody interrupted."""
 
 RISK_THRESHOLD = 0.2
 """Risk above which a record counts as at high risk."""
@@ -30,26 +21,6 @@ def passed(verdict: Verdict) -> Verdict:
     if not verdict.holds:
         raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
     return verdict
-
-
-def interruptible(work: Callable[[], T]) -> T:
-    """Return what a long piece of work returns; whoever interrupts it need not wait until it ends.
-
-    Compiled loops do not ask for signals. They run in a thread of their own, which is left alone once the main one is
-    interrupted; what it works on is in memory only.
-    """
-    found: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            found.set_result(work())
-        except BaseException as error:  # raised again where the result is waited for
-            found.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    while not found.done():
-        wait([found], timeout=WAIT_S)
-    return found.result()
 
 
 def check_useful(loss: float, *, accept_empty: bool) -> None:

@@ -15,6 +15,7 @@ from cloister.engines.relation import Database, Engine, names_of
 from cloister.engines.statements import fetch_tally
 from cloister.errors import InputError, InternalError, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
+from cloister.io.foreign import interruptible
 from cloister.io.query import Query
 from cloister.manifests import AnyManifest
 from cloister.release import Custody, Release
@@ -33,9 +34,9 @@ from cloister.tabular.settings import available_cores
 
 from .counted_tables import CountedTable, count_table, protect_counted_table, refuse_what_needs_rows
 from .places import IN_MEMORY, custody_of
-from .stages import completed, interruptible, passed
+from .stages import completed, passed
 from .table_words import list_values, rows_of
-from .tables import TableCourse, take_encoded
+from .tables import TableRun, take_encoded
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ def protect_table_in_database(
 
 
 def _release(
-    course: TableCourse, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
+    course: TableRun, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
 ) -> DatabaseRelease:
     place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
     return DatabaseRelease(
@@ -269,10 +270,10 @@ def _release(
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:
     """What is to be made: labels of values at the levels chosen, and the classes that are left out."""
     recoded, labels = [], []
-    for column, ladder in encoded_table.ladders.items():
+    for column, hierarchy in encoded_table.hierarchies.items():
         (level,) = protected.levels[column]
-        recoded.append(Recoded(column, dict(zip(ladder.values, ladder.labels[level], strict=True))))
-        labels.append(at_level(as_text(encoded_table.frame[column]), ladder, level))
+        recoded.append(Recoded(column, dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))))
+        labels.append(at_level(as_text(encoded_table.frame[column]), hierarchy, level))
     is_left_out = np.ones(encoded_table.frame.height, dtype=np.bool_)
     is_left_out[protected.originals.drop_nulls().to_numpy()] = False
     left_out = pl.DataFrame(labels).filter(is_left_out).unique()

@@ -17,7 +17,7 @@ from cloister.manifests import AnyManifest
 from cloister.privacy import KAnonymity
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.settings import Told
+from cloister.settings import Keywords
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
@@ -43,7 +43,7 @@ from .table_words import (
 from .tables import protect_table
 
 if TYPE_CHECKING:
-    from cloister.table_with_codes.data import CodesAsked
+    from cloister.table_with_codes.data import CodesRequested
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class TableShape(KeyedShape):
         table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
-    def of_part(self, told: Told, part: Part, job: Job, path: Path) -> TableOptions:
+    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
         options: TableOptions = super().of_part(told, part, job, path)
         if options.codes is None or options.codes not in job.sources:
@@ -113,7 +113,7 @@ class PreparedTable(Prepared):
         self.told = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
         self.how_read = source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
-        self.codes = _codes_asked(options, missing)
+        self.codes = _codes_requested(options, missing)
         hierarchies = {column: wanted.hierarchy for column, wanted in self.request.quasi_identifiers.items()}
         self.original = Original(source.frame, hierarchies, missing=missing)
         self.recorded = (*self.request.sensitive, *self.request.keep)
@@ -201,7 +201,7 @@ def _needs_rows(options: TableOptions) -> str | None:
     return next(iter([*needing, *(name for name, is_asked in asked.items() if is_asked)]), None)
 
 
-def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked | None":
+def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesRequested | None":
     """What is asked of a column of codes, which is loaded only for that."""
     of_codes = ("m", "policy", "max_cluster_size", "merge_bound")
     given = [setting(name) for name in of_codes if getattr(options, name) is not None]
@@ -211,10 +211,10 @@ def _codes_asked(options: TableOptions, missing: tuple[str, ...]) -> "CodesAsked
                 f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
             )
         return None
-    from cloister.table_with_codes.data import CodesAsked
+    from cloister.table_with_codes.data import CodesRequested
 
     m = 2 if options.m is None else options.m
-    return CodesAsked(options.codes, m, options.policy, missing, options.max_cluster_size)
+    return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size)
 
 
 def request_of(

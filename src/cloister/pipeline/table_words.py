@@ -21,7 +21,7 @@ from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, TableOptions
 
 if TYPE_CHECKING:
-    from cloister.table_with_codes.data import CodesAsked
+    from cloister.table_with_codes.data import CodesRequested
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
@@ -229,7 +229,7 @@ def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[s
     return by_column(given, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns)
 
 
-def rows_of(request: TableRequest, records: str, codes: "CodesAsked | None" = None) -> Rows:
+def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
     """Return what is asked of a table, in words."""
     wanted = sorted(request.quasi_identifiers.items())
     return [

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from cloister.io import Source, is_tally, n_records, table_columns
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
 from cloister.results import Disclosing, Verdict
@@ -33,11 +34,11 @@ from cloister.tabular.verify import verify
 
 from .disclosing import accepted_as_recorded, accepted_beside_labels
 from .emptiness import said_of_empty
-from .stages import completed, interruptible, passed
+from .stages import completed, passed
 
 
 @dataclass(frozen=True)
-class TableCourse:
+class TableRun:
     """A table that went through all stages but the last.
 
     Attributes
@@ -95,7 +96,7 @@ def take_table(
     *,
     progress: Report | None = None,
     codes: RecordCodes | None = None,
-) -> TableCourse:
+) -> TableRun:
     """Take a table through all stages but the last.
 
     Parameters
@@ -119,7 +120,7 @@ def take_encoded(
     progress: Report | None = None,
     codes: RecordCodes | None = None,
     accepted: Sequence[Disclosing] = (),
-) -> TableCourse:
+) -> TableRun:
     """Take an encoded table, or its tally, through the stages from there on; see `take_table`."""
     with watch.stage("protect"):
         protected = protect(table, request, progress, codes)
@@ -148,7 +149,7 @@ def take_encoded(
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)
     shown = partial(custodian_report_data, table, protected, guarantee)
-    return TableCourse(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
+    return TableRun(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
 
 
 def _crosswalk(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> pl.DataFrame | None:

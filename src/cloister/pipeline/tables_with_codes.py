@@ -17,6 +17,7 @@ from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.io import Source, as_text
+from cloister.io.foreign import interruptible
 from cloister.manifests import WITH_CODES
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
@@ -24,7 +25,7 @@ from cloister.results import Manifest, Verdict
 from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import (
-    CodesAsked,
+    CodesRequested,
     ProtectedBoth,
     asking_presence,
     check_column,
@@ -37,14 +38,14 @@ from cloister.table_with_codes.protect import TableWithCodesRelease, protect_cod
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 
-from .stages import completed, interruptible, passed
-from .tables import TableCourse, take_table
+from .stages import completed, passed
+from .tables import TableRun, take_table
 
 
 def protect_table_with_codes(
     source: Source,
     request: TableRequest,
-    asked: CodesAsked,
+    asked: CodesRequested,
     *,
     seed: int = 0,
     progress: Report | None = None,
@@ -94,7 +95,7 @@ def protect_table_with_codes(
 
 
 def _check(
-    course: TableCourse,
+    course: TableRun,
     column: str,
     id_column: str | None,
     secret: DisassociationSecret,
@@ -105,14 +106,14 @@ def _check(
     return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
 
 
-def _shown(course: TableCourse, column: str, released: Disassociation) -> ReportCounts:
+def _shown(course: TableRun, column: str, released: Disassociation) -> ReportCounts:
     """What the report shows of the table, and of its codes."""
     table = course.shown(column)
     return replace(table, columns=(*table.columns, counted(released, column)))
 
 
 def _described(
-    course: TableCourse, asked: CodesAsked, both: ProtectedBoth, seed: int
+    course: TableRun, asked: CodesRequested, both: ProtectedBoth, seed: int
 ) -> tuple[Manifest, dict[str, Any]]:
     released = both.protected.released
     request = CodesRequest(asked.request(released.k, both.policy), both.policy)

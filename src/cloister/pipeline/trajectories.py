@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from cloister.errors import InternalError
+from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
@@ -31,7 +32,7 @@ from cloister.trajectories.request import (
 from cloister.trajectories.verify import ExpectedGuarantee, verify
 from cloister.trajectories.verify_original import Secret, losses_agree
 
-from .stages import check_useful, completed, interruptible, passed
+from .stages import check_useful, completed, passed
 
 
 def protect_trajectories(

@@ -16,7 +16,7 @@ from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
-from cloister.settings import asked, check_numbers, check_threads, check_words, stated
+from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
@@ -91,7 +91,7 @@ class PreparedTrajectories(Prepared):
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
             policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
-            told = stated(options) | {"block": _block(options.block)}
+            told = settings_given(options) | {"block": _block(options.block)}
             if options.sensitive is not None:
                 told["sensitive"] = options.sensitive[0]
             if options.sensitive_codes is not None:
@@ -175,7 +175,7 @@ def request_of(
     weights = settings["weights"]
     wanted = [settings.get(name) for name in ("code_hierarchy", "age_hierarchy")]
     codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
-    return asked(
+    return build_request(
         TrajectoriesRequest,
         settings,
         code_hierarchy=usual_codes(trajectories) if codes is None else codes,

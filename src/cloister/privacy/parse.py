@@ -169,7 +169,7 @@ FORMS: dict[str, Form] = {
 """How each rule is written, by its model."""
 
 
-Stated = Mapping[str, Any]
+Description = Mapping[str, Any]
 
 
 def rule_of(description: object) -> PrivacyRule:
@@ -198,13 +198,15 @@ def rule_of(description: object) -> PrivacyRule:
     return rule
 
 
-def _stated_k_map(stated: Stated) -> PrivacyRule:
-    if "population" in stated:
-        return KMap(stated["k"], name=_text(stated["population"]))
-    size = stated["population_size"]
-    if size is None or ("class_size" in stated and stated["class_size"] is None):
+def _published_k_map(description: Description) -> PrivacyRule:
+    if "population" in description:
+        return KMap(description["k"], name=_text(description["population"]))
+    size = description["population_size"]
+    if size is None or ("class_size" in description and description["class_size"] is None):
         raise ValueError("a number is missing")
-    return KMap(stated["k"], size=size, significance=stated["significance"], least=stated.get("class_size"))
+    return KMap(
+        description["k"], size=size, significance=description["significance"], least=description.get("class_size")
+    )
 
 
 def _text(value: object) -> str:
@@ -213,9 +215,9 @@ def _text(value: object) -> str:
     return value
 
 
-def _stated_numbers(kind: Callable[..., PrivacyRule]) -> Callable[[Stated], PrivacyRule]:
+def _published_numbers(kind: Callable[..., PrivacyRule]) -> Callable[[Description], PrivacyRule]:
     """What makes a rule that is told by its fields."""
-    return lambda stated: kind(**{name: value for name, value in stated.items() if name != "model"})
+    return lambda description: kind(**{name: value for name, value in description.items() if name != "model"})
 
 
 NUMBERED: tuple[type[PrivacyRule], ...] = (
@@ -232,20 +234,20 @@ NUMBERED: tuple[type[PrivacyRule], ...] = (
     *(BetaLikeness, EnhancedBetaLikeness, DeltaDisclosure),
 )
 
-MAKERS: dict[str, Callable[[Stated], PrivacyRule]] = {
-    **{kind.model: _stated_numbers(kind) for kind in NUMBERED},
-    KMap.model: _stated_k_map,
-    TCloseness.model: lambda stated: TCloseness(
-        stated["t"],
-        stated["column"],
-        stated["distance"],
-        spec=_text(stated["hierarchy"]) if "hierarchy" in stated else None,
+MAKERS: dict[str, Callable[[Description], PrivacyRule]] = {
+    **{kind.model: _published_numbers(kind) for kind in NUMBERED},
+    KMap.model: _published_k_map,
+    TCloseness.model: lambda description: TCloseness(
+        description["t"],
+        description["column"],
+        description["distance"],
+        spec=_text(description["hierarchy"]) if "hierarchy" in description else None,
     ),
-    DeltaPresence.model: lambda stated: DeltaPresence(
-        stated["lower"], stated["upper"], name=_text(stated["population"])
+    DeltaPresence.model: lambda description: DeltaPresence(
+        description["lower"], description["upper"], name=_text(description["population"])
     ),
-    PopulationUniqueness.model: lambda stated: PopulationUniqueness(
-        stated["share"], stated["population_size"], stated["estimator"]
+    PopulationUniqueness.model: lambda description: PopulationUniqueness(
+        description["share"], description["population_size"], description["estimator"]
     ),
 }
 """What makes each rule from what a manifest states, by its model."""

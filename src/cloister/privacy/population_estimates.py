@@ -100,7 +100,7 @@ def pitman(sample: Sample) -> float:
     ----------
     Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
-    fitted = likeliest_pitman(sample)
+    fitted = maximum_likelihood_pitman(sample)
     if fitted is None:
         return zayatz(sample)
     a, t = fitted
@@ -146,7 +146,7 @@ def dankar(sample: Sample) -> float:
 ESTIMATORS: dict[str, Callable[[Sample], float]] = {"dankar": dankar, "pitman": pitman, "zayatz": zayatz, "snb": snb}
 
 
-def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
+def maximum_likelihood_pitman(sample: Sample) -> tuple[float, float] | None:
     """Return the likeliest parameters of Pitman's formula; None if there are none.
 
     They are (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0.
@@ -160,7 +160,7 @@ def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
         return None
 
     def slope(a: float) -> float:
-        u, t = sample.n_classes, _likeliest_t(sample, a)
+        u, t = sample.n_classes, _t_of_maximum_likelihood(sample, a)
         climb = (u - 1 - t / a * _digamma_rise(t / a + 1, u - 1)) / a
         return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
 
@@ -168,10 +168,10 @@ def likeliest_pitman(sample: Sample) -> tuple[float, float] | None:
     if not (slope(low) > 0 > slope(high)):
         return None
     a = float(brentq(slope, low, high, xtol=1e-12))
-    return a, _likeliest_t(sample, a)
+    return a, _t_of_maximum_likelihood(sample, a)
 
 
-def _likeliest_t(sample: Sample, a: float) -> float:
+def _t_of_maximum_likelihood(sample: Sample, a: float) -> float:
     """The t at which the likelihood is largest for this a: its derivative falls from infinity to below 0 at 10 n^2."""
     from scipy.optimize import brentq
 

@@ -139,12 +139,12 @@ def is_named_patient(name: str) -> bool:
 
 def is_named_age(name: str) -> bool:
     """Whether the name of a column speaks of an age."""
-    return bool({"age", "ages", "alter", "leeftijd", "edad", "idade"} & set(words_of(name)))
+    return bool({"age", "ages", "alter", "leeftijd", "edad", "idade", "ridageyr"} & set(words_of(name)))
 
 
 def is_named_zip(name: str) -> bool:
     """Whether the name of a column speaks of a ZIP code."""
-    return bool({"zip", "zipcode", "zip3", "zip5", "postal", "postcode"} & set(words_of(name)))
+    return bool({"zip", "zipcode", "zip3", "zip5", "postal", "postcode", "plz", "postleitzahl"} & set(words_of(name)))
 
 
 def is_named_birth_year(name: str) -> bool:

@@ -15,12 +15,12 @@ from cloister.errors import InputError
 from cloister.kernels.itemset_support import (
     LARGEST,
     WIDEST,
-    Holders,
+    ItemRecords,
     ItemSets,
     count_sets,
-    holders_of,
     item_sets,
     least_of,
+    records_of_items,
     supports,
 )
 
@@ -49,7 +49,7 @@ def exactly(value: float) -> Estimate:
 
 
 def sample_distinct(
-    sets: ItemSets, postings: Holders, m: int, k: int, random: Random
+    sets: ItemSets, postings: ItemRecords, m: int, k: int, random: Random
 ) -> tuple[Estimate, Estimate] | None:
     """Return the share of the distinct sets of ``m`` items in one record, or below k; None if no record has so many.
 
@@ -67,7 +67,7 @@ def sample_distinct(
 
 
 def sample_worst(
-    sets: ItemSets, postings: Holders, m: int, open_records: Integers, enough: int, random: Random
+    sets: ItemSets, postings: ItemRecords, m: int, open_records: Integers, enough: int, random: Random
 ) -> tuple[Estimate, int]:
     """Return the share of these records with a set of ``m`` items that at most ``enough`` records hold.
 
@@ -116,7 +116,7 @@ def _ratio(found: Integers, below: int) -> Estimate:
     return Estimate(share, max(0.0, min(share - half, plain.low)), min(1.0, max(share + half, plain.high)))
 
 
-def _supports_of_draws(sets: ItemSets, postings: Holders, records: Integers, m: int, random: Random) -> Integers:
+def _supports_of_draws(sets: ItemSets, postings: ItemRecords, records: Integers, m: int, random: Random) -> Integers:
     """Records that hold a set of ``m`` items, or all, drawn from each of some records."""
     parts = []
     for begin in range(0, records.size, AT_ONCE):
@@ -218,7 +218,7 @@ def partial_knowledge(
     if not sizes.size or not sizes.all():
         raise InputError("There are no records, or one has no items. Leave such records out.")
     n_items = int(items.max(initial=-1)) + 1
-    postings = holders_of(sets, n_items)
+    postings = records_of_items(sets, n_items)
     records_by_size = list(zip(*np.unique(sizes, return_counts=True), strict=True))
     levels: list[_CountedSets] = []
     risks: dict[int, KnowledgeRisk] = {}
@@ -236,7 +236,7 @@ def partial_knowledge(
 
 
 def _counted(
-    sets: ItemSets, postings: Holders, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
+    sets: ItemSets, postings: ItemRecords, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
 ) -> _CountedSets:
     """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
     if m == 1:
@@ -275,7 +275,7 @@ def _exact(level: _CountedSets, k: int) -> KnowledgeRisk:
     )
 
 
-def _sampled(sets: ItemSets, postings: Holders, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
+def _sampled(sets: ItemSets, postings: ItemRecords, m: int, k: int, level: _CountedSets, seed: int) -> KnowledgeRisk:
     random = np.random.default_rng([seed, m])
     more = np.diff(sets.offsets) > level.m
     worst, given_up = [], 0

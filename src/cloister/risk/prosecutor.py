@@ -23,8 +23,8 @@ from cloister.privacy.population_estimates import (
     Sample,
     estimated_share,
     fitted_snb,
-    likeliest_pitman,
     log_gamma_ratio,
+    maximum_likelihood_pitman,
     shlosser,
 )
 from cloister.results import Risk
@@ -155,7 +155,7 @@ def expected_reciprocals(sample: Sample, model: str) -> Numbers:
 def parameters(sample: Sample, model: str) -> tuple[float, float] | None:
     """Return the parameters of a model that was fitted to a sample; None if it has no solution, or needs none."""
     if model == "pitman":
-        return likeliest_pitman(sample)
+        return maximum_likelihood_pitman(sample)
     if model == "snb" and sample.n_of(1):
         return fitted_snb(sample, shlosser(sample))
     return None

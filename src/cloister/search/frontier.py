@@ -54,7 +54,7 @@ class Frontier(Generic[Waiting]):
     @property
     def whole(self) -> Box:
         """The box of all transformations."""
-        heights = self.task.ladders.heights
+        heights = self.task.maps.heights
         return Box(np.zeros_like(heights), heights - 1, 0.0, 0)
 
     def __len__(self) -> int:

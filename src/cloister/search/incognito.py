@@ -32,7 +32,7 @@ class _Incognito:
         self._run = run
         self._lowest = problem.lowest.tolist()
         self._heights = (problem.highest - problem.lowest + 1).tolist()
-        self._roots = (problem.task.ladders.heights - 1).tolist()
+        self._roots = (problem.task.maps.heights - 1).tolist()
         self.minimal: list[Candidate] = []
 
     def run(self) -> bool:

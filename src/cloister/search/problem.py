@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
-from cloister.kernels.layout import Ladders, Rows, Task, key_strides, make_task
+from cloister.kernels.layout import LevelMaps, Rows, Task, key_strides, make_task
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -129,7 +129,7 @@ class SearchProblem:
 
     def distinct(self, attribute: int, level: int) -> int:
         """Return how many labels an attribute has at a level, among the values present."""
-        return int(self.task.ladders.sizes[attribute, level])
+        return int(self.task.maps.sizes[attribute, level])
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one transformation, and say what that loses."""
@@ -137,7 +137,7 @@ class SearchProblem:
             return self.evaluator.measure(levels)
         task = self.task
         at = np.array(levels, dtype=np.int64)
-        return self.candidate(levels, measure(task.rows, task.ladders, task.costs, at, task.threshold))
+        return self.candidate(levels, measure(task.rows, task.maps, task.costs, at, task.threshold))
 
     def candidate(self, levels: Sequence[int], found: Measured) -> Candidate:
         """Make a candidate of what was counted; where class size and the mean of losses are all there is."""
@@ -161,7 +161,7 @@ class SearchProblem:
         if self.evaluator is not None:
             return self.evaluator.kept_rows(levels)
         at = np.array(levels, dtype=np.int64)
-        return class_sizes(self.task.rows, self.task.ladders, at) >= self.task.threshold.k
+        return class_sizes(self.task.rows, self.task.maps, at) >= self.task.threshold.k
 
     def is_safe(self, candidate: Candidate) -> bool:
         """Whether a transformation suppresses no more than allowed and leaves something to release."""
@@ -223,7 +223,7 @@ def distinct_levels(problem: SearchProblem) -> list[list[int]]:
     A level that merges no values that occur has the classes of the level below it, costs no less and has a higher
     rank: it can never be the answer.
     """
-    sizes = problem.task.ladders.sizes
+    sizes = problem.task.maps.sizes
     worth = []
     for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
         rising = [level for level in range(low + 1, high + 1) if sizes[j, level] < sizes[j, level - 1]]
@@ -242,10 +242,10 @@ def restricted(task: Task, levels: list[list[int]]) -> Task:
         # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
         index[j, len(chosen) :] = chosen[-1]
     attribute = np.arange(n_attributes)[:, None]
-    full = task.ladders
+    full = task.maps
     sizes = full.sizes[attribute, index]
     stride, exact = key_strides(sizes[:, 0])
-    ladders = Ladders(
+    maps = LevelMaps(
         up=full.up,
         start=np.ascontiguousarray(full.start[attribute[:, :, None], index[:, :, None], index[:, None, :]]),
         sizes=sizes,
@@ -259,17 +259,17 @@ def restricted(task: Task, levels: list[list[int]]) -> Task:
         mean=np.ascontiguousarray(task.costs.mean[attribute, index]),
         worst=np.ascontiguousarray(task.costs.worst[attribute, index]),
     )
-    return make_task(_rows_at(task, [chosen[0] for chosen in levels], ladders), ladders, costs, task.threshold)
+    return make_task(_rows_at(task, [chosen[0] for chosen in levels], maps), maps, costs, task.threshold)
 
 
-def _rows_at(task: Task, lowest: list[int], ladders: Ladders) -> Rows:
+def _rows_at(task: Task, lowest: list[int], maps: LevelMaps) -> Rows:
     """Distinct rows at the lowest levels."""
     if not any(lowest):
         return task.rows
     codes = np.empty_like(task.rows.codes)
     for j, level in enumerate(lowest):
-        codes[j] = task.ladders.up[task.ladders.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
-    return distinct_rows(codes, ladders, task.rows.records).rows
+        codes[j] = task.maps.up[task.maps.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
+    return distinct_rows(codes, maps, task.rows.records).rows
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class RollUp:
         task = self._problem.task
         at = np.array(levels, dtype=np.int64)
         base = self._smallest(at)
-        grouped = roll_up(base, task.ladders, at)
+        grouped = roll_up(base, task.maps, at)
         # What hardly merges rows saves hardly any work, and would push out what does.
         if _n_rows(grouped) <= WORTH_KEEPING * _n_rows(base):
             self._keep(grouped)

@@ -80,11 +80,11 @@ def people(files: Files) -> People:
 
 def conditions(files: Files) -> SourceRecords:
     """Each Condition that is not refuted or an error, and has a code."""
-    found = resources(files, ["Condition", "Encounter"])
-    once(found["Condition"])
-    encounters = {name: one for name, one in once(found["Encounter"]).items() if is_held(one)}
+    by_kind = resources(files, ["Condition", "Encounter"])
+    once(by_kind["Condition"])
+    encounters = {name: one for name, one in once(by_kind["Encounter"]).items() if is_held(one)}
     columns = (ID, CODE, ICD_CODE, DATE, AGE, OWNER)
-    records = without_left((_condition(one, encounters) for one in found["Condition"]), columns)
+    records = without_left((_condition(one, encounters) for one in by_kind["Condition"]), columns)
     records = records.without(records.frame[CODE].is_null(), "no code")
     with_owner = records.frame.filter(pl.col(OWNER).is_not_null())
     SourceRecords(with_owner, "line").refuse_of_others(with_owner[OWNER], "an encounter")
@@ -137,13 +137,13 @@ class CodedResource:
 
 def claims(files: Files) -> SourceRecords:
     """Each Claim that was made; each Encounter where there are no claims."""
-    found = resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
-    for each in found.values():
+    by_kind = resources(files, ["Claim", "Encounter", "Condition", "Procedure"])
+    for each in by_kind.values():
         once(each)
-    had = [_coded(one, ICD) for one in found["Condition"] if is_true(one)]
-    done = [_coded(one, PROCEDURES) for one in found["Procedure"] if is_done(one)]
-    records = _made(found, had, done) if found["Claim"] else _visits(found, had, done)
-    count = len(found["Procedure"]) - len(done)
+    had = [_coded(one, ICD) for one in by_kind["Condition"] if is_true(one)]
+    done = [_coded(one, PROCEDURES) for one in by_kind["Procedure"] if is_done(one)]
+    records = _made(by_kind, had, done) if by_kind["Claim"] else _visits(by_kind, had, done)
+    count = len(by_kind["Procedure"]) - len(done)
     said = f"{count:,} lines were" if count > 1 else "1 line was"
     notes = (f"{said} left out: {WHY_NOT_DONE}",) if count else ()
     return SourceRecords(records.frame, "line", (*records.notes, *notes))
@@ -154,11 +154,11 @@ def _coded(resource: Resource, systems: Sequence[str]) -> CodedResource:
 
 
 def _made(
-    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+    by_kind: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
 ) -> SourceRecords:
-    encounters = once(found["Encounter"])
+    encounters = once(by_kind["Encounter"])
     by_id = [{name: one for one in each if (name := id_of(one.resource))} for each in (had, done)]
-    rows = (_claim(one, encounters, *by_id) for one in found["Claim"])
+    rows = (_claim(one, encounters, *by_id) for one in by_kind["Claim"])
     records = without_left(rows, (ID, DATE, END, *CLAIM_COLUMNS, STRANGE))
     records.refuse(
         records.frame[STRANGE].is_not_null(),
@@ -227,12 +227,12 @@ def _entry(entry: Any, name: str, known: Mapping[str, CodedResource], systems: S
 
 
 def _visits(
-    found: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
+    by_kind: Mapping[str, Sequence[Resource]], had: Sequence[CodedResource], done: Sequence[CodedResource]
 ) -> SourceRecords:
     """Encounters; conditions and procedures that are of another patient than their encounter are refused."""
-    encounters = once(found["Encounter"])
+    encounters = once(by_kind["Encounter"])
     of_visits = [_by_visit(each, encounters) for each in (had, done)]
-    return without_left((_visit(one, *of_visits) for one in found["Encounter"]), (ID, DATE, END, *CLAIM_COLUMNS))
+    return without_left((_visit(one, *of_visits) for one in by_kind["Encounter"]), (ID, DATE, END, *CLAIM_COLUMNS))
 
 
 def _visit(

@@ -111,13 +111,13 @@ def _in_member(member: Member, kinds: Collection[str]) -> Iterator[Resource]:
     for number, line in enumerate(lines, start=1):
         if not line.strip() or (not any(name in line for name in named) and KIND.search(line)):
             continue  # other resources are not looked into
-        found = _object(line)
-        if found is None or not isinstance(found.get("resourceType"), str):
+        resource = _object(line)
+        if resource is None or not isinstance(resource.get("resourceType"), str):
             wrong.append(number)
-        elif found["resourceType"] == BUNDLE:
+        elif resource["resourceType"] == BUNDLE:
             bundles.append(number)
-        elif found["resourceType"] in kinds:
-            yield Resource(found, member.name, number)
+        elif resource["resourceType"] in kinds:
+            yield Resource(resource, member.name, number)
     _refuse(wrong, "no JSON object with a resourceType", "Export the file again, one resource a line", member)
     what = "a Bundle, which is" if len(bundles) == 1 else "Bundles, which are"
     _refuse(bundles, f"{what} not read", "Export Bulk Data, which has one resource a line", member)
@@ -157,8 +157,8 @@ def referred(reference: str | None, kind: str) -> str | None:
     >>> referred("https://example.org/Patient/a/_history/2", "Patient"), referred("Group/a", "Patient")
     ('a', None)
     """
-    found = REFERENCE.fullmatch(reference or "")
-    return (found["uuid"] or found["id"]) if found and found["kind"] in (None, kind) else None
+    parts = REFERENCE.fullmatch(reference or "")
+    return (parts["uuid"] or parts["id"]) if parts and parts["kind"] in (None, kind) else None
 
 
 @dataclass(frozen=True)

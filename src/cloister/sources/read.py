@@ -15,7 +15,7 @@ from cloister.io import read_code_events as events_in_file
 from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
 from cloister.io.code_events import completed_years
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
@@ -131,7 +131,7 @@ class Profiled:
     @property
     def name(self) -> str:
         """The name of the collection, without its folder."""
-        return shown_name(Path(os.path.abspath(self.path)))
+        return display_name(Path(os.path.abspath(self.path)))
 
     def at(self, moved: Callable[[Path], Path]) -> str:
         """The same as it is written, the path as ``moved`` returns it."""
@@ -164,7 +164,7 @@ def profiled(place: object) -> Profiled | None:
     raise InputError(
         f"There is no profile {found[1]!r}.{did_you_mean(found[1], NAMES)} Profiles: {', '.join(NAMES)}; a file that "
         "needs none is named without one.",
-        file=shown_name(Path(found[2])),
+        file=display_name(Path(found[2])),
     )
 
 

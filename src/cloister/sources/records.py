@@ -17,7 +17,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io.columns import as_text
 from cloister.io.csv import csv_of
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.io.foreign import call_foreign
 from cloister.io.read import MAGIC, parquet_of, without_texts
 from cloister.io.text import load_bytes, text_of, unpacked
@@ -230,7 +230,7 @@ class Files:
                 text = as_text(frame[name]).str.strip_chars()
             taken.append(text.set(text == "", None))
         rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
-        places = pl.Series(FILE, [shown_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
+        places = pl.Series(FILE, [display_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
         return pl.DataFrame([*taken, rows, places.alias(FILE)])
 
     def _read(self, member: Member) -> pl.DataFrame:

@@ -27,7 +27,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class CodesAsked:
+class CodesRequested:
     """What is asked of the column of codes.
 
     Attributes
@@ -120,7 +120,7 @@ def asking_presence(request: TableRequest, column: str) -> TableRequest:
     )
 
 
-def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, file: str) -> None:
+def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequested, file: str) -> None:
     """Refuse a column of codes that is not there, or is something else as well."""
     column = asked.column
     if not request.quasi_identifiers:
@@ -150,7 +150,7 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesAsked, 
         )
 
 
-def read_codes(frame: pl.DataFrame, asked: CodesAsked, file: str) -> ReadCodes:
+def read_codes(frame: pl.DataFrame, asked: CodesRequested, file: str) -> ReadCodes:
     """Return the codes of the patients that have any."""
     column = asked.column
     source = CodeSource(

@@ -22,7 +22,7 @@ from cloister.manifest.head import Count, Positive, Section, fitting
 from cloister.privacy import KAnonymity
 from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
 
-from .data import CodesAsked
+from .data import CodesRequested
 
 MODEL: Literal["(k,k^m)-anonymity"] = "(k,k^m)-anonymity"
 
@@ -105,7 +105,7 @@ class TableWithCodesManifest(TableManifest):
 
 
 def codes_section(
-    asked: CodesAsked, policy: UtilityPolicy | None, codes: CodeSets, released: Disassociation, records: int
+    asked: CodesRequested, policy: UtilityPolicy | None, codes: CodeSets, released: Disassociation, records: int
 ) -> CodesSection:
     """Return what is said of codes that were verified together with their table.
 

@@ -22,11 +22,11 @@ from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.recoding.merging import RecordCodes
 from cloister.tabular.release import TableRelease
 
-from .data import PRESENT, CodesAsked, Integers, ProtectedBoth, ReadCodes, k_of
+from .data import PRESENT, CodesRequested, Integers, ProtectedBoth, ReadCodes, k_of
 
 
 def protect_codes_of(
-    table: ProtectedTable, request: TableRequest, read: ReadCodes, asked: CodesAsked, seed: int
+    table: ProtectedTable, request: TableRequest, read: ReadCodes, asked: CodesRequested, seed: int
 ) -> ProtectedBoth:
     """Disassociate the codes of the released patients inside the classes of the released table.
 

@@ -138,10 +138,10 @@ def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]
         ]
     source = source_of(reduced, manifest, release.request.hierarchies)
     texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
-    labels = generalized(texts, source.ladders, guarantee.levels)
+    labels = generalized(texts, source.hierarchies, guarantee.levels)
     rows = labels.with_columns(sets.alias(column)).filter(shown)
-    found = classes_of_rows(rows, column, released)
-    known = found.filter(found["class"].is_not_null())
+    classes = classes_of_rows(rows, column, released)
+    known = classes.filter(classes["class"].is_not_null())
     return [
         (
             "each class has as many patients of the original with codes, and each code as often as its clusters allow",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
-from cloister.kernels.layout import CODE, Costs, Ladders, Rows, key_strides
+from cloister.kernels.layout import CODE, Costs, LevelMaps, Rows, key_strides
 from cloister.utility import AttributeLoss
 
 MOST_LEAVES = 2**62  # sums of leaves over all records must fit into 64 bits
@@ -19,25 +19,25 @@ class Coded:
 
     Parameters
     ----------
-    wider : bound to these values and those of population tables; ``ladder`` itself if there are none
+    wider : bound to these values and those of population tables; ``hierarchy`` itself if there are none
     """
 
-    def __init__(self, ladder: BoundHierarchy, wider: BoundHierarchy) -> None:
-        self.ladder = ladder
+    def __init__(self, hierarchy: BoundHierarchy, wider: BoundHierarchy) -> None:
+        self.hierarchy = hierarchy
         self.values = wider.values
         self.labels: list[list[str | None]] = []
         self.codes: list[NDArray[np.int64]] = []
         self.leaves: list[NDArray[np.int64]] = []
-        own = {value: place for place, value in enumerate(ladder.values)}
+        own = {value: place for place, value in enumerate(hierarchy.values)}
         here = np.array([own.get(value, -1) for value in wider.values], dtype=np.int64)
-        for labels, leaves in zip(wider.labels, ladder.leaves, strict=True):
+        for labels, leaves in zip(wider.labels, hierarchy.leaves, strict=True):
             number: dict[str | None, int] = {}
             codes = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int64)
             # a label of population records only covers no leaf of the table; none of its records loses anything.
             covered = np.ones(len(number), dtype=np.int64)
             covered[codes[here >= 0]] = leaves[here[here >= 0]]
             if not np.array_equal(covered[codes[here >= 0]], leaves[here[here >= 0]]):
-                raise InternalError(f"Column {ladder.column!r}: one label covers different numbers of leaves.")
+                raise InternalError(f"Column {hierarchy.column!r}: one label covers different numbers of leaves.")
             self.labels.append(list(number))
             self.codes.append(codes)
             self.leaves.append(covered)
@@ -54,11 +54,11 @@ class Coded:
         up = np.zeros(self.leaves[low].size, dtype=np.int64)
         up[self.codes[low]] = self.codes[high]
         if not np.array_equal(up[self.codes[low]], self.codes[high]):
-            raise InternalError(f"Column {self.ladder.column!r}: levels {low} and {high} are not nested.")
+            raise InternalError(f"Column {self.hierarchy.column!r}: levels {low} and {high} are not nested.")
         return up
 
 
-def kernel_ladders(coded: Sequence[Coded]) -> Ladders:
+def level_maps(coded: Sequence[Coded]) -> LevelMaps:
     """Return how codes rise from level to level."""
     n_levels = max(len(c.codes) for c in coded)
     start = np.zeros((len(coded), n_levels, n_levels), dtype=np.int64)
@@ -73,7 +73,7 @@ def kernel_ladders(coded: Sequence[Coded]) -> Ladders:
                 tables.append(one.rise(low, high))
                 length += tables[-1].size
     stride, exact = key_strides(sizes[:, 0])
-    return Ladders(
+    return LevelMaps(
         up=np.concatenate(tables).astype(CODE),
         start=start,
         sizes=sizes,
@@ -97,16 +97,16 @@ def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss:
     shape = (len(coded), n_levels)
     start, mean, worst = np.zeros(shape, dtype=np.int64), np.zeros(shape), np.ones(shape)
     # What a suppressed value costs, in whole leaves or levels; at least 1.
-    highest = [(c.ladder.n_levels if loss.by_level else c.ladder.n_leaves) - 1 for c in coded]
+    highest = [(c.hierarchy.n_levels if loss.by_level else c.hierarchy.n_leaves) - 1 for c in coded]
     domain = np.array([max(1, cost) for cost in highest], dtype=np.int64)
     tables: list[NDArray[np.int64]] = []
     length = 0
     for one, leaves in zip(coded, domain.tolist(), strict=True):
         if n_records * leaves > MOST_LEAVES:
             raise InputError(
-                f"The hierarchy of column {one.ladder.column!r} spans {leaves + 1} values, too many to add up over "
+                f"The hierarchy of column {one.hierarchy.column!r} spans {leaves + 1} values, too many to add up over "
                 f"{n_records} records. Bound it, as in interval:5,10/top=90/bottom=0, or correct extreme values.",
-                column=one.ladder.column,
+                column=one.hierarchy.column,
             )
     for j, one in enumerate(coded):
         # Weights are added up as floating-point numbers, exact below 2**53 records.

@@ -129,13 +129,13 @@ class EncodedTable:
 
     Attributes
     ----------
-    ladders : by quasi-identifier, in the file's order
+    hierarchies : by quasi-identifier, in the file's order
     coded : labels of the quasi-identifiers as numbers, in the order of the problem
     """
 
     frame: pl.DataFrame
     roles: Mapping[str, Role]
-    ladders: Mapping[str, BoundHierarchy]
+    hierarchies: Mapping[str, BoundHierarchy]
     problem: "SearchProblem"
     coded: tuple["Coded", ...]
     checker: "RuleChecker"

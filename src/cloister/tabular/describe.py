@@ -182,19 +182,19 @@ def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
     groups: dict[tuple[str, str], BoundHierarchy] = {}
     for rule in request.rules:
         if isinstance(rule, TCloseness) and rule.spec is not None:
-            ladder = bound_hierarchies(table.frame, {rule.column: rule.hierarchy})[rule.column]
-            if groups.setdefault((rule.column, rule.spec), ladder).labels != ladder.labels:
+            hierarchy = bound_hierarchies(table.frame, {rule.column: rule.hierarchy})[rule.column]
+            if groups.setdefault((rule.column, rule.spec), hierarchy).labels != hierarchy.labels:
                 raise InputError(
                     f"Two rules group the values of column {rule.column!r} by different hierarchies, both called "
                     f"{rule.spec}. Name them apart, or keep one.",
                     column=rule.column,
                 )
-    return OriginalTable(table.frame, table.ladders, groups)
+    return OriginalTable(table.frame, table.hierarchies, groups)
 
 
 def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, OriginalTable]:
     """Return the population tables that rules compare with, by the name that the rules call them."""
-    hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.ladders}
+    hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.hierarchies}
     found: dict[str, OriginalTable] = {}
     for rule in request.rules:
         if has_population(rule):

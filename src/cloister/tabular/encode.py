@@ -18,7 +18,7 @@ from cloister.utility import IYENGAR, AttributeLoss
 
 from .checking.checker import RuleChecker, TransformationEvaluator
 from .checking.rule_sources import has_population, in_sample, population_texts
-from .coding import Coded, costs_of, kernel_ladders
+from .coding import Coded, costs_of, level_maps
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
 from .roles import check_columns, resolve_roles
 
@@ -70,7 +70,7 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     texts = {column: as_text(frame[column]) for column in columns}
-    ladders = {
+    hierarchies = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
@@ -85,7 +85,9 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
         if has_population(rule)
     }
     coded = {
-        name: _coded(ladders[name], request, texts[name], {file: people[name] for file, people in populations.items()})
+        name: _coded(
+            hierarchies[name], request, texts[name], {file: people[name] for file, people in populations.items()}
+        )
         for name in names
     }
     records = records_of(frame).to_numpy()
@@ -104,7 +106,7 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
             is_mean_loss=isinstance(request.loss, AttributeLoss),
             ignores_suppression=request.loss.ignores_suppression and request.is_by_size,
         )
-    return EncodedTable(frame, roles, ladders, problem, tuple(coded.values()), checker)
+    return EncodedTable(frame, roles, hierarchies, problem, tuple(coded.values()), checker)
 
 
 def _problem(
@@ -112,7 +114,7 @@ def _problem(
 ) -> SearchProblem:
     """The problem as class sizes and a mean of attribute losses put it."""
     names = tuple(coded)
-    kernels = kernel_ladders(list(coded.values()))
+    kernels = level_maps(list(coded.values()))
     codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
     n = int(records.sum())
     distinct = distinct_rows(codes, kernels, records)
@@ -121,7 +123,7 @@ def _problem(
     costs = costs_of(list(coded.values()), distinct.rows, weights, loss)
     limit = suppression_limit(request.suppression, n)
     task = make_task(distinct.rows, kernels, costs, Threshold(request.class_size, n, limit))
-    lowest, highest = _level_bounds([one.ladder for one in coded.values()], request.quasi_identifiers)
+    lowest, highest = _level_bounds([one.hierarchy for one in coded.values()], request.quasi_identifiers)
     return SearchProblem(
         names=names,
         task=task,
@@ -158,37 +160,37 @@ def suppression_limit(share: Decimal, n_records: int) -> int:
 
 
 def _coded(
-    ladder: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
+    bound: BoundHierarchy, request: TableRequest, text: pl.Series, populations: Mapping[str, pl.Series]
 ) -> Coded:
     if not populations:
-        return Coded(ladder, ladder)
-    hierarchy = request.quasi_identifiers[ladder.column].hierarchy
+        return Coded(bound, bound)
+    hierarchy = request.quasi_identifiers[bound.column].hierarchy
     for file, people in populations.items():
         values = distinct_values(people)
         outside = len(hierarchy.outside(values))
         if outside:
             raise InputError(
-                f"{outside} of {len(values)} distinct values of column {ladder.column!r} of the population {file} are "
+                f"{outside} of {len(values)} distinct values of column {bound.column!r} of the population {file} are "
                 f"not covered by {hierarchy.spec}. Correct them, leave these people out, or take another hierarchy.",
                 file=file,
-                column=ladder.column,
+                column=bound.column,
             )
     every = distinct_values(pl.concat([text, *populations.values()]))
-    return Coded(ladder, hierarchy.bind(ladder.column, every))
+    return Coded(bound, hierarchy.bind(bound.column, every))
 
 
 def _level_bounds(
-    ladders: Sequence[BoundHierarchy], quasi_identifiers: Mapping[str, QuasiIdentifier]
+    hierarchies: Sequence[BoundHierarchy], quasi_identifiers: Mapping[str, QuasiIdentifier]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     lowest, highest = [], []
-    for ladder in ladders:
-        wanted, top = quasi_identifiers[ladder.column], ladder.n_levels - 1
+    for hierarchy in hierarchies:
+        wanted, top = quasi_identifiers[hierarchy.column], hierarchy.n_levels - 1
         high = top if wanted.highest is None else wanted.highest
         if not 0 <= wanted.lowest <= high <= top:
             raise InputError(
-                f"Levels {wanted.lowest} to {high} of column {ladder.column!r} were asked for, but its hierarchy has "
-                f"levels 0 to {top}.",
-                column=ladder.column,
+                f"Levels {wanted.lowest} to {high} of column {hierarchy.column!r} were asked for, but its hierarchy "
+                f"has levels 0 to {top}.",
+                column=hierarchy.column,
             )
         lowest.append(wanted.lowest)
         highest.append(high)

@@ -108,8 +108,8 @@ def custodian_report_data(
     """
 
     def before(column: str) -> Counts:
-        ladder = table.ladders[column]
-        label_of = dict(zip(ladder.values, ladder.labels[guarantee.levels[column]], strict=True))
+        hierarchy = table.hierarchies[column]
+        label_of = dict(zip(hierarchy.values, hierarchy.labels[guarantee.levels[column]], strict=True))
         found: dict[str | None, int] = {}
         for value, count in _counts(table.frame, column).items():
             found[label_of[value]] = found.get(label_of[value], 0) + count
@@ -120,7 +120,9 @@ def custodian_report_data(
     if guarantee.has_one_policy:
         columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
     people = guarantee.id and guarantee.patient
-    return replace(data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.ladders), people))
+    return replace(
+        data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.hierarchies), people)
+    )
 
 
 def _counts(frame: pl.DataFrame, column: str) -> Counts:

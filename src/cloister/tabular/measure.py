@@ -33,7 +33,7 @@ AGREEMENT = 1e-9  # how far the loss measured on the release may be from the los
 
 def measure_utility(
     labels: pl.DataFrame,
-    ladders: Mapping[str, BoundHierarchy],
+    hierarchies: Mapping[str, BoundHierarchy],
     levels: Mapping[str, tuple[int, ...]],
     suppressed: int,
     request: TableRequest,
@@ -48,8 +48,10 @@ def measure_utility(
     labels : of released records, before anything was averaged; or their tally
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
-    columns = tuple(_column_loss(labels, ladder, levels[column], suppressed) for column, ladder in ladders.items())
-    losses = _losses(columns, class_sizes(labels, list(ladders)), suppressed, request.weights)
+    columns = tuple(
+        _column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
+    )
+    losses = _losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
     if table_loss is not None:
         losses.setdefault(request.loss.name, table_loss)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
@@ -66,23 +68,23 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     """
     labels, levels = protected.labels, protected.levels
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
-    exact = measure_utility(labels, table.ladders, levels, protected.suppressed, request, table_loss)
+    exact = measure_utility(labels, table.hierarchies, levels, protected.suppressed, request, table_loss)
     confirm_loss(exact, protected.loss)
     is_masked = must_mask(protected.suppressed, request.k)
     suppressed = request.k - 1 if is_masked else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
     released = protected.frame.filter(protected.originals.is_not_null())
-    ladders = {
+    hierarchies = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
-        for column in table.ladders
+        for column in table.hierarchies
     }
-    columns = [_column_loss(labels, ladders[one.column], one.levels, suppressed) for one in exact.columns]
-    losses = _losses(columns, class_sizes(released, list(ladders)), suppressed, request.weights)
+    columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
+    losses = _losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
         is_estimated = bool(protected.suppressed) or request.loss is ENTROPY
         losses[name] = exact.losses[name]
         if is_estimated:
-            n, alone = n_records(labels), _loss_of_released(originals, ladders, protected, request)
+            n, alone = n_records(labels), _loss_of_released(originals, hierarchies, protected, request)
             losses[name] = (n * alone + suppressed) / (n + suppressed)
         is_masked |= is_estimated
     for place, one in enumerate(columns):
@@ -100,20 +102,20 @@ def confirm_loss(utility: Utility, loss: float) -> None:
 
 
 def differing_losses(
-    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, ladders: Mapping[str, BoundHierarchy]
+    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
 ) -> list[str]:
     """Return the losses of a manifest that do not follow from the records, from each other or from the original.
 
     Parameters
     ----------
     records : as text, or their tally; rows of suppressed ones set aside
-    ladders : bound to the values of the records that were released; of the columns where they are known
+    hierarchies : bound to the values of the records that were released; of the columns where they are known
     """
     wrong, columns = [], []
     for name, found in manifest.utility.columns.items():
         level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
-        if name in ladders:
-            one = _column_loss(records, ladders[name], levels, guarantee.suppressed or 0)
+        if name in hierarchies:
+            one = _column_loss(records, hierarchies[name], levels, guarantee.suppressed or 0)
             wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
             wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
         else:
@@ -123,7 +125,7 @@ def differing_losses(
         return wrong
     sizes = class_sizes(records, list(guarantee.levels))
     losses = _losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
-    if guarantee.recoded and len(ladders) < len(columns):  # levels that differ between classes: looked up by labels
+    if guarantee.recoded and len(hierarchies) < len(columns):  # levels that differ between classes: looked up by labels
         del losses["precision"]
     stated_losses = manifest.utility.losses
     return wrong + [
@@ -133,14 +135,18 @@ def differing_losses(
     ]
 
 
-def _column_loss(labels: pl.DataFrame, ladder: BoundHierarchy, levels: tuple[int, ...], suppressed: int) -> ColumnLoss:
-    one = with_records_of(labels[ladder.column].alias("label").to_frame(), labels)
+def _column_loss(
+    labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
+) -> ColumnLoss:
+    one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
     counts = one.group_by("label").agg(counted(one).alias("records"))
-    sets, top = _largest_sets(ladder, levels), ladder.n_levels - 1
+    sets, top = _largest_sets(hierarchy, levels), hierarchy.n_levels - 1
     at = counts.join(sets, on="label", how="left", nulls_equal=True)
     risen = int((at["records"] * at["level"]).sum())
-    loss = _loss(counts, sets, ladder.n_leaves, suppressed)
-    return ColumnLoss(ladder.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height)
+    loss = _loss(counts, sets, hierarchy.n_leaves, suppressed)
+    return ColumnLoss(
+        hierarchy.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height
+    )
 
 
 def _losses(
@@ -169,28 +175,28 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     records = records_of(table.frame)
     if request.has_one_policy:
         labels = [
-            _labelled(as_text(table.frame[column]), ladder, protected.levels[column][0], records)
-            for column, ladder in table.ladders.items()
+            _labelled(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
+            for column, hierarchy in table.hierarchies.items()
         ]
     else:
-        labels = _labelled_variously(table.frame, table.ladders, protected)
-    return _table_loss(labels, table.ladders, is_kept, records, request)
+        labels = _labelled_variously(table.frame, table.hierarchies, protected)
+    return _table_loss(labels, table.hierarchies, is_kept, records, request)
 
 
 def _loss_of_released(
-    originals: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+    originals: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
 ) -> float:
     """The same if the released records were all there are, and their values spread evenly under each label."""
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
     spread = pl.col("label_records") / pl.col("leaves")
-    labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, ladders, alone)]
+    labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, hierarchies, alone)]
     is_kept = np.ones(originals.height, dtype=np.bool_)
-    return _table_loss(labels, ladders, is_kept, records_of(originals), request)
+    return _table_loss(labels, hierarchies, is_kept, records_of(originals), request)
 
 
 def _table_loss(
     labels: Sequence[pl.DataFrame],
-    ladders: Mapping[str, BoundHierarchy],
+    hierarchies: Mapping[str, BoundHierarchy],
     is_kept: NDArray[np.bool_],
     records: pl.Series,
     request: TableRequest,
@@ -207,8 +213,8 @@ def _table_loss(
         is_kept=classes["is_kept"].to_numpy(),
         records=records.to_numpy(),
         is_kept_row=is_kept,
-        domains=np.array([ladder.n_leaves for ladder in ladders.values()], dtype=np.int64),
-        weights=np.array([float(request.weights.get(column, 1.0)) for column in ladders]),
+        domains=np.array([hierarchy.n_leaves for hierarchy in hierarchies.values()], dtype=np.int64),
+        weights=np.array([float(request.weights.get(column, 1.0)) for column in hierarchies]),
         log_leaves=lambda: _logarithms(labels, "leaves"),
         log_label_records=lambda: _logarithms(labels, "label_records"),
         log_value_records=lambda: _logarithms(labels, "value_records"),
@@ -217,16 +223,16 @@ def _table_loss(
 
 
 def _labelled_variously(
-    frame: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], protected: ProtectedTable
+    frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
 ) -> list[pl.DataFrame]:
     """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
     originals = protected.originals.drop_nulls()
     columns = []
-    for column, ladder in ladders.items():
+    for column, hierarchy in hierarchies.items():
         text = as_text(frame[column])
         released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
-        rungs = [_labelled(text, ladder, level, records_of(frame)) for level in protected.levels[column]]
-        best = _largest_sets(ladder, protected.levels[column])
+        rungs = [_labelled(text, hierarchy, level, records_of(frame)) for level in protected.levels[column]]
+        best = _largest_sets(hierarchy, protected.levels[column])
         told = released.join(best, on="label", how="left", nulls_equal=True)
         shared = pl.concat(
             [
@@ -239,18 +245,22 @@ def _labelled_variously(
         every = every.with_columns(rungs[0]["value_records"]).join(told, on="record", how="left", maintain_order="left")
         columns.append(
             every.with_columns(
-                pl.col("leaves").fill_null(ladder.n_leaves), pl.col("label_records").fill_null(n_records(frame))
+                pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
             )
         )
     return columns
 
 
-def _largest_sets(ladder: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
+def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
     rungs = [
         pl.DataFrame(
-            {"label": ladder.labels[level], "leaves": ladder.leaves[level], "level": [level] * len(ladder.values)},
+            {
+                "label": hierarchy.labels[level],
+                "leaves": hierarchy.leaves[level],
+                "level": [level] * len(hierarchy.values),
+            },
             schema=schema,
         )
         for level in levels
@@ -263,7 +273,7 @@ def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
     return np.stack([np.log(column[name].to_numpy()) for column in columns])
 
 
-def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
+def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and value.
 
     Parameters
@@ -271,7 +281,7 @@ def _labelled(text: pl.Series, ladder: BoundHierarchy, level: int, records: pl.S
     records : how many records have each value
     """
     rungs = pl.DataFrame(
-        {"value": ladder.values, "label": ladder.labels[level], "leaves": ladder.leaves[level]},
+        {"value": hierarchy.values, "label": hierarchy.labels[level], "leaves": hierarchy.leaves[level]},
         schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64},
     )
     values = pl.DataFrame([text.alias("value"), records.alias("n")])

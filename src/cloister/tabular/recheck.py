@@ -111,14 +111,14 @@ def check_table(
     frame: pl.DataFrame, manifest: TableManifest, request: Request, original: pl.DataFrame | None
 ) -> Verdict:
     """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
-    guarantee, source, ladders = guarantee_of(manifest), None, None
+    guarantee, source, hierarchies = guarantee_of(manifest), None, None
     stayed = () if manifest.table is None else manifest.table.not_counted
     if original is not None:
         given = without_formulas(original) if manifest.settings.escape_formulas else original
         given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
         source = source_of(given, manifest, request.hierarchies)
         guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
-        ladders = _ladders_of_released(frame, source, manifest, request.hierarchies)
+        hierarchies = _hierarchies_of_released(frame, source, manifest, request.hierarchies)
     verdict = verify(frame, guarantee, source, _populations(request, manifest))
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
@@ -128,8 +128,8 @@ def check_table(
         )
     failures = [*verdict.failures]
     if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
-        known = ladders if ladders is not None and manifest.utility.exact else {}
-        known = {column: ladder for column, ladder in known.items() if column not in guarantee.averaged}
+        known = hierarchies if hierarchies is not None and manifest.utility.exact else {}
+        known = {column: hierarchy for column, hierarchy in known.items() if column not in guarantee.averaged}
         wrong = facts_of(records, manifest.settings, manifest.guarantee.patients).differing(manifest)
         wrong += differing_losses(records, manifest, guarantee, known)
         failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
@@ -144,20 +144,20 @@ def check_table(
     return Verdict(not failures, verdict.how, verdict.checks, tuple(failures))
 
 
-def _ladders_of_released(
+def _hierarchies_of_released(
     frame: pl.DataFrame, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
-    """Ladders bound to the values of those original records that were released; None where it is not known which."""
+    """LevelMaps bound to the values of those original records that were released; None where it is not known which."""
     guarantee = guarantee_of(manifest)
     if guarantee.suppressed == 0:
-        return source.ladders
+        return source.hierarchies
     if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
         return None
     texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in guarantee.levels])
-    every = generalized(texts, source.ladders, guarantee.levels).with_row_index(RECORDS)
+    every = generalized(texts, source.hierarchies, guarantee.levels).with_row_index(RECORDS)
     classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
     rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
-    return _ladders(source.frame[rows.sort()], manifest, hierarchies)
+    return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)
 
 
 def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
@@ -190,7 +190,7 @@ def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping
             column, spec = rule["column"], rule["hierarchy"]
             hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
             groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
-    return OriginalTable(frame, _ladders(frame, manifest, hierarchies), groups)
+    return OriginalTable(frame, _hierarchies(frame, manifest, hierarchies), groups)
 
 
 def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
@@ -206,11 +206,11 @@ def _populations(request: Request, manifest: TableManifest) -> dict[str, Origina
     for name, table in request.populations.items():
         frame = from_native(table).frame
         check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
-        people[name] = OriginalTable(frame, _ladders(frame, manifest, request.hierarchies))
+        people[name] = OriginalTable(frame, _hierarchies(frame, manifest, request.hierarchies))
     return people
 
 
-def _ladders(
+def _hierarchies(
     frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> dict[str, BoundHierarchy]:
     chosen = {}
@@ -218,11 +218,11 @@ def _ladders(
         # The words of the manifest may name a builder, but no file of this machine.
         words, is_file = manifest.settings.hierarchies[name], column.hierarchy == "file"
         chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
-    ladders = bound_hierarchies(frame, chosen)
+    bound = bound_hierarchies(frame, chosen)
     for name, level in guarantee_of(manifest).levels.items():
-        if not level < ladders[name].n_levels:
+        if not level < bound[name].n_levels:
             raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
-    return ladders
+    return bound
 
 
 def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:

@@ -70,11 +70,11 @@ class DatabaseRelease(TableRelease):
     stay: Callable[[], None] = field(repr=False, kw_only=True)
     leave: Callable[[], None] = field(repr=False, kw_only=True)
 
-    def settle(self) -> None:
+    def commit(self) -> None:
         """Make the protected table stay in the database."""
         self.stay()
 
-    def unsettle(self) -> None:
+    def rollback(self) -> None:
         """Remove the protected table, if it was made to stay."""
         self.leave()
 

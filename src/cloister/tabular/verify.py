@@ -59,8 +59,8 @@ def verify(
         return checks.verdict(_how(original))
     source = None
     if original is not None:
-        ladders = _ladders_by_place(original.ladders, places)
-        source = OriginalTable(_placed(original.frame, places), ladders, original.groups, original.records)
+        hierarchies = _hierarchies_by_place(original.hierarchies, places)
+        source = OriginalTable(_placed(original.frame, places), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, places, original, source, populations or {})
     classes = ReleasedClasses(released, list(guarantee.levels), places)
@@ -121,8 +121,10 @@ def _by_place(guarantee: Guarantee, places: Mapping[str, str]) -> Guarantee:
     )
 
 
-def _ladders_by_place(ladders: Mapping[str, BoundHierarchy], places: Mapping[str, str]) -> dict[str, BoundHierarchy]:
-    return {places[column]: ladder for column, ladder in ladders.items() if column in places}
+def _hierarchies_by_place(
+    hierarchies: Mapping[str, BoundHierarchy], places: Mapping[str, str]
+) -> dict[str, BoundHierarchy]:
+    return {places[column]: hierarchy for column, hierarchy in hierarchies.items() if column in places}
 
 
 def _reference(
@@ -137,8 +139,8 @@ def _reference(
     people = {}
     for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
         table = populations[name]
-        ladders = _ladders_by_place(table.ladders, places)
-        people[name] = generalized(_placed(table.frame, places), ladders, guarantee.levels)
+        hierarchies = _hierarchies_by_place(table.hierarchies, places)
+        people[name] = generalized(_placed(table.frame, places), hierarchies, guarantee.levels)
     ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
     n = n_records(released if original is None else original.frame)
     if original is not None and source is not None:
@@ -260,7 +262,7 @@ def _check_original(
 ) -> None:
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
-    labels = generalized(original.frame, original.ladders, guarantee.levels)
+    labels = generalized(original.frame, original.hierarchies, guarantee.levels)
     sensitive = sorted({classes.places[rule["column"]] for rule in guarantee.rules if "column" in rule})
     every = ReleasedClasses(
         with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns, classes.places
@@ -319,6 +321,8 @@ def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[st
     return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
 
 
-def generalized(frame: pl.DataFrame, ladders: Mapping[str, BoundHierarchy], levels: Mapping[str, int]) -> pl.DataFrame:
+def generalized(
+    frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], levels: Mapping[str, int]
+) -> pl.DataFrame:
     """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
-    return pl.DataFrame([ancestors(frame[column], ladders[column], level) for column, level in levels.items()])
+    return pl.DataFrame([ancestors(frame[column], hierarchies[column], level) for column, level in levels.items()])

@@ -92,14 +92,14 @@ def tables(draw: st.DrawFn, most_records: int = 24, most_columns: int = 4, *, mi
     missing : whether values may be missing; the hierarchies then have a row for them
     """
     names = [f"c{number}" for number in range(draw(st.integers(1, most_columns)))]
-    ladders = {name: draw(hierarchies()) for name in names}
-    values = {name: st.sampled_from([row[0] for row in rows]) for name, rows in ladders.items()}
+    bound_hierarchies = {name: draw(hierarchies()) for name in names}
+    values = {name: st.sampled_from([row[0] for row in rows]) for name, rows in bound_hierarchies.items()}
     record = st.tuples(*(st.none() | values[name] if missing else values[name] for name in names))
     records = draw(st.lists(record, min_size=1, max_size=most_records))
     frame = pl.DataFrame(records, schema=dict.fromkeys(names, pl.String), orient="row")
     if missing:
-        ladders = {name: [*rows, ("", *rows[0][1:])] for name, rows in ladders.items()}
-    return MadeTable(frame, ladders)
+        bound_hierarchies = {name: [*rows, ("", *rows[0][1:])] for name, rows in bound_hierarchies.items()}
+    return MadeTable(frame, bound_hierarchies)
 
 
 def code_sets(

@@ -78,7 +78,7 @@ def release(
     problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
 ) -> tuple[AnonymizedTrajectories, Alignment]:
     """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
-    if drop_empty:  # leave out pairs of which neither code nor age is told
+    if drop_empty:  # leave out pairs whose code and age are both suppressed
         is_root = [
             np.array([label == ROOT for label in tree.labels])[tree.released]
             for tree in (problem.code_tree, problem.age_tree)

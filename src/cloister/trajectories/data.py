@@ -90,7 +90,7 @@ class TrajectoriesRequest:
     cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
-    drop_empty_pairs: bool = False  # leave out pairs of which neither code nor age is told (`*`, `*`)
+    drop_empty_pairs: bool = False  # leave out pairs whose code and age are both suppressed (`*`, `*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
     constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
     policy: str | None = None  # where these sets came from

@@ -83,9 +83,9 @@ class GroupedAges(_Fitted[IntervalHierarchy]):
         """Bind the hierarchy to these distinct values."""
         groups = self._stand_ins()
         numbers = {groups.get(value, value) if value is not None else None: value for value in values}
-        ladder = self.inner.bind(column, list(numbers))
-        texts = tuple(numbers[value] for value in ladder.values)
-        return BoundHierarchy(column, texts, (texts, *ladder.labels[1:]), ladder.leaves, ladder.n_leaves)
+        hierarchy = self.inner.bind(column, list(numbers))
+        texts = tuple(numbers[value] for value in hierarchy.values)
+        return BoundHierarchy(column, texts, (texts, *hierarchy.labels[1:]), hierarchy.leaves, hierarchy.n_leaves)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

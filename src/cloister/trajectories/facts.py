@@ -65,7 +65,7 @@ def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories) -> Tra
         if attributes
         else None,
         records=ReleasedPatients.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
-        rules=rules_of(settings.k, settings.diversity_asked()),
+        rules=rules_of(settings.k, settings.diversity_requested()),
         counts=(
             PairCounts(
                 pairs=int((~(no_code & no_age)).sum()),

@@ -97,7 +97,7 @@ class PublishedTrajectories(Section):
         }
         return fitting(self, fits)
 
-    def diversity_asked(self) -> Diversity | None:
+    def diversity_requested(self) -> Diversity | None:
         """Return what is promised of a sensitive auxiliary column or of sensitive codes."""
         if self.diversity is None:
             return None

@@ -94,7 +94,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
 
 def _guarantee(release: ReleaseFolder) -> ExpectedGuarantee:
     settings = release.manifest.settings
-    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_asked())
+    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
 
 
 def read_original(request: Request, manifest: TrajectoriesManifest) -> TrajectoriesOriginal | None:

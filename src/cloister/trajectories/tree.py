@@ -47,11 +47,11 @@ class ValueTree:
     released: Nodes  # (n_nodes,) int32, the node that each one is released as; itself unless another has the same label
 
     @classmethod
-    def of(cls, ladder: BoundHierarchy, values: Sequence[str]) -> "ValueTree":
+    def of(cls, hierarchy: BoundHierarchy, values: Sequence[str]) -> "ValueTree":
         """Return the tree of a bound hierarchy."""
-        position = {value: number for number, value in enumerate(ladder.values)}
+        position = {value: number for number, value in enumerate(hierarchy.values)}
         where = [position[value] for value in values]
-        levels = [[level[at] for at in where] for level in ladder.labels[1:-1]]
+        levels = [[level[at] for at in where] for level in hierarchy.labels[1:-1]]
         return cls.from_levels(values, levels)
 
     @classmethod
@@ -85,7 +85,7 @@ class ValueTree:
         high = (low + width).astype(np.int32)
         names = tuple(labels[node] for node in order)
         plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
-        return replace(plain, released=_told_apart(plain, others))
+        return replace(plain, released=_distinguished(plain, others))
 
     @property
     def n_nodes(self) -> int:
@@ -139,7 +139,7 @@ def _join(
     return others
 
 
-def _told_apart(tree: ValueTree, others: Sequence[Other]) -> Nodes:
+def _distinguished(tree: ValueTree, others: Sequence[Other]) -> Nodes:
     """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
     named = frozenset(tree.labels)
     # The lowest node that a label may be released as. It is kept from round to round: a label whose leaf was moved up

@@ -47,9 +47,9 @@ class Secret:
     position: Numbers | None = None
 
 
-def _covering(ladder: BoundHierarchy, values: tuple[str, ...]) -> Covered:
+def _covering(hierarchy: BoundHierarchy, values: tuple[str, ...]) -> Covered:
     """What each value of a column may be released as."""
-    above = dict(zip(ladder.values, zip(*ladder.labels, strict=True), strict=True))
+    above = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
     return tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values)
 
 
@@ -235,11 +235,11 @@ def _loss(
     labels: pl.Series, known: tuple[str, ...], common: NDArray[np.bool_], hierarchy: Hierarchy, n_pairs: int
 ) -> ExactLoss:
     # The values that each label stands for, at every level that has it.
-    ladder = hierarchy.bind("column", known)
+    bound = hierarchy.bind("column", known)
     sets: dict[str, set[frozenset[str]]] = {}
-    for level in ladder.labels:
+    for level in bound.labels:
         members: dict[str, set[str]] = {}
-        for one, name in zip(ladder.values, level, strict=True):
+        for one, name in zip(bound.values, level, strict=True):
             if name is not None and one is not None:
                 members.setdefault(name, set()).add(one)
         for name, group in members.items():

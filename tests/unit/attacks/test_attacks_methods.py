@@ -178,10 +178,10 @@ def test_trajectories_stand_an_attack(method):
     by_codes, by_pairs = open_release(release, TIMELINES, Request()).adversaries
     rows = release.frame.group_by("id", maintain_order=True).agg("code", "age")
     sequences = [list(zip(codes, ages, strict=True)) for _, codes, ages in rows.rows()]
-    ladder = cl.icd9().bind("code", CODES[:4])
-    under = {label: set() for labels in ladder.labels for label in labels}
-    for labels in ladder.labels:
-        for code, label in zip(ladder.values, labels, strict=True):
+    hierarchy = cl.icd9().bind("code", CODES[:4])
+    under = {label: set() for labels in hierarchy.labels for label in labels}
+    for labels in hierarchy.labels:
+        for code, label in zip(hierarchy.values, labels, strict=True):
             under[label].add(code)
     for target, own in enumerate(PAIRS):
         ordered = sorted(own, key=lambda pair: (int(pair[1]), pair[0]))

@@ -41,11 +41,11 @@ def test_levels_are_nested(word):
 
     @given(st.lists(VALUES[word], min_size=1, max_size=12))
     def holds(values):
-        ladder = hierarchy_named(word, {}).hierarchy.bind("column", values)
-        for low, high in zip(ladder.labels, ladder.labels[1:]):
+        hierarchy = hierarchy_named(word, {}).hierarchy.bind("column", values)
+        for low, high in zip(hierarchy.labels, hierarchy.labels[1:]):
             assert len(set(low)) == len(set(zip(low, high)))
-        assert ladder.values == ladder.labels[0]
-        assert {"*"} == set(ladder.labels[-1])
+        assert hierarchy.values == hierarchy.labels[0]
+        assert {"*"} == set(hierarchy.labels[-1])
 
     holds()
 
@@ -121,13 +121,13 @@ def test_numbers_of_days_are_days(word, most):
 def test_no_code_is_one_more_code():
     """Beside codes of ICD-10 it is a leaf of its own, in the order of the texts; anything else is refused as before."""
     hierarchy = hierarchy_named("icd10", {}).hierarchy
-    ladder, without = (
+    bound, without = (
         hierarchy.bind("dx", values) for values in (["z21", "no code", None, "B20"], ["B20", "z21", None])
     )
 
-    assert ladder.values == ("B20", "no code", "z21", None)
-    assert ladder.labels[2] == ("B20", "no code", "Z21", None)
-    assert ladder.n_leaves == without.n_leaves + 1
-    assert ladder.leaves[3].tolist() == [without.leaves[3][0], 1, *without.leaves[3][1:]]
+    assert bound.values == ("B20", "no code", "z21", None)
+    assert bound.labels[2] == ("B20", "no code", "Z21", None)
+    assert bound.n_leaves == without.n_leaves + 1
+    assert bound.leaves[3].tolist() == [without.leaves[3][0], 1, *without.leaves[3][1:]]
     with pytest.raises(InputError, match="1 of 1 distinct values"):
         hierarchy.bind("dx", ["SECRET"])

@@ -14,7 +14,7 @@ from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, inte
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk, RiskSettings
 from cloister.claims.population import PeopleCounted, people_of, voter_list
-from cloister.claims.release_risk import likeliest_risk, release_risk
+from cloister.claims.release_risk import maximum_likelihood_risk, release_risk
 from cloister.claims.released import ReleasedClaims
 from cloister.claims.warm import load_kernels
 from cloister.compiling import must_compile
@@ -165,7 +165,7 @@ def test_all_adversaries_at_once(encoded):
     attacks = attacks_on(
         release,
         release_risk(release.released, LEVELS, release.risk(release.power).knowledge, release.settings),
-        likeliest_risk(release.released, LEVELS, release.power, release.settings),
+        maximum_likelihood_risk(release.released, LEVELS, release.power, release.settings),
         powers={f"power up to {most}": constant_power(encoded, most) for most in (5, 10)},
         when=np.arange(encoded.n_claims, dtype=np.int32),
         stays=Stays((0, 1), np.ones(encoded.n_claims, dtype=np.bool_)),

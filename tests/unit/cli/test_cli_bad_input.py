@@ -105,7 +105,7 @@ HIERARCHIES = {
 @pytest.mark.parametrize("way", ["--qi", "--hierarchies", "check"])
 def test_illegal_hierarchies(bare, cloister, refused, tmp_path, content, words, way):
     """A hierarchy that is not legal is refused with its file and lines, however it was given."""
-    folder = tmp_path / "ladders"
+    folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "zip.csv").write_text(content)
     if way == "check":
@@ -113,7 +113,7 @@ def test_illegal_hierarchies(bare, cloister, refused, tmp_path, content, words, 
     else:
         given = ("--qi", f"zip={folder / 'zip.csv'}") if way == "--qi" else ("--hierarchies", folder)
         ran = bare("-k", "5", "--default-role", "drop", *given)
-    message = refused(ran, new=frozenset({"ladders"}))
+    message = refused(ran, new=frozenset({"hierarchies"}))
 
     assert words in message
     assert "02131" not in message

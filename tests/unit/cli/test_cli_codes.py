@@ -189,7 +189,7 @@ def test_workloads_are_measured(protect, tmp_path, manifest):
 
     assert queries["are"] >= 0
     assert manifest()["utility"]["are"] is None
-    assert "errors of frequent:2 are told in --custodian-dir alone" in " ".join(ran.out.split())
+    assert "errors of frequent:2 are in --custodian-dir only" in " ".join(ran.out.split())
     assert "the folder that --custodian-dir names" not in ran.err
     assert "the folder that --custodian-dir names" in protect("--workload", "frequent:2", out="again").err
 

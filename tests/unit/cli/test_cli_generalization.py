@@ -286,7 +286,7 @@ def test_of_frequent_sets_nothing_is_told(protect, manifest):
     told = manifest()["utility"]
 
     assert [told[name] for name in ("constraints", "constraints_satisfied", "constraints_preserved")] == [None] * 3
-    assert "sup:20: what became of its sets is told in --custodian-dir alone" in " ".join(ran.out.split())
+    assert "sup:20: only --custodian-dir says what became of its sets" in " ".join(ran.out.split())
 
 
 def test_what_is_said(protect):

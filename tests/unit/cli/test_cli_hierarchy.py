@@ -8,19 +8,19 @@ FILE = "02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n"
 
 
 @pytest.fixture
-def ladder(tmp_path):
+def hierarchy(tmp_path):
     """A legal hierarchy file."""
     path = tmp_path / "zip.csv"
     path.write_text(FILE)
     return path
 
 
-def test_check_of_a_legal_file(cloister, ladder, data):
+def test_check_of_a_legal_file(cloister, hierarchy, data):
     """A legal file is said to be; with data, that it holds all their values."""
-    assert cloister("hierarchy", "check", ladder).out == "zip.csv is legal.\n"
-    ran = cloister("hierarchy", "check", ladder, data, "--column", "zip")
+    assert cloister("hierarchy", "check", hierarchy).out == "zip.csv is legal.\n"
+    ran = cloister("hierarchy", "check", hierarchy, data, "--column", "zip")
     assert (ran.code, ran.out) == (0, "zip.csv is legal, and it holds all 4 values of column 'zip'.\n")
-    assert cloister("hierarchy", "check", ladder, "--json").json == {
+    assert cloister("hierarchy", "check", hierarchy, "--json").json == {
         "legal": True,
         "hierarchy": "zip.csv",
         "kind": "file",
@@ -35,10 +35,10 @@ def test_check_of_a_builder(cloister, data):
     assert "interval:5,10 is legal, and it holds all 8 values" in ran.out
 
 
-def test_check_names_every_problem(cloister, ladder):
+def test_check_names_every_problem(cloister, hierarchy):
     """All that is wrong is told at once, by lines."""
-    ladder.write_text("a;x;y;*\nb;x;z;*\na;x;y;+\n")
-    ran = cloister("hierarchy", "check", ladder)
+    hierarchy.write_text("a;x;y;*\nb;x;z;*\na;x;y;+\n")
+    ran = cloister("hierarchy", "check", hierarchy)
 
     assert (ran.code, ran.out) == (2, "")
     assert "stands again on line 3" in ran.err
@@ -46,22 +46,22 @@ def test_check_names_every_problem(cloister, ladder):
     assert "different labels" in ran.err
 
 
-def test_check_counts_values_outside(cloister, ladder, data):
+def test_check_counts_values_outside(cloister, hierarchy, data):
     """Values that the hierarchy lacks are counted."""
-    ladder.write_text("02130;*\n02131;*\n")
-    ran = cloister("hierarchy", "check", ladder, data, "--column", "zip")
+    hierarchy.write_text("02130;*\n02131;*\n")
+    ran = cloister("hierarchy", "check", hierarchy, data, "--column", "zip")
 
     assert ran.code == 2
     assert "2 of 4 distinct values of column 'zip'" in ran.err
 
 
-def test_a_column_must_be_named(cloister, ladder, data):
+def test_a_column_must_be_named(cloister, hierarchy, data):
     """Where the data have several columns, one must be named, and it must be there."""
-    assert "Name one with --column" in cloister("hierarchy", "check", ladder, data).err
-    assert "Did you mean 'zip'?" in cloister("hierarchy", "check", ladder, data, "--column", "zipp").err
+    assert "Name one with --column" in cloister("hierarchy", "check", hierarchy, data).err
+    assert "Did you mean 'zip'?" in cloister("hierarchy", "check", hierarchy, data, "--column", "zipp").err
 
 
-def test_preview(cloister, ladder, data):
+def test_preview(cloister, hierarchy, data):
     """A preview shows groups and sizes of every level; labels only where they are asked for."""
     words = ("hierarchy", "preview", "interval:10/top=90/bottom=0", data, "--column", "age")
     ran = cloister(*words, "--show-values")
@@ -70,7 +70,7 @@ def test_preview(cloister, ladder, data):
     assert "[30-39]" in ran.out
     assert "[30-39]" in cloister(*words, "--show-values", "--json").out
     assert "[30-39]" not in cloister(*words).out + cloister(*words, "--json").out
-    levels = cloister("hierarchy", "preview", ladder, "--json").json["levels"]
+    levels = cloister("hierarchy", "preview", hierarchy, "--json").json["levels"]
     assert [level["level"] for level in levels] == [0, 1, 2]
     assert [level["n_groups"] for level in levels] == [4, 3, 1]
 

@@ -89,10 +89,12 @@ def test_files_that_cannot_be(cloister, refused, data, tmp_path, words, name):
 
 def test_a_loop_among_hierarchies(bare, refused, tmp_path):
     """A hierarchy file that is a link to itself is refused by name."""
-    (tmp_path / "ladders").mkdir()
-    (tmp_path / "ladders" / "sex.csv").symlink_to("sex.csv")
+    (tmp_path / "hierarchies").mkdir()
+    (tmp_path / "hierarchies" / "sex.csv").symlink_to("sex.csv")
 
-    message = refused(bare("-k", "5", "--hierarchies", "ladders", "--default-role", "drop"), new=frozenset({"ladders"}))
+    message = refused(
+        bare("-k", "5", "--hierarchies", "hierarchies", "--default-role", "drop"), new=frozenset({"hierarchies"})
+    )
     assert "sex.csv" in message
 
 
@@ -267,14 +269,14 @@ def test_closed_streams(data, tmp_path, closing, more):
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
 def test_file_names_that_are_not_utf8(data, tmp_path, more):
     """Bytes of a name that are no text are replaced where the name is shown."""
-    odd, ladders = os.fsencode(tmp_path) + b"/pat\xff.csv", os.fsencode(tmp_path) + b"/sex\xff.csv"
+    odd, hierarchies = os.fsencode(tmp_path) + b"/pat\xff.csv", os.fsencode(tmp_path) + b"/sex\xff.csv"
     os.rename(data, odd)
-    with open(ladders, "w") as file:
+    with open(hierarchies, "w") as file:
         file.write("F;*\nM;*\nX;*\n")
     out = os.fsencode(tmp_path) + b"/rel\xff"
     words = (
         "--qi",
-        b"sex=" + ladders,
+        b"sex=" + hierarchies,
         "--default-role",
         "drop",
         "-k",
@@ -347,9 +349,9 @@ def test_columns_with_commas(equals, data):
 def test_bounds_without_a_hierarchy(equals, tmp_path):
     """``COLUMN@LOW-HIGH`` bounds the levels of the hierarchy file, or of value or nothing."""
     assert equals("--qi", "a@1", "--qi", "c@0-1")["settings"]["level_bounds"] == {"a": [1, 1], "c": [0, 1]}
-    (tmp_path / "ladders").mkdir()
-    (tmp_path / "ladders" / "a.csv").write_text("0;x;*\n1;x;*\n2;y;*\n")
-    manifest = equals("--qi", "a@1-2", "--hierarchies", "ladders", "--overwrite")
+    (tmp_path / "hierarchies").mkdir()
+    (tmp_path / "hierarchies" / "a.csv").write_text("0;x;*\n1;x;*\n2;y;*\n")
+    manifest = equals("--qi", "a@1-2", "--hierarchies", "hierarchies", "--overwrite")
     assert manifest["columns"]["a"]["hierarchy"] == "file"
     assert manifest["search"]["levels"]["a"] == 1
 

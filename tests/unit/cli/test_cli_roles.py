@@ -196,9 +196,9 @@ def test_levels_can_be_bounded(bare, manifest, bounds, levels):
 
 def test_bounds_of_a_file_and_a_file_named_like_bounds(bare, manifest, tmp_path):
     """Bounds may follow a file; a file whose own name looks like bounds is that file."""
-    ladder = "02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n"
-    (tmp_path / "zip.csv").write_text(ladder)
-    (tmp_path / "zip.csv@1").write_text(ladder.replace(";*", ";+;*"))
+    hierarchy = "02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n"
+    (tmp_path / "zip.csv").write_text(hierarchy)
+    (tmp_path / "zip.csv@1").write_text(hierarchy.replace(";*", ";+;*"))
     words = (*ONE, "--default-role", "drop", "--qi", "sex")
 
     assert bare(*words, "--qi", "zip=zip.csv@1-2").code == 0
@@ -259,7 +259,7 @@ def test_missing_in_a_hierarchy_file(bare, refused, data, tmp_path):
 
 def test_hierarchies_of_a_folder(bare, data, manifest, tmp_path):
     """Files named for the data and a column make that column a quasi-identifier; files of no column are told."""
-    folder = tmp_path / "ladders"
+    folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "patients_hierarchy_sex.csv").write_text("F;*\nM;*\nX;*\n")
     (folder / "patients_hierarchy_height.csv").write_text("1;*\n")
@@ -273,16 +273,16 @@ def test_hierarchies_of_a_folder(bare, data, manifest, tmp_path):
 
 
 def test_hierarchies_of_a_folder_for_named_columns(bare, refused, manifest, tmp_path):
-    """With ``--qi COLUMN`` the folder supplies the ladder of that column; one that it lacks is an error."""
-    folder = tmp_path / "ladders"
+    """With ``--qi COLUMN`` the folder supplies the hierarchy of that column; one that it lacks is an error."""
+    folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "sex.csv").write_text("F;*\nM;*\nX;*\n")
     words = (*ONE, "--default-role", "drop", "--hierarchies", folder, "--qi", "sex")
 
     assert bare(*words).code == 0
     assert manifest()["columns"] == {"sex": {"role": "quasi-identifier", "hierarchy": "file", "level": 0}}
-    assert "no hierarchy file in ladders" in refused(
-        bare(*words, "--qi", "zip", out="other"), new=frozenset({"ladders", "release"})
+    assert "no hierarchy file in hierarchies" in refused(
+        bare(*words, "--qi", "zip", out="other"), new=frozenset({"hierarchies", "release"})
     )
 
 

@@ -18,7 +18,7 @@ N_COLUMNS, N_RECORDS = 24, 6000
 
 @pytest.fixture(scope="module")
 def hard(tmp_path_factory):
-    """A table whose optimum takes far longer to prove than any test may last, and its ladders."""
+    """A table whose optimum takes far longer to prove than any test may last, and its hierarchies."""
     folder = tmp_path_factory.mktemp("hard")
     generator = random.Random(4)
     names = [f"c{number:02d}" for number in range(N_COLUMNS)]
@@ -26,13 +26,13 @@ def hard(tmp_path_factory):
     columns = [generator.choices(range(16), weights, k=N_RECORDS) for _ in names]
     rows = [",".join(map(str, row)) + "\n" for row in zip(*columns)]
     (folder / "data.csv").write_text(",".join(names) + "\n" + "".join(rows))
-    (folder / "ladder.csv").write_text("".join(f"{v};{v // 2}a;{v // 4}b;{v // 8}c;*\n" for v in range(16)))
+    (folder / "hierarchy.csv").write_text("".join(f"{v};{v // 2}a;{v // 4}b;{v // 8}c;*\n" for v in range(16)))
     return folder
 
 
 def start(hard, folder, *more):
     """Start the command in the middle of whose search the test will stop it."""
-    qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'ladder.csv'}")]
+    qi = [word for n in range(N_COLUMNS) for word in ("--qi", f"c{n:02d}={hard / 'hierarchy.csv'}")]
     command = [
         "protect",
         "table",

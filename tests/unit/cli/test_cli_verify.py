@@ -287,25 +287,25 @@ def test_kept_values_that_are_not_those_of_the_original(cloister, coarse):
 
 
 @pytest.fixture
-def ladder(tmp_path):
+def hierarchy(tmp_path):
     """A hierarchy file for ZIP codes."""
-    (tmp_path / "ladders").mkdir()
-    path = tmp_path / "ladders" / "zip.csv"
+    (tmp_path / "hierarchies").mkdir()
+    path = tmp_path / "hierarchies" / "zip.csv"
     path.write_text("02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n")
     return path
 
 
-def test_original_with_hierarchy_files(cloister, bare, ladder):
+def test_original_with_hierarchy_files(cloister, bare, hierarchy):
     """Hierarchies that came from files are given again, by ``--qi`` or by their folder; without, that is said."""
-    assert bare("-k", "5", "-q", "--default-role", "drop", "--qi", f"zip={ladder}@1", "--qi", "sex").code == 0
+    assert bare("-k", "5", "-q", "--default-role", "drop", "--qi", f"zip={hierarchy}@1", "--qi", "sex").code == 0
 
-    assert cloister("verify", "release", *ORIGINAL, "--qi", f"zip={ladder}", "--qi", "sex").code == 0
-    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", ladder.parent).code == 0
+    assert cloister("verify", "release", *ORIGINAL, "--qi", f"zip={hierarchy}", "--qi", "sex").code == 0
+    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", hierarchy.parent).code == 0
     ran = cloister("verify", "release", *ORIGINAL)
     assert ran.code == 2
     assert "--qi zip=FILE" in ran.err
-    ladder.write_text("02130;0213*;*\n02131;0214*;*\n99999;99999;*\n88888;88888;*\n")
-    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", ladder.parent).code == 1
+    hierarchy.write_text("02130;0213*;*\n02131;0214*;*\n99999;99999;*\n88888;88888;*\n")
+    assert cloister("verify", "release", *ORIGINAL, "--hierarchies", hierarchy.parent).code == 1
 
 
 def test_original_with_missing_texts(cloister, bare, data):
@@ -594,11 +594,13 @@ def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
     assert cloister("verify", coarse).code == 1
 
 
-@pytest.mark.parametrize("spec", ["ladders/zip.csv", "suppress/../ladders/zip.csv", "icd9/zip.csv", "/etc/passwd"])
+@pytest.mark.parametrize(
+    "spec", ["hierarchies/zip.csv", "suppress/../hierarchies/zip.csv", "icd9/zip.csv", "/etc/passwd"]
+)
 @pytest.mark.parametrize("kind", ["file", "prefix"])
-def test_a_manifest_names_no_file_to_open(cloister, coarse, ladder, spec, kind):
+def test_a_manifest_names_no_file_to_open(cloister, coarse, hierarchy, spec, kind):
     """Hierarchies by the words of a manifest are builders; what might be a file of this machine is not opened."""
-    (ladder.parent.parent / "suppress").mkdir()
+    (hierarchy.parent.parent / "suppress").mkdir()
     forge(
         coarse,
         lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)],

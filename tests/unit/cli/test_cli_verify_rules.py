@@ -173,8 +173,8 @@ def test_another_population_is_refused(cloister, ruled, census):
 @pytest.fixture
 def tree(tmp_path):
     """A hierarchy file for diagnoses."""
-    (tmp_path / "ladders").mkdir()
-    path = tmp_path / "ladders" / "diagnosis.csv"
+    (tmp_path / "hierarchies").mkdir()
+    path = tmp_path / "hierarchies" / "diagnosis.csv"
     path.write_text("001;infection;*\n250.10;chronic;*\nV51;other;*\n")
     return path
 

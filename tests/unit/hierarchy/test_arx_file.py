@@ -50,10 +50,10 @@ def test_quotes_and_blank_lines(tmp_path: Path) -> None:
 
 def test_domain_is_the_file() -> None:
     """The domain is what the file lists, not what occurs."""
-    ladder = hierarchy_rows(AGES).bind("age", ["1"])
+    hierarchy = hierarchy_rows(AGES).bind("age", ["1"])
 
-    assert ladder.leaves[:, 0].tolist() == [1, 2, 3]
-    assert ladder.n_leaves == 3
+    assert hierarchy.leaves[:, 0].tolist() == [1, 2, 3]
+    assert hierarchy.n_leaves == 3
 
 
 def test_the_root_is_the_files_own() -> None:
@@ -71,9 +71,9 @@ def test_a_label_may_recur_at_several_levels() -> None:
 def test_rows_may_hold_numbers_and_none() -> None:
     """Rows written in Python are read as they would stand in a file, and stay as they were."""
     rows = [[1, "low", "*"], [None, None, "*"]]
-    ladder = hierarchy_rows(rows).bind("c", ["1", None])
+    hierarchy = hierarchy_rows(rows).bind("c", ["1", None])
 
-    assert ladder.labels == (("1", None), ("low", None), ("*", "*"))
+    assert hierarchy.labels == (("1", None), ("low", None), ("*", "*"))
     assert rows == [[1, "low", "*"], [None, None, "*"]]
 
 
@@ -90,10 +90,10 @@ def test_an_empty_cell_lists_missing() -> None:
 def test_missing_as_names_the_row_of_missing() -> None:
     """Missing has the labels of that row from level 1 on, and stays missing at level 0."""
     hierarchy = hierarchy_rows([*AGES, ["?", "0-4", "*"]], missing_as="?")
-    ladder = hierarchy.bind("age", ["1", None])
+    bound = hierarchy.bind("age", ["1", None])
 
-    assert ladder.labels == (("1", None), ("0-4", "0-4"), ("*", "*"))
-    assert ladder.leaves.tolist() == [[1, 1], [3, 3], [4, 4]]
+    assert bound.labels == (("1", None), ("0-4", "0-4"), ("*", "*"))
+    assert bound.leaves.tolist() == [[1, 1], [3, 3], [4, 4]]
     assert hierarchy.bind("age", ["1"]).leaves[:, 0].tolist() == [1, 2, 3]
 
 

@@ -25,24 +25,24 @@ def test_labels_of_each_unit(unit: str, label: str, value: str) -> None:
 
 def test_weeks_follow_iso_at_the_turn_of_the_year() -> None:
     """The last days of December may belong to week 1 of the next year, the first of January to week 53."""
-    ladder = dates("week").bind("seen", ["2019-12-31", "2021-01-01"])
+    hierarchy = dates("week").bind("seen", ["2019-12-31", "2021-01-01"])
 
-    assert ladder.labels[1] == ("2020-W01", "2020-W53")
+    assert hierarchy.labels[1] == ("2020-W01", "2020-W53")
 
 
 def test_quarters_begin_in_january_april_july_october() -> None:
     """Every month falls into its quarter."""
-    ladder = dates("quarter").bind("seen", [f"2024-{month:02d}-01" for month in range(1, 13)])
+    hierarchy = dates("quarter").bind("seen", [f"2024-{month:02d}-01" for month in range(1, 13)])
 
-    assert [label[-1] for label in ladder.labels[1]] == list("111222333444")
+    assert [label[-1] for label in hierarchy.labels[1]] == list("111222333444")
 
 
 def test_domain_is_the_values_present() -> None:
     """A label covers the values present that share it; missing is apart."""
-    ladder = dates("month", "year").bind("seen", ["2024-05-17", "2024-05-18", "2024-06-01", None])
+    hierarchy = dates("month", "year").bind("seen", ["2024-05-17", "2024-05-18", "2024-06-01", None])
 
-    assert ladder.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [3, 3, 3, 1], [4, 4, 4, 4]]
-    assert [level[-1] for level in ladder.labels] == [None, None, None, "*"]
+    assert hierarchy.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [3, 3, 3, 1], [4, 4, 4, 4]]
+    assert [level[-1] for level in hierarchy.labels] == [None, None, None, "*"]
 
 
 @pytest.mark.parametrize(

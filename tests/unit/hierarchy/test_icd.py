@@ -117,10 +117,10 @@ def test_a_refusal_counts() -> None:
 
 def test_leaves_are_codes_of_the_classification() -> None:
     """Labels cover the codes below them, headings included, whether they occur or not."""
-    ladder = icd9().bind("dx", ["001.0"])
+    hierarchy = icd9().bind("dx", ["001.0"])
 
-    assert ladder.leaves[:3, 0].tolist() == [1, 1, 4]
-    assert ladder.n_leaves == 17_561
+    assert hierarchy.leaves[:3, 0].tolist() == [1, 1, 4]
+    assert hierarchy.n_leaves == 17_561
 
 
 def test_values_beyond_the_list_of_codes_are_leaves() -> None:
@@ -159,12 +159,12 @@ def test_grouping_agrees_with_the_published_lists(real_data: Path, builder: Buil
     No exceptions: the ICD-10-CM sections are those of 2026, and no category of 2019 changed its block since.
     """
     rows = _published(real_data, name)
-    ladder = builder().bind("code", [row["code"] for row in rows])
-    position = {value: number for number, value in enumerate(ladder.values)}
+    hierarchy = builder().bind("code", [row["code"] for row in rows])
+    position = {value: number for number, value in enumerate(hierarchy.values)}
 
-    assert_lawful(ladder)
+    assert_lawful(hierarchy)
     for level, column in ((2, "category"), (3, "sub_chapter"), (4, "chapter")):
-        pairs = {(ladder.labels[level][position[row["code"]]], row[column]) for row in rows}
+        pairs = {(hierarchy.labels[level][position[row["code"]]], row[column]) for row in rows}
         assert len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs})
 
 
@@ -172,11 +172,11 @@ def test_grouping_agrees_with_the_published_lists(real_data: Path, builder: Buil
 def test_counts_agree_with_the_published_list(real_data: Path) -> None:
     """Bound to the whole of ICD-9-CM, every label covers just the codes present and the domain is the list."""
     rows = _published(real_data, "icd9cm_generalization.csv.gz")
-    ladder = icd9().bind("code", [row["code"] for row in rows])
+    hierarchy = icd9().bind("code", [row["code"] for row in rows])
 
-    assert ladder.n_leaves == len(rows)
-    for level in range(ladder.n_levels):
-        covered = dict(zip(ladder.labels[level], ladder.leaves[level].tolist(), strict=True))
+    assert hierarchy.n_leaves == len(rows)
+    for level in range(hierarchy.n_levels):
+        covered = dict(zip(hierarchy.labels[level], hierarchy.leaves[level].tolist(), strict=True))
         assert sum(covered.values()) == len(rows)
 
 

@@ -8,8 +8,8 @@ from cloister.hierarchy import Hierarchy, IntervalHierarchy, intervals, names_hi
 
 def labels_of(hierarchy: Hierarchy, *values: str | None) -> dict[str | None, list[str | None]]:
     """The labels of each value, from level 1 on."""
-    ladder = hierarchy.bind("age", values)
-    return {value: [level[n] for level in ladder.labels[1:]] for n, value in enumerate(ladder.values)}
+    bound = hierarchy.bind("age", values)
+    return {value: [level[n] for level in bound.labels[1:]] for n, value in enumerate(bound.values)}
 
 
 def test_whole_numbers_get_closed_intervals() -> None:
@@ -86,9 +86,9 @@ def test_domain_is_the_grid(hierarchy: IntervalHierarchy, values: list[str | Non
 
 def test_leaves_are_the_whole_numbers_of_the_interval() -> None:
     """An interval covers its whole numbers, fewer where the top clips it."""
-    ladder = intervals(5, 20, top=90).bind("age", ["44", "85"])
+    hierarchy = intervals(5, 20, top=90).bind("age", ["44", "85"])
 
-    assert ladder.leaves.tolist() == [[1, 1], [5, 5], [20, 10], [51, 51]]
+    assert hierarchy.leaves.tolist() == [[1, 1], [5, 5], [20, 10], [51, 51]]
 
 
 def test_spec_is_as_typed() -> None:
@@ -165,10 +165,10 @@ def test_cut_points_make_the_intervals_between_them() -> None:
 
 def test_leaves_of_cut_points_are_the_numbers_between_them() -> None:
     """An open interval is one leaf of its own, and at a coarser level what it took up besides."""
-    ladder = parse_hierarchy("interval:cuts=0,2,18,65/18").bind("age", ["1", "70"])
+    hierarchy = parse_hierarchy("interval:cuts=0,2,18,65/18").bind("age", ["1", "70"])
 
-    assert ladder.n_leaves == 67
-    assert ladder.leaves.tolist() == [[1, 1], [2, 1], [19, 48], [67, 67]]
+    assert hierarchy.n_leaves == 67
+    assert hierarchy.leaves.tolist() == [[1, 1], [2, 1], [19, 48], [67, 67]]
 
 
 @pytest.mark.parametrize("spec", ["18,2", "2,2", "", "x", "0,18/0,2", "0,18/0,18", "0,1.5,2/9", "1" + "0" * 15])

@@ -78,79 +78,79 @@ def listed(draw: st.DrawFn) -> tuple[Hierarchy, list[str | None]]:
 @relaxed
 @given(interval_settings(), columns(numbers))
 def test_intervals_are_lawful(hierarchy: Hierarchy, values: list[str | None]) -> None:
-    """Interval ladders nest, add up, keep missing apart and do not depend on order."""
-    ladder = hierarchy.bind("c", values)
+    """Interval hierarchies nest, add up, keep missing apart and do not depend on order."""
+    bound = hierarchy.bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(bound)
+    assert_missing_apart(bound)
     assert_order_free(hierarchy, values)
 
 
 @relaxed
 @given(st.integers(4, 7).map(prefix), columns(st.text("0123AB*é", max_size=4)))
 def test_prefixes_are_lawful(hierarchy: Hierarchy, values: list[str | None]) -> None:
-    """Prefix ladders nest for codes of mixed lengths, stars among their characters included."""
-    ladder = hierarchy.bind("c", values)
+    """Prefix hierarchies nest for codes of mixed lengths, stars among their characters included."""
+    bound = hierarchy.bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(bound)
+    assert_missing_apart(bound)
     assert_order_free(hierarchy, values)
 
 
 @relaxed
 @given(units, columns(stamps))
 def test_dates_are_lawful(chain: tuple[str, ...], values: list[str | None]) -> None:
-    """Date ladders nest for every chain of units, weeks at the turn of the year included."""
-    ladder = dates(*chain).bind("c", values)
+    """Date hierarchies nest for every chain of units, weeks at the turn of the year included."""
+    hierarchy = dates(*chain).bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(hierarchy)
+    assert_missing_apart(hierarchy)
     assert_order_free(dates(*chain), values)
 
 
 @relaxed
 @given(columns(st.text(st.characters(codec="utf-8"), max_size=6)))
 def test_suppress_is_lawful(values: list[str | None]) -> None:
-    """The two-level ladder takes any text."""
-    ladder = suppress().bind("c", values)
+    """The two-level hierarchy takes any text."""
+    hierarchy = suppress().bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(hierarchy)
+    assert_missing_apart(hierarchy)
     assert_order_free(suppress(), values)
 
 
 @relaxed
 @given(st.lists(icd_codes("icd9"), max_size=30), st.booleans())
 def test_icd9_is_lawful(codes: list[str], missing: bool) -> None:
-    """ICD-9 ladders nest and add up, whatever the spellings and digits."""
+    """ICD-9 hierarchies nest and add up, whatever the spellings and digits."""
     values = [*dict.fromkeys(codes), *([None] if missing else [])]
-    ladder = icd9().bind("c", values)
+    hierarchy = icd9().bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(hierarchy)
+    assert_missing_apart(hierarchy)
     assert_order_free(icd9(), values)
 
 
 @relaxed
 @given(st.lists(icd_codes("icd10"), max_size=30), st.booleans())
 def test_icd10_is_lawful(codes: list[str], missing: bool) -> None:
-    """ICD-10 ladders nest and add up, whatever the spellings and characters."""
+    """ICD-10 hierarchies nest and add up, whatever the spellings and characters."""
     values = [*dict.fromkeys(codes), *([None] if missing else [])]
-    ladder = icd10().bind("c", values)
+    hierarchy = icd10().bind("c", values)
 
-    assert_lawful(ladder)
-    assert_missing_apart(ladder)
+    assert_lawful(hierarchy)
+    assert_missing_apart(hierarchy)
     assert_order_free(icd10(), values)
 
 
 @relaxed
 @given(listed())
 def test_files_are_lawful(case: tuple[Hierarchy, list[str | None]]) -> None:
-    """Ladders of written hierarchies nest and add up, also where the text for missing is a value as well."""
+    """LevelMaps of written hierarchies nest and add up, also where the text for missing is a value as well."""
     hierarchy, values = case
-    ladder = hierarchy.bind("c", values)
+    bound = hierarchy.bind("c", values)
 
-    assert_lawful(ladder)
+    assert_lawful(bound)
     assert_order_free(hierarchy, values)
 
 
@@ -163,11 +163,11 @@ def test_files_are_lawful(case: tuple[Hierarchy, list[str | None]]) -> None:
 def test_interval_leaves_are_whole_numbers_counted(found: list[int], bottom: int | None, top: int | None) -> None:
     """Whole numbers: a label covers as many numbers of the grid as share it, or the values beyond a bound."""
     hierarchy = intervals(3, 6, top=top, bottom=bottom)
-    ladder = hierarchy.bind("c", [str(number) for number in found])
+    bound = hierarchy.bind("c", [str(number) for number in found])
     everything = hierarchy.bind("c", [str(number) for number in range(-200, 200)])
     by_text = dict(zip(everything.values, everything.labels[2], strict=True))
 
-    for label, covered in zip(ladder.labels[2], ladder.leaves[2], strict=True):
+    for label, covered in zip(bound.labels[2], bound.leaves[2], strict=True):
         beyond = label.startswith(("<", ">"))
         expected = [text for text, name in by_text.items() if name == label and (not beyond or int(text) in found)]
         assert covered == len(expected)

@@ -8,24 +8,24 @@ from cloister.hierarchy import prefix
 
 def test_one_character_is_dropped_a_level() -> None:
     """Each level writes a star for one more character, as ARX does; the root is one star."""
-    ladder = prefix(5).bind("zip", ["81367"])
+    hierarchy = prefix(5).bind("zip", ["81367"])
 
-    assert [level[0] for level in ladder.labels] == ["81367", "8136*", "813**", "81***", "8****", "*"]
+    assert [level[0] for level in hierarchy.labels] == ["81367", "8136*", "813**", "81***", "8****", "*"]
 
 
 def test_shorter_codes_join_where_their_length_is_reached() -> None:
     """A short code counts as padded on the right, so levels nest."""
-    ladder = prefix(5).bind("zip", ["813", "81367"])
+    hierarchy = prefix(5).bind("zip", ["813", "81367"])
 
-    assert ladder.labels[1:3] == (("813*", "8136*"), ("813**", "813**"))
+    assert hierarchy.labels[1:3] == (("813*", "8136*"), ("813**", "813**"))
 
 
 def test_domain_is_the_values_present() -> None:
     """A label covers the values present that share it."""
-    ladder = prefix(2).bind("zip", ["11", "12", "21", None])
+    hierarchy = prefix(2).bind("zip", ["11", "12", "21", None])
 
-    assert ladder.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [4, 4, 4, 4]]
-    assert ladder.labels[1] == ("1*", "1*", "2*", None)
+    assert hierarchy.leaves.tolist() == [[1, 1, 1, 1], [2, 2, 1, 1], [4, 4, 4, 4]]
+    assert hierarchy.labels[1] == ("1*", "1*", "2*", None)
 
 
 def test_a_refusal_tells_the_longest_length() -> None:

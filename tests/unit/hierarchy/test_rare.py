@@ -11,10 +11,10 @@ from cloister.hierarchy.rare import RareHierarchy
 
 def test_categories_that_are_not_kept_are_one_group() -> None:
     """What is kept stays itself until the root; missing stays missing."""
-    ladder = parse_hierarchy("keep:White,Hispanic").bind("race", ["Asian", "Black", "White", None])
+    hierarchy = parse_hierarchy("keep:White,Hispanic").bind("race", ["Asian", "Black", "White", None])
 
-    assert ladder.labels[1:] == (("other", "other", "White", None), ("*",) * 4)
-    assert ladder.leaves[1].tolist() == [2, 2, 1, 1]
+    assert hierarchy.labels[1:] == (("other", "other", "White", None), ("*",) * 4)
+    assert hierarchy.leaves[1].tolist() == [2, 2, 1, 1]
 
 
 def test_rare_categories_are_found_by_their_records() -> None:

@@ -5,10 +5,10 @@ from cloister.hierarchy import suppress
 
 def test_two_levels() -> None:
     """The value, then the root; each value is a leaf, missing included."""
-    ladder = suppress().bind("sex", ["M", None, "F"])
+    hierarchy = suppress().bind("sex", ["M", None, "F"])
 
-    assert ladder.labels == (("F", "M", None), ("*", "*", "*"))
-    assert ladder.leaves.tolist() == [[1, 1, 1], [3, 3, 3]]
+    assert hierarchy.labels == (("F", "M", None), ("*", "*", "*"))
+    assert hierarchy.leaves.tolist() == [[1, 1, 1], [3, 3, 3]]
 
 
 def test_an_empty_column_has_a_domain() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import cloister as cl
 from cloister.errors import InputError
-from cloister.pipeline.first_jobs import FirstJobAsked, write_first_job
+from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
 from cloister.pipeline.jobs import JobRun, write_job
 
 N = 300
@@ -186,7 +186,7 @@ def test_init_and_run_release_what_is_no_identifier(name, tmp_path):
         {column: [None if v is None else str(v) for v in values] for column, values in columns.items()}
     )
     frame.write_csv(tmp_path / "some people.csv")
-    made, _ = write_first_job(FirstJobAsked("table", tmp_path / "some people.csv", tmp_path / "job.toml"))
+    made, _ = write_first_job(FirstJobRequest("table", tmp_path / "some people.csv", tmp_path / "job.toml"))
     found = {guess.column: guess.role for guess in made.columns}
 
     assert {column: found[column] for column in roles} == roles
@@ -206,14 +206,14 @@ def test_a_file_of_nothing_known(tmp_path):
     pl.DataFrame({"a": picked("x", "y"), "b": picked("u", "v")}).write_csv(tmp_path / "file.csv")
 
     with pytest.raises(InputError, match=r"No column of file\.csv was recognised as a quasi-identifier"):
-        write_first_job(FirstJobAsked("table", tmp_path / "file.csv", tmp_path / "job.toml"))
+        write_first_job(FirstJobRequest("table", tmp_path / "file.csv", tmp_path / "job.toml"))
 
 
 @pytest.mark.parametrize(("column", "values"), [("year_of_diagnosis", (2021, 2022)), ("steps", (250, 401, 428))])
 def test_numbers_that_look_like_codes_are_to_be_decided(column, values, tmp_path):
     """Numbers in the form of codes of diagnoses are not surely codes: people must decide."""
     pl.DataFrame({**BASE, column: picked(*values)}).write_csv(tmp_path / "file.csv")
-    made, _ = write_first_job(FirstJobAsked("table", tmp_path / "file.csv", tmp_path / "job.toml"))
+    made, _ = write_first_job(FirstJobRequest("table", tmp_path / "file.csv", tmp_path / "job.toml"))
 
     assert [(one.role, one.sureness) for one in made.columns if one.column == column] == [("sensitive", "not sure")]
 
@@ -261,10 +261,15 @@ def test_names_of_surveys_and_numbers_of_one_record_are_quasi_identifiers(tmp_pa
             "iage": [draw.randint(18, 90) for _ in range(n)],
             "isex": [draw.randint(1, 2) for _ in range(n)],
             "expend": [round(draw.uniform(1, 9000), 2) for _ in range(n)],
+            "RIAGENDR": [draw.randint(1, 2) for _ in range(n)],
+            "RIDRETH1": [draw.randint(1, 5) for _ in range(n)],
+            "PLZ": [f"8013{draw.randint(0, 9)}" for _ in range(n)],
             "usage": [draw.randint(1000, 1020) for _ in range(n)],
+            "physician": [draw.choice(["Dr. A", "Dr. B"]) for _ in range(n)],
         }
     )
     frame.write_csv(tmp_path / "data.csv")
     found = {one.column: one.role for one in cl.init(tmp_path / "data.csv", tmp_path / "job.toml").columns}
 
-    assert found == dict.fromkeys(["iage", "isex", "expend"], "quasi-identifier") | {"usage": "sensitive"}
+    taken = ["iage", "isex", "expend", "RIAGENDR", "RIDRETH1", "PLZ"]
+    assert found == dict.fromkeys(taken, "quasi-identifier") | {"usage": "sensitive", "physician": "drop"}

@@ -36,8 +36,8 @@ def least_loss(problem, box):
 def test_nothing_is_lost_when_work_is_cut_short(case, work, exact):
     """The best found and the boxes left hold the optimum; each box left states a true lower bound."""
     problem = case.problem()
-    stride = problem.task.ladders.stride if exact else np.ones_like(problem.task.ladders.stride)
-    task = problem.task._replace(ladders=problem.task.ladders._replace(stride=stride, exact=exact))
+    stride = problem.task.maps.stride if exact else np.ones_like(problem.task.maps.stride)
+    task = problem.task._replace(maps=problem.task.maps._replace(stride=stride, exact=exact))
     best, statistics = nothing_known(problem), np.zeros(7, dtype=np.int64)
 
     left = explore(task, Workspace(task), whole(problem), best, statistics, work)

@@ -18,9 +18,9 @@ def test_colliding_keys_are_told_apart(case, stride):
     """Where keys are not exact the codes themselves decide, so collisions change nothing."""
     task = case.problem().task
     levels = np.zeros(len(case.names), dtype=np.int64)
-    colliding = task.ladders._replace(stride=np.full_like(task.ladders.stride, stride), exact=False)
+    colliding = task.maps._replace(stride=np.full_like(task.maps.stride, stride), exact=False)
 
-    assert class_sizes(task.rows, task.ladders, levels).tolist() == class_sizes(task.rows, colliding, levels).tolist()
+    assert class_sizes(task.rows, task.maps, levels).tolist() == class_sizes(task.rows, colliding, levels).tolist()
 
 
 @examples(150)
@@ -39,20 +39,20 @@ def test_distinct_rows_count_records(case):
 def test_levels_outside_the_lattice_are_refused(case):
     """A level that does not exist is an error, not a read beyond an array."""
     task = case.problem().task
-    beyond = task.ladders.heights.copy()
+    beyond = task.maps.heights.copy()
 
     with pytest.raises(ValueError, match="levels must be"):
-        measure(task.rows, task.ladders, task.costs, beyond, task.threshold)
+        measure(task.rows, task.maps, task.costs, beyond, task.threshold)
     with pytest.raises(ValueError, match="levels must be"):
-        class_sizes(task.rows, task.ladders, -1 - np.zeros_like(beyond))
+        class_sizes(task.rows, task.maps, -1 - np.zeros_like(beyond))
 
 
 def test_counts_of_given_rows_are_added_up():
     """Rows that come with counts are merged with their counts."""
     case_codes = np.array([[0, 1, 0]], dtype=np.uint32)
-    from cloister.kernels.layout import Ladders
+    from cloister.kernels.layout import LevelMaps
 
-    ladders = Ladders(
+    maps = LevelMaps(
         up=np.array([0, 1], dtype=np.uint32),
         start=np.zeros((1, 1, 1), dtype=np.int64),
         sizes=np.array([[2]]),
@@ -62,7 +62,7 @@ def test_counts_of_given_rows_are_added_up():
         exact=True,
     )
 
-    found = distinct_rows(case_codes, ladders, np.array([2, 5, 3]))
+    found = distinct_rows(case_codes, maps, np.array([2, 5, 3]))
 
     assert found.rows.records.tolist() == [5, 5]
     assert found.labels.tolist() == [0, 1, 0]

@@ -34,7 +34,7 @@ class Rows:
 
     def pool(self, spare=0):
         """Every row as a cluster."""
-        return single_clusters(self.task.rows, self.task.ladders, self.prices.lowest, spare)
+        return single_clusters(self.task.rows, self.task.maps, self.prices.lowest, spare)
 
 
 @examples(60)
@@ -47,7 +47,7 @@ def test_clusters_grow_as_defined(case, least):
     for field in pool:
         field[n] = field[0]
     owner[0] = n
-    grow(rows.task.ladders, rows.prices, pool, owner, n, least)
+    grow(rows.task.maps, rows.prices, pool, owner, n, least)
     expected = oracle.grown(rows.table, rows.groups[0], list(rows.groups[1:]), least)
     found = [place for row in np.flatnonzero(owner == n).tolist() for place in rows.groups[row]]
 
@@ -65,7 +65,7 @@ def test_the_furthest_row_is_the_costliest(case, data):
     owner = np.array(data.draw(st.lists(st.sampled_from([-1, 7]), min_size=n, max_size=n)), dtype=np.int64)
     free = [rows.groups[row] for row in range(n) if owner[row] < 0]
     expected = oracle.furthest(rows.table, rows.groups[0], free)
-    found = furthest(rows.task.ladders, rows.prices, rows.pool(), owner, 0)
+    found = furthest(rows.task.maps, rows.prices, rows.pool(), owner, 0)
 
     assert expected == (None if found < 0 else rows.groups[found])
 
@@ -78,11 +78,11 @@ def test_the_nearest_cluster_adds_least_to_the_loss(case, n_joined):
     groups, clusters = [list(group) for group in rows.groups], rows.pool()
     for one in range(min(n_joined, len(groups))):
         expected = oracle.nearest(rows.table, groups, one)
-        found = nearest(rows.task.ladders, rows.prices, clusters, one)
+        found = nearest(rows.task.maps, rows.prices, clusters, one)
 
         assert (-1 if expected is None else expected) == found
         if found >= 0:
-            join(rows.task.ladders, clusters, found, one)
+            join(rows.task.maps, clusters, found, one)
             clusters.sizes[one] = 0
             groups[found], groups[one] = groups[found] + groups[one], []
             assert rows.table.common_levels(groups[found]) == clusters.levels[found].tolist()
@@ -99,7 +99,7 @@ def test_common_levels_are_the_lowest_that_are_shared(case, data):
     n = len(rows.groups)
     ends = sorted(data.draw(st.sets(st.integers(1, n), max_size=3)) | {n})
     start = np.array([0, *ends], dtype=np.int64)
-    found = common_levels(rows.task.rows, rows.task.ladders, np.arange(n), start, rows.prices.lowest)
+    found = common_levels(rows.task.rows, rows.task.maps, np.arange(n), start, rows.prices.lowest)
     expected = [
         rows.table.common_levels([place for row in range(low, high) for place in rows.groups[row]])
         for low, high in zip([0, *ends], ends)
@@ -113,20 +113,20 @@ def test_common_levels_are_the_lowest_that_are_shared(case, data):
 def test_what_does_not_exist_is_refused(case):
     """A row, a class or a level that does not exist is an error, not a read beyond an array."""
     rows = Rows(case)
-    n, ladders, lowest = len(rows.groups), rows.task.ladders, rows.prices.lowest
+    n, maps, lowest = len(rows.groups), rows.task.maps, rows.prices.lowest
     start = np.array([0, 1], dtype=np.int64)
 
     with pytest.raises(ValueError, match="members must be"):
-        common_levels(rows.task.rows, ladders, np.array([n]), start, lowest)
+        common_levels(rows.task.rows, maps, np.array([n]), start, lowest)
     with pytest.raises(ValueError, match="none may be empty"):
-        common_levels(rows.task.rows, ladders, np.array([0]), np.array([0, 0, 1]), lowest)
+        common_levels(rows.task.rows, maps, np.array([0]), np.array([0, 0, 1]), lowest)
     with pytest.raises(ValueError, match="levels must be"):
-        common_levels(rows.task.rows, ladders, np.array([0]), start, ladders.heights)
+        common_levels(rows.task.rows, maps, np.array([0]), start, maps.heights)
     with pytest.raises(ValueError, match="levels must be"):
-        single_clusters(rows.task.rows, ladders, ladders.heights)
+        single_clusters(rows.task.rows, maps, maps.heights)
     with pytest.raises(ValueError, match="numbered from"):
-        nearest(ladders, rows.prices, rows.pool(), n)
+        nearest(maps, rows.prices, rows.pool(), n)
     with pytest.raises(ValueError, match="copy it to a cluster"):
-        grow(ladders, rows.prices, rows.pool(), np.full(n, -1), 0, 2)
+        grow(maps, rows.prices, rows.pool(), np.full(n, -1), 0, 2)
     with pytest.raises(ValueError, match="one level and one code"):
-        nearest(ladders, rows.prices, Clusters(*rows.pool()[:2], np.zeros(n + 1, dtype=np.int64)), 0)
+        nearest(maps, rows.prices, Clusters(*rows.pool()[:2], np.zeros(n + 1, dtype=np.int64)), 0)

@@ -12,7 +12,7 @@ from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.options import CodesOptions
 from cloister.jobs import job as sections
 from cloister.pipeline.codes_shape import CodesShape
-from cloister.pipeline.course import write_release
+from cloister.pipeline.releasing import write_release
 from cloister.registry import SHAPES, register
 from cloister.settings import Help, Key
 from cloister.shape import Run

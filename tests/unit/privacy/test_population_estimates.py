@@ -16,7 +16,7 @@ from cloister.privacy.population_estimates import (
     dankar,
     estimated_share,
     fitted_snb,
-    likeliest_pitman,
+    maximum_likelihood_pitman,
     pitman,
     shlosser,
     snb,
@@ -46,7 +46,7 @@ def test_zayatz_is_bayes_rule(sizes, more):
 
 def test_pitman_is_the_likeliest():
     """No parameters near the fitted ones make the sample likelier."""
-    a, t = likeliest_pitman(sample_of(SIZES, 1000))
+    a, t = maximum_likelihood_pitman(sample_of(SIZES, 1000))
     best = oracle.pitman_likelihood(SIZES, a, t)
 
     for da in (-1e-4, 0, 1e-4):
@@ -59,7 +59,7 @@ def test_pitman_is_the_likeliest():
 def test_pitman_expects_the_uniques_of_its_process():
     """The share of uniques is the product over all people of the chance that nobody joins."""
     sample = sample_of(SIZES, 1000)
-    a, t = likeliest_pitman(sample)
+    a, t = maximum_likelihood_pitman(sample)
 
     assert float(oracle.pitman_uniques(a, t, 1000)) == pytest.approx(pitman(sample), rel=1e-9)
 

@@ -38,10 +38,10 @@ def of_table(**options):
 def with_codes():
     """A release of a table with codes."""
     frame = table().with_columns(pl.Series("codes", [" ".join(codes) for codes in records()]))
-    ladders = {"age": "interval:20/top=80", "sex": "suppress"}
+    hierarchies = {"age": "interval:20/top=80", "sex": "suppress"}
     return cl.anonymize(
         frame,
-        quasi_identifiers=ladders,
+        quasi_identifiers=hierarchies,
         rules=["k-anonymity=4"],
         codes="codes",
         m=2,

@@ -8,7 +8,7 @@ import pytest
 from tests.oracles import risk as oracle
 
 from cloister.errors import InputError
-from cloister.privacy.population_estimates import Sample, likeliest_pitman, pitman, shlosser, snb, zayatz
+from cloister.privacy.population_estimates import Sample, maximum_likelihood_pitman, pitman, shlosser, snb, zayatz
 from cloister.risk.assessment import SampledPopulation, assess_table
 from cloister.risk.prosecutor import LARGE, _pitman, _snb, expected_reciprocals, parse_threshold
 
@@ -119,7 +119,7 @@ def test_pitman_meets_a_population_of_its_kind():
         sizes[owner] += 1
     sample, reciprocal, unique = sample_of(np.array(sizes), 0.05, random)
 
-    assert likeliest_pitman(sample)[0] == pytest.approx(a, abs=0.03)
+    assert maximum_likelihood_pitman(sample)[0] == pytest.approx(a, abs=0.03)
     assert mean_reciprocal(sample, "pitman") == pytest.approx(reciprocal, rel=0.1)
     assert pitman(sample) == pytest.approx(unique, rel=0.15)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cloister.errors import InputError
-from cloister.kernels.itemset_support import count_sets, holders_of, item_sets, least_of, supports
+from cloister.kernels.itemset_support import count_sets, item_sets, least_of, records_of_items, supports
 from cloister.kernels.special_uniques import Cells, cells_of, classes, stand_out
 from cloister.risk import partial_knowledge as counted
 from cloister.risk import partial_knowledge as sampled_knowledge
@@ -113,7 +113,7 @@ def test_searches_that_are_given_up_widen_the_interval(monkeypatch):
 def test_kernels_refuse_what_does_not_fit():
     """The wrappers check shapes and bounds before compiled code reads by them."""
     sets = item_sets(np.array([0, 2, 3]), np.array([0, 1, 1], dtype=np.int32))
-    holders = holders_of(sets, 2)
+    holders = records_of_items(sets, 2)
     refused = [
         lambda: item_sets(np.array([0, 3]), np.array([0, 1], dtype=np.int32)),
         lambda: item_sets(np.array([0, 2]), np.array([1, 1], dtype=np.int32)),

@@ -44,8 +44,8 @@ def test_rows_grouped_twice_are_the_classes(case, data):
     fine = tuple(data.draw(st.integers(0, level)) for level in coarse)
     whole = Grouped(task.rows, np.zeros(len(coarse), dtype=np.int64))
     for exact in (True, False):
-        ladders = task.ladders._replace(exact=exact)
-        twice = roll_up(roll_up(whole, ladders, np.array(fine)), ladders, np.array(coarse))
+        maps = task.maps._replace(exact=exact)
+        twice = roll_up(roll_up(whole, maps, np.array(fine)), maps, np.array(coarse))
         expected = carry_out(case.records, case.hierarchies, coarse, at_least(case.k))
         found = measure_grouped(twice, task.costs, case.k)
 
@@ -56,7 +56,7 @@ def test_rows_grouped_twice_are_the_classes(case, data):
 def test_keys_that_collide_are_told_apart():
     """Where all keys are equal, rows are compared code by code."""
     task = problem_of(2, [("a", "x"), ("b", "x"), ("a", "y"), ("a", "x")]).task
-    blind = task.ladders._replace(exact=False, stride=np.zeros_like(task.ladders.stride))
+    blind = task.maps._replace(exact=False, stride=np.zeros_like(task.maps.stride))
 
     grouped = roll_up(Grouped(task.rows, np.zeros(2, dtype=np.int64)), blind, np.array([0, 0]))
 
@@ -69,6 +69,6 @@ def test_rows_cannot_be_grouped_at_a_finer_policy():
     grouped = Grouped(Rows(task.rows.codes, task.rows.records), np.array([0, 1]))
 
     with pytest.raises(ValueError, match=r"from \[0, 1\]"):
-        roll_up(grouped, task.ladders, np.array([0, 0]))
+        roll_up(grouped, task.maps, np.array([0, 0]))
     with pytest.raises(ValueError, match=r"below \[2, 2\]"):
-        roll_up(grouped, task.ladders, np.array([0, 2]))
+        roll_up(grouped, task.maps, np.array([0, 2]))

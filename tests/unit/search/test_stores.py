@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.antichains import branches, transformations_in
 from tests.oracles.minimal_policies import inherits, is_below
 
 from cloister.errors import InputError
-from cloister.kernels.antichain import LIST, SIZE, branches, covers, insert, make_antichain, transformations_in
+from cloister.kernels.antichain import LIST, SIZE, covers, insert, make_antichain
 from cloister.search.stores import STORES, CompiledStore
 
 ANTICHAINS = [name for name in STORES if name != "list"]

@@ -77,14 +77,14 @@ def test_the_lattice_is_that_of_the_hierarchies():
     assert table.problem.lattice == 3 * 6
     assert table.problem.task.rows.records.tolist() == [2, 1]
     assert table.problem.row_of_record.tolist() == [0, 1, 0]
-    assert list(table.ladders) == ["zip", "age"]
+    assert list(table.hierarchies) == ["zip", "age"]
 
 
 def test_costs_are_whole_leaves():
     """What a value costs at a level is the leaves that its label covers, less one."""
     frame = pl.DataFrame({"a": ["1", "2", "3"]})
-    ladder = hierarchy_rows([["1", "x", "*"], ["2", "x", "*"], ["3", "y", "*"], ["4", "y", "*"], ["5", "y", "*"]])
-    costs = encode(frame, request(frame, a=ladder)).problem.task.costs
+    hierarchy = hierarchy_rows([["1", "x", "*"], ["2", "x", "*"], ["3", "y", "*"], ["4", "y", "*"], ["5", "y", "*"]])
+    costs = encode(frame, request(frame, a=hierarchy)).problem.task.costs
 
     assert costs.domain.tolist() == [4]
     np.testing.assert_allclose(costs.mean, [[0, (1 + 1 + 2) / 12, 1]])

@@ -140,7 +140,7 @@ def test_names_of_columns_are_names(one, other):
     source = TABLE.with_columns(sex=pl.Series(list("FFFFFM"))).rename({"age": one, "dx": other})
     promise = replace(PROMISE, columns=("id", one, other, "sex"), levels={one: 1, "sex": 0})
     sexes = suppress().bind("sex", ["F", "M"])
-    original = OriginalTable(source, {one: ORIGINAL.ladders["age"], "sex": sexes})
+    original = OriginalTable(source, {one: ORIGINAL.hierarchies["age"], "sex": sexes})
 
     assert verify(frame, promise, original).failures == ()
     assert class_sizes(released_texts(frame, promise), [one, "sex"]).sort().to_list() == [2, 3]
@@ -170,7 +170,7 @@ def test_keyed_ids():
     for ids in broken:
         failures = verify(KEYED.with_columns(id=pl.Series(ids)), promise).failures
         assert failures == ("ids are not keyed hashes of 64 hexadecimal digits, each of them once",)
-    same = OriginalTable(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.ladders)
+    same = OriginalTable(TABLE.with_columns(id=pl.Series([*HASHES, "f"])), ORIGINAL.hierarchies)
     assert verify(KEYED, promise, same).failures == ("5 ids of the original were released",)
 
 
@@ -196,7 +196,7 @@ def test_a_star_is_no_id_of_a_released_record():
 def test_a_number_kept_back_is_from_1_to_below_k():
     """With the original it is counted whether the number kept back is one that must be."""
     hidden = replace(PROMISE, suppressed=None, limit=None)
-    none = OriginalTable(TABLE.head(5), ORIGINAL.ladders)
+    none = OriginalTable(TABLE.head(5), ORIGINAL.hierarchies)
 
     assert verify(GOOD, hidden, none).failures == (
         "fewer than 2 suppressed records are declared, but it should be none or more",

@@ -134,9 +134,9 @@ def test_ages_of_90_and_over_are_one():
 
     assert domain.trajectories.age_values == ("89.5", ">=90")
     assert pairs_of(domain.trajectories) == [[("001", "89.5"), ("001", ">=90"), ("250", ">=90")], [("001", ">=90")]]
-    ladder = domain.ages.bind("age", domain.trajectories.age_values)
-    assert [level[1] for level in ladder.labels] == [">=90"] * 5 + ["*"]
-    assert ValueTree.of(ladder, domain.trajectories.age_values).labels == ("89.5", ">=90", "*")
+    hierarchy = domain.ages.bind("age", domain.trajectories.age_values)
+    assert [level[1] for level in hierarchy.labels] == [">=90"] * 5 + ["*"]
+    assert ValueTree.of(hierarchy, domain.trajectories.age_values).labels == ("89.5", ">=90", "*")
 
 
 def test_a_bound_below_groups_too():

@@ -1,7 +1,7 @@
 """Hierarchies as trees."""
 
 from hypothesis import given
-from tests.trajectories import FIGURE_3, ladders, nodes_above, tree_of
+from tests.trajectories import FIGURE_3, hierarchies, nodes_above, tree_of
 
 from cloister.hierarchy import hierarchy_rows, icd9
 from cloister.trajectories.tree import ValueTree
@@ -41,7 +41,7 @@ def test_a_single_value_has_a_root_that_nothing_meets_in():
     assert (tree.n_nodes, tree.meet(0, 0), tree.leaves[tree.root]) == (2, 0, 1)
 
 
-@given(ladders("x", 6))
+@given(hierarchies("x", 6))
 def test_meeting_is_the_smallest_node_above_both(levels):
     """The lowest common ancestor covers what the definition says."""
     n = len(levels[0])

@@ -90,11 +90,11 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
             f"{setting('code_hierarchy')} names. Add them to it, or leave the setting out: codes are then taken by "
             "ICD-9-CM or ICD-10-CM, and others are like no other."
         )
-    ladder = hierarchy.bind("code", distinct)
-    place = {value: number for number, value in enumerate(ladder.values)}
+    bound = hierarchy.bind("code", distinct)
+    place = {value: number for number, value in enumerate(bound.values)}
     rows = [place[name] for name in names]
     told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
-    return CodeTree(_numbered([[labels[row] for row in rows] for labels in ladder.labels[1:]]), told)
+    return CodeTree(_numbered([[labels[row] for row in rows] for labels in bound.labels[1:]]), told)
 
 
 def _names(codes: CodeSets) -> list[str]:
@@ -111,7 +111,7 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
     return paths
 
 
-def asked_about(released: Generalization) -> TermSets:
+def queried_sets(released: Generalization) -> TermSets:
     """Index released records for questions about codes of their vocabulary."""
     records = released.records
     return TermSets(
@@ -123,7 +123,7 @@ def workload_errors(
     codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
 ) -> QueryErrors:
     """Compare the answers to a workload with those of the original, which has the vocabulary of what is released."""
-    answers = asked_about(released).answers(workload.queries, reading)
+    answers = queried_sets(released).answers(workload.queries, reading)
     return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
 
 

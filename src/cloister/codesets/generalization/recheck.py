@@ -210,7 +210,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         manifest, file, original = release.manifest, release.files, release.original
         failures = _contradictions(manifest, file)
         if original is not None:
-            failures += _misfits(file.released, original.given, manifest)
+            failures += _consistency_errors(file.released, original.given, manifest)
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
         released, privacy = _released(release), _privacy(release)
@@ -285,7 +285,7 @@ def _contradictions(manifest: GeneralizationManifest, file: GeneralizedFile) -> 
     return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
-def _misfits(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
+def _consistency_errors(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
     """Codes of terms that the original does not have; other numbers of codes and records than there are."""
     codes, k = given.codes, released.k
     more = len(set(released.vocabulary) - set(codes.vocabulary))

@@ -19,7 +19,7 @@ from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
 from cloister.io.columns import check_names, text_of_codes
 from cloister.io.csv import csv_of
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of
 from cloister.reading import ReadingWords
@@ -255,7 +255,7 @@ class OpenedCodes:
 def open_codes(session: Any, place: Any, columns: CodeColumns, missing: Sequence[str] = ()) -> OpenedCodes:
     """Return the lines of `SparkFiles`, or of a Spark frame, and which column is what."""
     if isinstance(place, SparkFiles):
-        name = shown_name(place.path)
+        name = display_name(place.path)
         frame, delimiter = files_frame(session, place)
     else:
         name, frame, delimiter = "the Spark frame", place, None
@@ -298,7 +298,7 @@ def read_opened(opened: OpenedCodes, *, repeats: bool, with_ids: bool) -> Blocks
 
 def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     """Return the frame of some files, and what separates the cells of CSV."""
-    first, name = first_file(place.path), shown_name(place.path)
+    first, name = first_file(place.path), display_name(place.path)
     if PATTERN.search(str(place.path.absolute())):
         raise InputError(
             f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is in "
@@ -308,7 +308,7 @@ def files_frame(session: Any, place: SparkFiles) -> tuple[Any, str | None]:
     refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())
     if is_parquet(first):
         return call_spark(lambda: session.read.parquet(where), refusal), None
-    unpacked = shown_name(first).lower().removesuffix(".gz")
+    unpacked = display_name(first).lower().removesuffix(".gz")
     head = csv_of(head_of(first, place.encoding), unpacked, reading=ReadingWords(delimiter=place.delimiter))
     reader = session.read.option("header", True).option("sep", head.delimiter).option("quote", '"')
     reader = reader.option("escape", '"').option("multiLine", True).option("mode", "FAILFAST")
@@ -322,7 +322,7 @@ def first_file(path: Path) -> Path:
         return path
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
     if not files:
-        raise InputError(f"{shown_name(path)} has no file to be read.", file=shown_name(path))
+        raise InputError(f"{display_name(path)} has no file to be read.", file=display_name(path))
     return files[0]
 
 

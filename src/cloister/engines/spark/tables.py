@@ -11,7 +11,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns, table_columns
 from cloister.io.columns import check_names
-from cloister.io.disk import shown_name
+from cloister.io.disk import display_name
 from cloister.io.foreign import call_foreign
 
 from ..relation import EngineColumn, as_in_file, kind_of
@@ -51,7 +51,7 @@ class SparkTable:
 @contextmanager
 def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> Iterator[SparkTable]:
     """Yield files as a table that Spark counts."""
-    shown = shown_name(place.path)
+    shown = display_name(place.path)
     with spark_session(word) as session:
         frame, delimiter = files_frame(session, place)
         with _seen(session, frame, shown) as (view, schema):

@@ -53,7 +53,7 @@ class RuleChecker:
             if has_population(rule):  # the distinct rows of the population, in the codes of the table
                 texts = population_texts(rule, list(coded))
                 codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
-                self._populations[id(rule)] = distinct_rows(codes, task.ladders).rows
+                self._populations[id(rule)] = distinct_rows(codes, task.maps).rows
 
     @property
     def has_table_rules(self) -> bool:
@@ -147,7 +147,7 @@ class RuleChecker:
             np.ascontiguousarray(np.hstack([own.codes, others.codes])),
             np.concatenate([own.records, np.zeros_like(others.records)]),
         )
-        labels = group(both, self._task.ladders, np.array(levels, dtype=np.int64)).labels[own.records.size :]
+        labels = group(both, self._task.maps, np.array(levels, dtype=np.int64)).labels[own.records.size :]
         counts = np.bincount(np.minimum(labels, n_classes), weights=others.records, minlength=n_classes + 1)
         return counts.astype(np.int64)
 
@@ -228,7 +228,7 @@ class TransformationEvaluator:
         if isinstance(self.loss, AttributeLoss):
             task = self.task
             at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
-            lost = leaves_lost(task.rows, task.ladders, task.costs, at, kept)
+            lost = leaves_lost(task.rows, task.maps, task.costs, at, kept)
             losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self.aggregate(losses)
             bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
@@ -241,7 +241,7 @@ class TransformationEvaluator:
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 
     def _group(self, levels: Sequence[int]) -> Grouping:
-        return group(self.task.rows, self.task.ladders, np.array(levels, dtype=np.int64))
+        return group(self.task.rows, self.task.maps, np.array(levels, dtype=np.int64))
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self.task.rows
@@ -250,7 +250,7 @@ class TransformationEvaluator:
             is_kept=is_kept,
             records=rows.records,
             is_kept_row=is_kept[grouping.labels],
-            domains=np.array([c.ladder.n_leaves for c in self.coded], dtype=np.int64),
+            domains=np.array([c.hierarchy.n_leaves for c in self.coded], dtype=np.int64),
             weights=self.weights,
             log_leaves=lambda: self._log_leaves(levels),
             log_label_records=lambda: self._log_sharing(levels),

@@ -95,10 +95,10 @@ class SensitiveValues:
         self.groups: NDArray[np.int64] | None = None
         if rule.needs == "grouped histogram":  # the group of each value at each level of the rule's hierarchy
             hierarchy = getattr(rule, "hierarchy")  # noqa: B009  (only rules that need groups have one)
-            ladder = hierarchy.bind(column.name, sorted(present, key=str.encode) + values[len(present) :])
-            place = {value: index for index, value in enumerate(ladder.values)}
+            bound = hierarchy.bind(column.name, sorted(present, key=str.encode) + values[len(present) :])
+            place = {value: index for index, value in enumerate(bound.values)}
             levels = []
-            for labels in ladder.labels:
+            for labels in bound.labels:
                 seen: dict[str | None, int] = {}
                 levels.append([seen.setdefault(labels[place[value]], len(seen)) for value in values])
             self.groups = np.array(levels, dtype=np.int64)

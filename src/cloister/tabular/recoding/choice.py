@@ -78,11 +78,11 @@ def choose(
     levels = [result.levels[name] for name in problem.names]
     if request.has_one_policy:
         labels = [
-            at_level(as_text(table.frame[column]), ladder, result.levels[column])
-            for column, ladder in table.ladders.items()
+            at_level(as_text(table.frame[column]), hierarchy, result.levels[column])
+            for column, hierarchy in table.hierarchies.items()
         ]
         kept = problem.kept_rows(levels)[problem.row_of_record]
-        used = {column: (result.levels[column],) for column in table.ladders}
+        used = {column: (result.levels[column],) for column in table.hierarchies}
         return Choice(result, kept, pl.DataFrame(labels), used, result.loss, result.suppressed)
     recoding = recoding_of(table, request)
     if request.published_method == LOCAL_RECODING:
@@ -99,7 +99,7 @@ def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) 
     if request.target is not None:
         columns = [as_text(table.frame[name]) for name in problem.names]
         relevant = relevance(columns, table.frame[request.target])
-    top = problem.task.ladders.heights - 1
+    top = problem.task.maps.heights - 1
     best, fewest = None, len(relevant) + 1
     while True:
         partition = mondrian(recoding, relevant)
@@ -127,8 +127,8 @@ def _recoded(table: EncodedTable, recoding: TableRecoding, partition: Partition,
     names, row_of_record = recoding.problem.names, recoding.problem.row_of_record
     labels = dict(zip(names, recoding.labels_of_rows(partition), strict=True))
     levels = dict(zip(names, recoding.levels_in_use(partition), strict=True))
-    texts = [pl.Series(column, labels[column], dtype=pl.String).gather(row_of_record) for column in table.ladders]
-    used = {column: levels[column] for column in table.ladders}
+    texts = [pl.Series(column, labels[column], dtype=pl.String).gather(row_of_record) for column in table.hierarchies]
+    used = {column: levels[column] for column in table.hierarchies}
     kept = partition.is_released[row_of_record]
     loss = recoding.measure(partition)
     return Choice(result, kept, pl.DataFrame(texts), used, loss, recoding.suppressed(partition))
@@ -185,7 +185,7 @@ def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
             "Fixed levels must name every quasi-identifier and nothing else. "
             f"Not named: {', '.join(absent) or 'none'}; not a quasi-identifier: {', '.join(unknown) or 'none'}."
         )
-    heights = dict(zip(problem.names, problem.task.ladders.heights.tolist(), strict=True))
+    heights = dict(zip(problem.names, problem.task.maps.heights.tolist(), strict=True))
     for column, level in levels.items():
         if not 0 <= level < heights[column]:
             raise InputError(
@@ -216,10 +216,10 @@ def _fixed(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
     )
 
 
-def at_level(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
+def at_level(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
     """Return the label of each value at a level."""
-    labels = dict(zip(ladder.values, ladder.labels[level], strict=True))
-    present = [value for value in ladder.values if value is not None]
+    labels = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
+    present = [value for value in hierarchy.values if value is not None]
     named = pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String)
     position = text.cast(pl.Enum(present)).to_physical().fill_null(len(present))
     return named.gather(position).alias(text.name)
@@ -312,7 +312,7 @@ def _remaining(recoding: TableRecoding, rows: NDArray[np.int64]) -> SearchProble
     n_records = int(own.records.sum())
     mean_loss = loss if isinstance(loss, AttributeLoss) else IYENGAR
     costs = costs_of(recoding.coded, own, recoding.weights.tolist(), mean_loss)
-    part = make_task(own, task.ladders, costs, Threshold(task.threshold.k, n_records, n_records))
+    part = make_task(own, task.maps, costs, Threshold(task.threshold.k, n_records, n_records))
     checker = recoding.checker.restricted(part, rows)
     evaluator = None
     if problem.evaluator is not None:

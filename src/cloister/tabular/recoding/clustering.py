@@ -53,9 +53,9 @@ def prices_of(recoding: TableRecoding) -> Prices:
     """Return the weighted loss of every label, and the levels allowed."""
     problem, costs = recoding.problem, recoding.problem.task.costs
     price = np.zeros(costs.leaves.size, dtype=np.float64)
-    for j, height in enumerate(problem.task.ladders.heights.tolist()):
+    for j, height in enumerate(problem.task.maps.heights.tolist()):
         for level in range(height):
-            own = slice(int(costs.start[j, level]), int(costs.start[j, level] + problem.task.ladders.sizes[j, level]))
+            own = slice(int(costs.start[j, level]), int(costs.start[j, level] + problem.task.maps.sizes[j, level]))
             price[own] = costs.weight[j] * (costs.leaves[own] / costs.domain[j])
     return Prices(price, costs.start, problem.lowest, problem.highest)
 
@@ -65,11 +65,11 @@ class _Block:
         task = recoding.problem.task
         self._checker = recoding.checker
         self._least = task.threshold.k
-        self._ladders = task.ladders
+        self._maps = task.maps
         self._prices = prices
         self._rows = rows
         own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
-        self._pool = single_clusters(own, task.ladders, prices.lowest, spare=1)
+        self._pool = single_clusters(own, task.maps, prices.lowest, spare=1)
         self._owner = np.full(rows.size, FREE, dtype=np.int64)
 
     def grown(self) -> list[tuple[NDArray[np.int64], bool]]:
@@ -78,7 +78,7 @@ class _Block:
         seed = 0
         while True:
             found.append(self._cluster(seed))
-            seed = furthest(self._ladders, self._prices, self._pool, self._owner, seed)
+            seed = furthest(self._maps, self._prices, self._pool, self._owner, seed)
             if seed < 0:
                 return found
 
@@ -89,7 +89,7 @@ class _Block:
         self._owner[seed] = slot
         while True:
             before = int(self._pool.sizes[slot])
-            grow(self._ladders, self._prices, self._pool, self._owner, slot, least)
+            grow(self._maps, self._prices, self._pool, self._owner, slot, least)
             places = np.flatnonzero(self._owner == slot)
             rows, size = self._rows[places], int(self._pool.sizes[slot])
             is_complete = size >= least and self._checker.accepts(rows)
@@ -105,8 +105,8 @@ class _Clustering:
         task = recoding.problem.task
         self._recoding = recoding
         self._prices = prices
-        self._ladders = task.ladders
-        self._singles = single_clusters(task.rows, task.ladders, prices.lowest)
+        self._maps = task.maps
+        self._singles = single_clusters(task.rows, task.maps, prices.lowest)
         self._members = [rows.tolist() for rows in complete]
         self._clusters = self._labelled(complete)
         # Rows of two classes at the highest levels may never be joined.
@@ -144,10 +144,10 @@ class _Clustering:
         reach = self._reach[self._members[one][0]]
         if self._n_within[reach] == 1:
             return -1
-        other = nearest(self._ladders, self._prices, self._clusters, one)
+        other = nearest(self._maps, self._prices, self._clusters, one)
         if other >= 0:
             self._n_within[reach] -= 1
-            join(self._ladders, self._clusters, other, one)
+            join(self._maps, self._clusters, other, one)
             self._members[other] += self._members[one]
             self._members[one] = []
             self._clusters.sizes[one] = 0

@@ -105,7 +105,7 @@ class _Merger:
     def _by_level(self, row: Integers) -> tuple[Integers, NDArray[np.float64]]:
         """Label of each class's first row, and its loss, at each level of each attribute; the top repeated."""
         recoding, loss = self.recoding, self.recoding.loss
-        heights = recoding.problem.task.ladders.heights.tolist()
+        heights = recoding.problem.task.maps.heights.tolist()
         by_level = isinstance(loss, AttributeLoss) and loss.by_level
         codes = np.empty((len(heights), max(heights), row.size), dtype=np.int64)
         costs = np.empty(codes.shape)

@@ -120,7 +120,7 @@ class _Tree:
         self._place = np.empty(recoding.n_rows, dtype=np.int64)
         self._place[recoding.canonical] = np.arange(recoding.n_rows)
         # The classes at the highest levels allowed: one, unless levels are bounded.
-        groups, heights = [recoding.canonical], recoding.problem.task.ladders.heights
+        groups, heights = [recoding.canonical], recoding.problem.task.maps.heights
         for j, level in enumerate(recoding.problem.highest.tolist()):
             if level < int(heights[j]) - 1:
                 groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
@@ -131,9 +131,9 @@ class _Tree:
 
     def _parts(self, groups: list[NDArray[np.int64]]) -> list[Region]:
         levels, task = self._recoding.common_levels(groups), self._recoding.problem.task
-        ladders, costs, j = task.ladders, task.costs, np.arange(levels.shape[1])
+        hierarchies, costs, j = task.maps, task.costs, np.arange(levels.shape[1])
         codes = task.rows.codes[:, [group[0] for group in groups]].T
-        codes = ladders.up[ladders.start[j, 0, levels] + codes]
+        codes = hierarchies.up[hierarchies.start[j, 0, levels] + codes]
         # Rounded, so that equal losses are equal however they came about.
         prices = np.round(self._weight * costs.leaves[costs.start[j, levels] + codes] / costs.domain, 12)
         return [Region(*one) for one in zip(groups, levels, prices, strict=True)]

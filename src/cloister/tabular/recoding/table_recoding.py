@@ -146,8 +146,8 @@ class TableRecoding:
     def at(self, attribute: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the code of rows at a level of an attribute."""
         task = self.problem.task
-        start = int(task.ladders.start[attribute, 0, level])
-        codes: NDArray[np.int64] = task.ladders.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
+        start = int(task.maps.start[attribute, 0, level])
+        codes: NDArray[np.int64] = task.maps.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
         return codes.astype(np.int64)
 
     def common_levels(self, groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -157,7 +157,7 @@ class TableRecoding:
         """
         start = np.concatenate([[0], np.cumsum([group.size for group in groups])]).astype(np.int64)
         task = self.problem.task
-        return common_levels(task.rows, task.ladders, np.concatenate(groups), start, self.problem.lowest)
+        return common_levels(task.rows, task.maps, np.concatenate(groups), start, self.problem.lowest)
 
     def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
         """Return the partition of one transformation, as far as rows are kept."""
@@ -222,7 +222,7 @@ class TableRecoding:
     ) -> Generalized:
         """What other losses look at; all suppressed records are one class."""
         rows, n_rows = self.problem.task.rows, self.n_rows
-        domains = np.array([one.ladder.n_leaves for one in self.coded], dtype=np.int64)
+        domains = np.array([one.hierarchy.n_leaves for one in self.coded], dtype=np.int64)
         leaves = np.tile(domains[:, None], (1, n_rows))
         label_records = np.full((len(self.coded), n_rows), rows.records.sum())
         every = np.arange(n_rows)
@@ -264,7 +264,7 @@ class TableRecoding:
             label = np.full(len(partition.levels), -1, dtype=np.int64)
             label[classes] = texts
             if np.any(label[classes] != texts):
-                raise InternalError(f"Records of one class differ in column {self.coded[j].ladder.column!r}.")
+                raise InternalError(f"Records of one class differ in column {self.coded[j].hierarchy.column!r}.")
 
 
 def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:

@@ -60,7 +60,7 @@ class OriginalTable:
     """
 
     frame: pl.DataFrame
-    ladders: Mapping[str, BoundHierarchy]
+    hierarchies: Mapping[str, BoundHierarchy]
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     records: pl.Series | None = field(default=None, repr=False)
 

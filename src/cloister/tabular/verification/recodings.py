@@ -49,7 +49,7 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
     for column in _labelled(guarantee):
         fits = pl.Series([False]).new_from_index(0, released.height)
         for level in _levels(guarantee, column):
-            fits |= ancestors(own[column], original.ladders[column], level).eq_missing(released[column])
+            fits |= ancestors(own[column], original.hierarchies[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
     checks.require(
         wrong == 0,
@@ -138,16 +138,16 @@ def check_by_labels(classes: ReleasedClasses, guarantee: Guarantee, original: Or
 
 def _beneath(original: OriginalTable, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
     """By label, the records of the original that it may stand for at one of these levels."""
-    ladder, text = original.ladders[column], original.frame[column]
-    place = {value: number for number, value in enumerate(ladder.values)}
+    hierarchy, text = original.hierarchies[column], original.frame[column]
+    place = {value: number for number, value in enumerate(hierarchy.values)}
     numbers = np.array([place[value] for value in text.to_list()], dtype=np.int64)
     values: dict[str | None, set[int]] = {}
     for level in levels:
-        for number, label in enumerate(ladder.labels[level]):
+        for number, label in enumerate(hierarchy.labels[level]):
             values.setdefault(label, set()).add(number)
     masks = {}
     for label, covered in values.items():
-        is_covered = np.zeros(len(ladder.values), dtype=np.bool_)
+        is_covered = np.zeros(len(hierarchy.values), dtype=np.bool_)
         is_covered[list(covered)] = True
         masks[label] = np.packbits(is_covered[numbers])
     return masks
@@ -165,10 +165,11 @@ def _levels(guarantee: Guarantee, column: str) -> tuple[int, ...]:
     return guarantee.recoded.get(column, (guarantee.levels[column],))
 
 
-def ancestors(text: pl.Series, ladder: BoundHierarchy, level: int) -> pl.Series:
+def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
     """Return the ancestor of each value at a level, by a join with the bound hierarchy's rows."""
     rungs = pl.DataFrame(
-        {"value": ladder.values, "label": ladder.labels[level]}, schema=dict.fromkeys(["value", "label"], pl.String)
+        {"value": hierarchy.values, "label": hierarchy.labels[level]},
+        schema=dict.fromkeys(["value", "label"], pl.String),
     )
     joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined["label"].alias(text.name)

@@ -258,7 +258,7 @@ def _shares(cells: pl.DataFrame, whole: pl.DataFrame) -> pl.DataFrame:
 
 
 def _hierarchical_distance(
-    column: str, classes: ReleasedClasses, whole: pl.DataFrame, ladder: BoundHierarchy
+    column: str, classes: ReleasedClasses, whole: pl.DataFrame, hierarchy: BoundHierarchy
 ) -> pl.Series:
     """Return the work done at all groups, level by level, as the paper adds it up.
 
@@ -266,13 +266,13 @@ def _hierarchical_distance(
     times the height of the group as a share of the height of the root.
     """
     total = pl.zeros(classes.sizes.height, dtype=pl.Float64, eager=True)
-    for height in range(1, ladder.n_levels):
+    for height in range(1, hierarchy.n_levels):
         rungs = pl.DataFrame(
-            {"value": ladder.values, "child": ladder.labels[height - 1], "parent": ladder.labels[height]},
+            {"value": hierarchy.values, "child": hierarchy.labels[height - 1], "parent": hierarchy.labels[height]},
             schema=dict.fromkeys(("value", "child", "parent"), pl.String),
         )
         total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), math.inf) * height
-    return total / max(1, ladder.n_levels - 1)
+    return total / max(1, hierarchy.n_levels - 1)
 
 
 def _work(cells: pl.DataFrame, whole: pl.DataFrame, rungs: pl.DataFrame) -> pl.DataFrame:

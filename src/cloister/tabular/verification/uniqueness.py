@@ -59,7 +59,7 @@ def _pitman(sizes: Sizes, people: int) -> float:
         return _zayatz(sizes, people)
 
     def slope(a: float) -> float:
-        t = _likeliest_t(a, u, n)
+        t = _t_of_maximum_likelihood(a, u, n)
         climb = (u - 1 - t / a * _harmonic(t / a + 1, u - 1)) / a
         at_one = _digamma(1 - a)
         return climb - math.fsum(count * (_digamma(size - a) - at_one) for size, count in sizes.items())
@@ -67,11 +67,11 @@ def _pitman(sizes: Sizes, people: int) -> float:
     if not slope(LEAST) > 0 > slope(MOST):
         return _zayatz(sizes, people)
     a = _root(lambda x: -slope(x), LEAST, MOST)
-    t = _likeliest_t(a, u, n)
+    t = _t_of_maximum_likelihood(a, u, n)
     return math.exp(_log_gamma_fall(t + 1, 1 - a) - _log_gamma_fall(t + people, 1 - a))
 
 
-def _likeliest_t(a: float, u: int, n: int) -> float:
+def _t_of_maximum_likelihood(a: float, u: int, n: int) -> float:
     """The t, above -a, where the sum over i below u of 1 / (t + i a) equals that over i below n of 1 / (t + i)."""
 
     def fall(logarithm: float) -> float:

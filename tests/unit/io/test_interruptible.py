@@ -1,16 +1,16 @@
-"""What every course goes through: work that can be interrupted."""
+"""Work that takes long and can be interrupted."""
 
 from threading import Event
 
 import pytest
 
 from cloister.errors import NoSafeRelease
-from cloister.pipeline import stages
+from cloister.io import foreign
 
 
 def test_the_result_comes_back():
     """Work in a thread of its own returns what it returns."""
-    assert stages.interruptible(lambda: 7) == 7
+    assert foreign.interruptible(lambda: 7) == 7
 
 
 def test_errors_come_back():
@@ -20,7 +20,7 @@ def test_errors_come_back():
         raise NoSafeRelease("There is none.")
 
     with pytest.raises(NoSafeRelease, match="There is none"):
-        stages.interruptible(fail)
+        foreign.interruptible(fail)
 
 
 def test_an_interrupted_user_does_not_wait(monkeypatch):
@@ -30,7 +30,7 @@ def test_an_interrupted_user_does_not_wait(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stages, "wait", interrupted)
+    monkeypatch.setattr(foreign, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        stages.interruptible(goes_on.wait)
+        foreign.interruptible(goes_on.wait)
     goes_on.set()
