@@ -38,6 +38,8 @@ from cloister.testing import hospital_patients
 Matrix = NDArray[np.float64]
 METHODS: dict[str, dict[str, object]] = {
     "default": {},
+    "target": {"target": "outcome"},
+    "counts": {"purpose": "counts"},
     "one-coding": {"purpose": "one-coding"},
     "local recoding": {"local_recoding": True},
     "mondrian": {"method": "mondrian"},

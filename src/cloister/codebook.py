@@ -30,7 +30,7 @@ _AS_RECORDED = re.compile(_NUMBER)
 _INTERVAL = re.compile(rf"\[({_NUMBER})(?:-| to |, )({_NUMBER})[\])]")
 _OPEN = re.compile(rf"(<|>=)({_NUMBER})")
 _PERIOD = re.compile(r"(\d{4})(s)?(?:-(?:W(\d\d)|Q([1-4])|(\d\d)(?:-(\d\d)(?:[T ].*)?)?))?")
-_DAY = r"^\d{4}-\d{2}-\d{2}(?:[T ].*)?$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?$"
 _DIGITS = rf"^{_NUMBER}(?:[eE][+-]?[0-9]+)?$"
 
 Bounds = tuple[str | None, str | None]
@@ -41,8 +41,8 @@ def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) ->
 
     ``order`` counts the labels of a column of numbers or dates from its lowest bound on; ``lower`` and ``upper`` are
     the ends of a label: both belong to it, but for the upper one of a half-open label such as ``[9.5, 10)``, and a
-    decimal counts as its whole part where the ends of a closed label are whole. What is open on a side, is missing or
-    is ``*`` has no bound there.
+    decimal counts as the whole number below it where the ends of a closed label are whole. What is open on a side, is
+    missing or is ``*`` has no bound there.
 
     Parameters
     ----------
@@ -112,6 +112,8 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
     ends: dict[str, Bounds | None] = {}
     if kind is None and hierarchy not in OF_CODES:
         ends = {label: bounds_of(label, is_date=hierarchy == "date") for label in said}
+        if hierarchy == "file" and rows["level"][0] != "0":  # a group may be called by a number, which bounds nothing
+            ends = {label: None if _AS_RECORDED.fullmatch(label) else found for label, found in ends.items()}
         if hierarchy in TYPED:
             kind = TYPED[hierarchy]
         elif said and None not in ends.values():
@@ -119,7 +121,9 @@ def _with_bounds(rows: pl.DataFrame, kind: Type | None) -> pl.DataFrame:
         else:
             kind, ends = "boolean" if said and said <= {"true", "false"} else "text", {}
     known = {label: found for label, found in ends.items() if found is not None}
-    order = {label: str(place) for place, label in enumerate(sorted(known, key=lambda one: _place(known[one])), 1)}
+    order = {
+        label: str(place) for place, label in enumerate(sorted(known, key=lambda one: (_place(known[one]), one)), 1)
+    }
     more: dict[str, list[str | None]] = {
         "type": [kind or "text"] * len(labels),
         "order": [order.get(label) for label in labels],

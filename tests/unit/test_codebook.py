@@ -99,3 +99,17 @@ def test_labels_of_a_hierarchy_have_a_type_together():
     """One label that says no bounds makes a column of a file text."""
     rows = [("x", "quasi-identifier", "file", "1", label, "") for label in ("[1-2]", "other")]
     assert codebook_of(rows).select("type", "lower").rows() == [("text", None)] * 2
+
+
+def test_labels_of_one_bound_stand_by_their_text():
+    """Labels that begin and end alike have one order whatever the run, or a codebook would not be made again."""
+    labels = ["7.0", "+7", "7", "07"]
+    book = codebook_of([("x", "quasi-identifier", "interval", "0", label, "") for label in labels])
+
+    assert dict(book.select("order", "label").rows()) == {str(n): one for n, one in enumerate(sorted(labels), 1)}
+
+
+def test_a_group_called_by_a_number_has_no_bounds():
+    """A file may call twenty to thirty `2`; its values as recorded are numbers, and its intervals say their ends."""
+    rows = [(name, "quasi-identifier", "file", level, "2", "") for name, level in (("group", "1"), ("value", "0"))]
+    assert codebook_of(rows).select("type", "lower").rows() == [("text", None), ("number", "2")]

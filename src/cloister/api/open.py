@@ -7,13 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
+from cloister.io.other_files import typed_texts
 from cloister.jobs.manifest import part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release import in_rows
 from cloister.release_folder import CODEBOOK, any_manifest, read_data
 from cloister.verification import verify_folder
-
-INTEGER = r"^[+-]?[0-9]{1,18}$"
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,11 +90,8 @@ def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:
     kind, labels = rows["type"][0], rows.filter(pl.col("label").is_not_null())
     if kind == "boolean" and "*" not in labels["label"]:
         return series.str.to_lowercase() == "true"
-    if (labels["lower"] == labels["upper"]).fill_null(False).all():  # none of an interval, nor of any value
-        if kind == "number":
-            is_whole = series.drop_nulls().str.contains(INTEGER).all()
-            return series.cast(pl.Int64 if is_whole else pl.Float64)
-        if kind == "date" and series.drop_nulls().str.len_chars().eq(len("2024-01-31")).all():
-            return series.str.to_date("%Y-%m-%d")
+    is_of_values = (labels["lower"] == labels["upper"]).fill_null(False).all()  # none of an interval, nor of any value
+    if kind in ("number", "date") and is_of_values:
+        return typed_texts(series)
     in_order = labels.sort(pl.col("order").cast(pl.Int64), nulls_last=True)["label"]
     return series.cast(pl.Enum(in_order)) if labels["order"].is_not_null().any() else series

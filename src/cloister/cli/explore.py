@@ -118,7 +118,7 @@ def protect_command(shape: str, told: Mapping[str, Any], setting: Setting) -> st
         own[head] = [*kept, f"{column}={word_of(value)}"] if column else value
     for one in settings_of(SHAPES[shape].options):
         value = own.get(one.word)
-        if one.name in NOT_REPEATED or value in (None, False, [], ()) or value == one.default:
+        if one.name in NOT_REPEATED or value is None or value is False or value in ([], ()) or value == one.default:
             continue
         option = one.option.split()[:1] if one.option.startswith("-") else []
         for each in value if isinstance(value, list | tuple) else [value]:

@@ -173,11 +173,18 @@ def facts(title: str, rows: list[tuple[str, str]]) -> Table:
     return table
 
 
+SHORT_WORD, WIDE = 12, 8
+"""Words of so many letters are not broken; tables of more columns have less space between them."""
+
+
 def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
     """A table with a header; all but the first column to the right."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    is_wide = len(head) > WIDE
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=is_wide)
     for index, name in enumerate(head):
-        table.add_column(name, justify="left" if index == 0 else "right", overflow="fold")
+        longest = max(len(word) for text in (name, *(row[index] for row in rows)) for word in [*text.split(), ""])
+        width = min(longest, SHORT_WORD)
+        table.add_column(name, justify="left" if index == 0 else "right", overflow="fold", min_width=width)
     for row in rows:
         table.add_row(*row)
     return table

@@ -83,4 +83,16 @@ class RareHierarchy:
                 f"{self.spec} keeps no category of column {column!r}: none has {max(self.least, k)} records.",
                 column=column,
             )
+        check_nameable(self.spec, column, kept)
         return KeepHierarchy(tuple(kept))
+
+
+def check_nameable(spec: str, column: str, categories: Sequence[str]) -> None:
+    """Refuse categories that a hierarchy in words cannot name."""
+    odd = sum(re.search(r"[,/=@+|]|^\s|\s$", one) is not None for one in categories)
+    if odd:
+        raise InputError(
+            f"{spec} cannot name {odd} of the categories of column {column!r}: they have a comma, / = @ + | or a space "
+            "at an end. Use a hierarchy file.",
+            column=column,
+        )

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 from cloister.errors import InputError
 from cloister.hierarchy.bound import BoundHierarchy, BuiltHierarchy, Levels, of_values_present
+from cloister.hierarchy.rare import check_nameable
 
 OTHER = "other"
-_PLAIN = re.compile(r"[^,/=@+\s]([^,/=@+]*[^,/=@+\s])?")
+_PLAIN = re.compile(r"[^,/=@+|\s]([^,/=@+|]*[^,/=@+|\s])?")
 Group = tuple[str, ...]
 
 
@@ -19,7 +20,7 @@ Group = tuple[str, ...]
 class GroupsHierarchy(BuiltHierarchy[str]):
     """Levels of categories: the value; the group that holds it, named after its members; then `*`.
 
-    What stands in no group is `other` from the first grouped level on.
+    What stands in no group is `other` from the first grouped level on, or `any other` where a group is called so.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class GroupsHierarchy(BuiltHierarchy[str]):
         if not named or not all(all(map(_PLAIN.fullmatch, one)) and len({*one}) == len(one) > 0 for one in named):
             raise InputError(
                 "groups needs categories joined by +, each once a level, such as groups:White+Asian,Black+Other; "
-                "without the signs , / = @ +. Use a hierarchy file."
+                "without the signs , / = @ + |. Use a hierarchy file."
             )
         for finer, coarser in zip(self.partitions, self.partitions[1:], strict=False):
             if {*map(frozenset, finer)} == {*map(frozenset, coarser)} or not all(
@@ -54,7 +55,10 @@ class GroupsHierarchy(BuiltHierarchy[str]):
     def levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:
         """Return a level for each partition."""
         named = [{one: "|".join(group) for group in level for one in group} for level in self.partitions]
-        return of_values_present([[level.get(value, OTHER) for value in read] for level in named], len(texts))
+        rest = OTHER
+        while any(rest in level.values() for level in named):
+            rest = f"any {rest}"
+        return of_values_present([[level.get(value, rest) for value in read] for level in named], len(texts))
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class SimilarHierarchy:
             own = counts.setdefault((value,), {})
             own[other] = own.get(other, 0) + 1
         counts = {group: own for group, own in sorted(counts.items()) if sum(own.values()) >= k}
+        check_nameable(self.spec, column, [group[0] for group in counts])
         if len(counts) < 4:
             raise InputError(
                 f"{self.spec} needs four categories of column {column!r} with {k} records each, but there are "

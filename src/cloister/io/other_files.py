@@ -170,7 +170,7 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
     about : labels of columns, which workbooks have not
     """
     check_writable(path, frame.columns)
-    program, table = program_of(path), pl.DataFrame([_typed(as_text(column)) for column in frame])
+    program, table = program_of(path), pl.DataFrame([typed_texts(as_text(column)) for column in frame])
     refusal = InputError(f"{path.name} cannot be written as a file of {program}. Use CSV.", file=path.name)
     if program == EXCEL:
         call_foreign(lambda: _write_workbook(table, path), refusal)
@@ -202,12 +202,14 @@ def write_other(frame: pl.DataFrame, path: Path, labels: Mapping[str, Sequence[s
             )
 
 
-def _typed(text: pl.Series) -> pl.Series:
+def typed_texts(text: pl.Series) -> pl.Series:
     """Numbers and days as such; never where two texts would become one, or a code lose its zeros."""
     present = text.drop_nulls()
     if present.str.contains(_NUMBER).all():
         numbers = text.cast(pl.Float64)
-        are_alike = present.str.replace(r"^[^.]*", "").str.len_chars().n_unique() <= 1  # with as many decimals
+        # with as many decimals, or none that says nothing: 250.1 and 250.10 may be two codes
+        are_alike = present.str.replace(r"^[^.]*", "").str.len_chars().n_unique() <= 1
+        are_alike |= not present.str.contains(r"\.[0-9]*0$").any()
         are_kept = are_alike and numbers.n_unique() == text.n_unique() and (present.str.len_chars() <= _SHORT).all()
         return _simpler(numbers) if are_kept or as_text(numbers).equals(text) else text
     days = text.str.to_date("%Y-%m-%d", strict=False)

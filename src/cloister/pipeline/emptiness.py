@@ -72,7 +72,8 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
             continue
         most = MOST_LOST * protected.labels.height  # records of a column that would say next to nothing again
         roots = {column: hierarchy.labels[-1][0] for column, hierarchy in again.hierarchies.items()}
-        says = [column for column, root in roots.items() if (protected.labels[column] == root).sum() < most]
+        found = {column: protected.labels[column] for column in roots}
+        says = [name for name, one in found.items() if (one == roots[name]).sum() < most and one.n_unique() > 1]
         kept = [column for column in empty if column in says]
         instead = [column for column in again.hierarchies if column not in (*empty, *says)]
         if len(kept) > len(instead):

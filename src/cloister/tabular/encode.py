@@ -51,14 +51,30 @@ def with_cut_points(request: TableRequest, frame: pl.DataFrame) -> TableRequest:
     wanted = dict(request.quasi_identifiers)
     for column, one in request.quasi_identifiers.items():
         if isinstance(one.hierarchy, QuantileHierarchy | RareHierarchy) and column in frame.columns:
-            texts = as_text(frame[column]).drop_nulls().to_list()
-            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, texts, request.k))
+            texts = _of_patients(frame, [column], request, each=isinstance(one.hierarchy, RareHierarchy))[column]
+            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, texts.to_list(), request.k))
         elif isinstance(one.hierarchy, SimilarHierarchy) and column in frame.columns:
             check_columns([other := one.hierarchy.other], frame.columns, "the header")
-            pairs = zip(as_text(frame[column]), as_text(frame[other]).fill_null(""), strict=True)
-            known = [(value, beside) for value, beside in pairs if value is not None]
-            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, known, request.k))
+            if other == column:
+                raise InputError(f"{one.hierarchy.spec} must name another column than {column!r}.", column=column)
+            pairs = list(_of_patients(frame, [column, other], request, each=True).iter_rows())
+            wanted[column] = replace(one, hierarchy=one.hierarchy.cut(column, pairs, request.k))
     return replace(request, quasi_identifiers=wanted)
+
+
+def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest, *, each: bool) -> pl.DataFrame:
+    """Texts of columns, the first not missing, of records; of patients with several, one of each, or of each value.
+
+    What is published of a column is of k of these at least: where patients are counted, it must be of k patients.
+    """
+    texts = pl.DataFrame([as_text(frame[column]).alias(column) for column in columns])
+    texts = texts.with_columns(pl.col(columns[1:]).fill_null("")) if columns[1:] else texts
+    if request.patients is None:
+        return texts.drop_nulls(columns[0])
+    texts = texts.with_columns(as_text(frame[request.patients.column]).alias(" patient")).drop_nulls(columns[0])
+    by = [" patient", columns[0]] if each else [" patient"]
+    rest = [column for column in columns if column not in by]
+    return texts.sort(columns).group_by(by).agg(pl.col(rest).get(pl.len() // 2)).select(columns).sort(columns)
 
 
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:

@@ -91,6 +91,8 @@ def test_the_command_releases_what_was_recommended(cloister, place):
     assert cloister(*command_in(ran), "-q").code == 0
     same = [(place / name / "data.csv").read_bytes() for name in ("release", f"all/releases/{number:03d}")]
     assert same[0] == same[1]
+    words = command_in(cloister(*TABLE, "-k", "5", "--grid", "suppression=0", "--out", "none"))
+    assert words[words.index("--suppression") + 1] == "0"
 
 
 def test_purposes_are_compared_by_what_analysts_can_do(cloister, place):

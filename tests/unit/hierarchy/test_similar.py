@@ -91,3 +91,16 @@ def test_the_least_information_is_lost(pairs, k):
         best = max(map(information, inside))
         assert best == pytest.approx(max(map(information, joined)), abs=1e-6)
         groups = next(parts for parts in inside if information(parts) == best)
+
+
+def test_a_category_called_other_is_one_of_its_own():
+    """What stands in no group is called otherwise than any group; groups cannot be told from their names alone."""
+    levels = parse_hierarchy("groups:A+B,C,other/A+B+C,other").bind("x", ["A", "B", "C", "D", "other"]).labels
+    assert [dict(zip("ABCDo", level, strict=True)) for level in levels[1:3]] == [
+        {"A": "A|B", "B": "A|B", "C": "C", "D": "any other", "o": "other"},
+        {"A": "A|B|C", "B": "A|B|C", "C": "A|B|C", "D": "any other", "o": "other"},
+    ]
+    with pytest.raises(cl.InputError, match="groups needs categories"):
+        parse_hierarchy("groups:A|B+C")
+    with pytest.raises(cl.InputError, match="similar:ill cannot name 1 of the categories of column 'x'"):
+        SimilarHierarchy("ill").cut("x", [("a, b", "ill")] * 5, 5)

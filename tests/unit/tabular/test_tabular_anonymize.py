@@ -394,3 +394,12 @@ def test_a_release_of_codes_is_shown_too():
     codes = cl.CodeSets.from_records([["a", "b"], ["a", "b"], ["a", "c"]] * 4)
 
     assert "k^m-anonymity (k 2, m 2); verified" in repr(cl.disassociate(codes, k=2, m=2))
+
+
+def test_no_advice_leads_back_to_the_same_refusal():
+    """A column with one label for all records says nothing, root or not; nothing is advised that gives that again."""
+    frame = pl.DataFrame({"age": [30 + place % 10 for place in range(20)]})
+    with pytest.raises(cl.NoSafeRelease, match="safe and useless") as refused:
+        cl.anonymize(frame, quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=3"], loss="iyengar")
+
+    assert "keeps age" not in str(refused.value)

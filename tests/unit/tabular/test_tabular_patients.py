@@ -156,3 +156,28 @@ def test_ids_that_repeat_are_not_left_out_in_silence():
     assert accepted.manifest["guarantee"]["accepted"] == [
         {"column": "PatientId", "why": "several records of a patient"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "secret"),
+    [("rare:3", "Martian"), ("similar:dx", "Martian"), ("quantile:4,2", "9000")],
+)
+def test_hierarchies_of_the_records_count_patients(spec, secret):
+    """A value that one patient has in many records names no category and no cut point of the release."""
+    is_number = spec.startswith("quantile")
+    kinds = [str(place) for place in range(10, 18)] if is_number else ["White", "Black", "Asian", "Other"]
+    rows = [(f"p{place}", kinds[place % len(kinds)], "ab"[place % 2]) for place in range(80)]
+    rows += [("one", secret, "a")] * 100
+    frame = pl.DataFrame(rows, schema=["whose", "kind", "dx"], orient="row")
+    made = cl.anonymize(
+        frame,
+        quasi_identifiers={"kind": spec},
+        rules=[f"k-anonymity={K}"],
+        patient="whose",
+        drop=["dx"],
+        suppression_limit=0.9,
+        accept_empty=True,
+    )
+
+    assert secret not in str(made.manifest)
+    assert made.manifest["settings"]["hierarchies"]["kind"].startswith(("keep:", "groups:", "interval:cuts="))
