@@ -89,7 +89,7 @@ def anonymize(
     search, time_limit : ``"optimal"``, as unless given, or the name of a published search
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
         that search nothing (``"mondrian"``, ``"cluster"``)
-    levels : a fixed policy instead of a search
+    levels : a fixed transformation instead of a search
     purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, by ``"mondrian"``, but where
         something is asked that only a search looks at, or an engine counts; ``"counts"`` and ``"one-coding"`` have one
         level for each column. For analyses and counts columns called after age or sex weigh six times unless there

@@ -76,7 +76,7 @@ def table_rows(read: TableManifest) -> Rows:
         rows.append(("method", f"{read.method}: levels differ between classes (not with --purpose one-coding)"))
     if read.search is not None:
         is_merged = settings.merge_bound is not None
-        rows.append(("search", "a policy, whose classes were then merged" if is_merged else _search(read)))
+        rows.append(("search", "a transformation, whose classes were then merged" if is_merged else _search(read)))
     averaged = [f"{column} ({how})" for column, how in settings.microaggregate.items()]
     return [*rows, ("averaged", f"{', '.join(averaged)}: not truthful there")] if averaged else rows
 
@@ -87,11 +87,11 @@ def _search(read: TableManifest) -> str:
     if read.settings.search == "fixed":
         return "none: the levels were fixed"
     if search.optimal:
-        return f"proven optimal among {search.lattice:,} policies"
+        return f"proven optimal among {search.lattice:,} transformations"
     ended = "not proven optimal" if read.settings.search != "optimal" else "stopped by the time limit"
     if not search.bound:
         return ended
-    return f"{ended}; no policy loses less than {search.bound:.6f} (gap {search.gap:.2%})"
+    return f"{ended}; no transformation loses less than {search.bound:.6f} (gap {search.gap:.2%})"
 
 
 def table_columns(read: TableManifest) -> Table:

@@ -17,7 +17,7 @@ class Known(NamedTuple):
     """What is known about the transformations of a lattice.
 
     lowest, highest : (n_attributes,) levels that a transformation may have
-    flags : (n_policies,) uint8, 0 where nothing is known; empty if kept implicitly
+    flags : (n_transformations,) uint8, 0 where nothing is known; empty if kept implicitly
     stride : (n_attributes,) place of a transformation among the flags: stride . (levels - lowest)
     quality : transformations of insufficient quality, inherited upwards
     protection : transformations of insufficient protection, inherited downwards

@@ -241,9 +241,11 @@ def request_of(
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
-    """The fixed policy, if one was given."""
+    """The fixed transformation, if one was given."""
     if options.levels and options.levels_from is not None:
-        raise InputError(f"{setting('levels')} and {setting('levels_from')} both fix the policy. Give one of them.")
+        raise InputError(
+            f"{setting('levels')} and {setting('levels_from')} both fix the transformation. Give one of them."
+        )
     if options.levels:
         return whole_levels(options.levels, columns)
     if options.levels_from is None:

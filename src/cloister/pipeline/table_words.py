@@ -212,7 +212,7 @@ def weights_by_column(given: Mapping[str, float] | Words, columns: Sequence[str]
 
 
 def whole_levels(given: Mapping[str, int] | Words | None, columns: Sequence[str]) -> dict[str, int]:
-    """Return the level of each column, where there is a fixed policy."""
+    """Return the level of each column, where there is a fixed transformation."""
     levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
     for column, level in levels.items():
         if level < 0 or level != level // 1:

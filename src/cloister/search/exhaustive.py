@@ -49,9 +49,9 @@ def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRele
     n, k = problem.task.threshold.n_records, problem.task.threshold.k
     if not complete:
         return NoSafeRelease(
-            f"No allowed policy was found within the time limit that suppresses at most {problem.limit} of {n} records "
-            f"under what was asked ({problem.requirement}). Give more time, raise the suppression limit or allow "
-            "coarser levels."
+            f"No allowed transformation was found within the time limit that suppresses at most {problem.limit} "
+            f"of {n} records under what was asked ({problem.requirement}). Give more time, raise the suppression limit "
+            "or allow coarser levels."
         )
     if n < k:
         return NoSafeRelease(
@@ -60,7 +60,9 @@ def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRele
         )
     asked = f"Asked for was: {problem.requirement}; at most {problem.limit} of {n} records suppressed"
     if not problem.is_monotone:
-        return NoSafeRelease(f"{asked}. No allowed policy keeps to it. Raise the suppression limit or ask for less.")
+        return NoSafeRelease(
+            f"{asked}. No allowed transformation keeps to it. Raise the suppression limit or ask for less."
+        )
     return NoSafeRelease(
         f"{asked}. Even the coarsest allowed levels suppress more. "
         "Raise the suppression limit, ask for less or allow coarser levels."

@@ -96,7 +96,7 @@ def incognito(problem: SearchProblem, *, time_limit: float | None = None, report
     n_nodes = math.prod((problem.highest - problem.lowest + 2).tolist())
     if n_nodes > MOST_FLAGS:
         raise InputError(
-            f"The lattices of all sets of attributes have {n_nodes} policies, too many for incognito (at most "
+            f"The lattices of all sets of attributes have {n_nodes} transformations, too many for incognito (at most "
             f"{MOST_FLAGS}). Use optimal, bfs or flash."
         )
     run = _Incognito(search_run)

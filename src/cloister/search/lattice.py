@@ -87,7 +87,7 @@ class ExplicitProperties:
     def __init__(self, problem: SearchProblem) -> None:
         if problem.lattice > MOST_FLAGS:
             raise InputError(
-                f"The lattice has {problem.lattice} policies, too many to keep one by one (at most {MOST_FLAGS}). "
+                f"The lattice has {problem.lattice} transformations, too many to keep each (at most {MOST_FLAGS}). "
                 "Use optimal, bfs, or flash with the implicit representation."
             )
         shape = tuple((problem.highest - problem.lowest + 1).tolist())

@@ -149,8 +149,8 @@ class SearchRun:
         """Refuse rules that this search cannot work with."""
         if not self.problem.is_monotone:
             raise InputError(
-                f"The search {search} takes for granted that a coarser policy protects no less, which these rules do "
-                "not promise together with suppression. Use optimal, bfs, flash or exhaustive."
+                f"The search {search} takes for granted that a coarser transformation protects no less, which these "
+                "rules do not promise together with suppression. Use optimal, bfs, flash or exhaustive."
             )
 
     def is_too_dear(self, bound: float) -> bool:

@@ -131,7 +131,7 @@ def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]
     words = cells.select(words_of("c", release.request.words.missing)).to_series()
     sets = words.list.unique().list.sort().list.join(" ").alias(SET)
     shown = reduced.get_column(column) == PRESENT
-    if not guarantee.has_one_policy:
+    if not guarantee.has_one_transformation:
         within = may_be_part(sets.filter(shown), released)
         return [
             ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)

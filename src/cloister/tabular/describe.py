@@ -142,7 +142,7 @@ def _columns(
                 "hierarchy": request.quasi_identifiers[name].hierarchy.kind,
                 "level": levels[0] if len(levels) == 1 else None,
             }
-            found |= {} if request.has_one_policy else {"levels": levels}
+            found |= {} if request.has_one_transformation else {"levels": levels}
             found |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
             columns[name] = QuasiIdentifierColumn.model_validate(found)
         elif role in (Role.SENSITIVE, Role.KEPT):
@@ -158,7 +158,7 @@ def _search(
     """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
     # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
-    is_hidden = is_masked or request.levels is not None or not request.has_one_policy or request.loss is ENTROPY
+    is_hidden = is_masked or request.levels is not None or not request.has_one_transformation or request.loss is ENTROPY
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
     return TableSearch(
         levels={column: found.levels[column] for column in roles if column in found.levels},

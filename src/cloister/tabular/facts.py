@@ -117,7 +117,7 @@ def custodian_report_data(
 
     data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
     columns = data.columns
-    if guarantee.has_one_policy:
+    if guarantee.has_one_transformation:
         columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
     people = guarantee.id and guarantee.patient
     return replace(

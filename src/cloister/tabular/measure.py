@@ -173,7 +173,7 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
     is_kept = np.zeros(table.frame.height, dtype=np.bool_)
     is_kept[protected.originals.drop_nulls().to_numpy()] = True
     records = records_of(table.frame)
-    if request.has_one_policy:
+    if request.has_one_transformation:
         labels = [
             _labelled(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
             for column, hierarchy in table.hierarchies.items()

@@ -71,12 +71,12 @@ class TableSettings:
     ] = None
     time_limit: Annotated[
         float | None,
-        Help("Return the best policy found by then, with its gap.", "SECONDS"),
+        Help("Return the best transformation found by then, with its gap.", "SECONDS"),
         Key("a number of seconds above 0", holds=lambda seconds: seconds > 0),
     ] = None
     levels: Annotated[
         ByColumn[int] | None,
-        Help("A fixed policy instead of a search.", "COLUMN=LEVEL,..."),
+        Help("A fixed transformation instead of a search.", "COLUMN=LEVEL,..."),
         Key("a level from 0 for each column", holds=lambda levels: all(level >= 0 for level in levels.values())),
     ] = None
     merge_bound: Annotated[
@@ -141,7 +141,7 @@ class TableSettings:
     ] = False
 
     @property
-    def has_one_policy(self) -> bool:
+    def has_one_transformation(self) -> bool:
         """Whether all classes have the same levels."""
         return self.chosen_method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
 

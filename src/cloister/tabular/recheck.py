@@ -84,7 +84,7 @@ def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str
     """Return what was checked of risk and losses, where all of it holds."""
     guarantee = guarantee_of(manifest)
     # Which records were released is known, and of which labels their levels are.
-    is_known = guarantee.has_one_policy or (manifest.suppressed == 0 and not guarantee.averaged)
+    is_known = guarantee.has_one_transformation or (manifest.suppressed == 0 and not guarantee.averaged)
     is_compared = original is not None and is_known
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (

@@ -167,15 +167,15 @@ def _check_method(request: TableRequest) -> None:
                 column=column,
             )
     _check_search(request)
-    if request.levels is not None and not request.has_one_policy:
+    if request.levels is not None and not request.has_one_transformation:
         raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
-    if not request.has_one_policy and request.loss.ignores_suppression:
+    if not request.has_one_transformation and request.loss.ignores_suppression:
         raise InputError(
-            f"The loss {request.loss.name} needs one policy for all records: it counts suppressed classes. Take "
-            "another loss, or full-domain generalization."
+            f"The loss {request.loss.name} needs one transformation for all records: it counts suppressed classes. "
+            "Take another loss, or full-domain generalization."
         )
     compared = _compared(request)
-    if compared and (request.microaggregate or not request.has_one_policy):
+    if compared and (request.microaggregate or not request.has_one_transformation):
         raise InputError(
             f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
             "nothing averaged. Leave out the rule or the method."

@@ -67,7 +67,7 @@ def verify(
     n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
     _check_order_and_ids(texts, released, guarantee, checks)
     if source is not None:
-        if guarantee.has_one_policy:
+        if guarantee.has_one_transformation:
             _check_original(classes, guarantee, source, reference, checks)
         else:
             if source.records is not None:

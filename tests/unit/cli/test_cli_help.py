@@ -74,7 +74,7 @@ def test_notes_go_to_standard_error(protect):
 
     assert ran.code == 0
     assert "sex has no hierarchy" in ran.err
-    assert "proven optimal among 36 policies" in ran.out
+    assert "proven optimal among 36 transformations" in ran.out
     assert "release/report.html" in ran.out.replace("\n", "")
 
 

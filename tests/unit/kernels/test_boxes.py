@@ -1,4 +1,4 @@
-"""Boxes of policies: what one exploration decides, and what it leaves, add up to the whole box."""
+"""Boxes of transformations: what one exploration decides, and what it leaves, add up to the whole box."""
 
 import numpy as np
 import pytest
@@ -13,21 +13,21 @@ from cloister.kernels.segments import Workspace
 
 
 def whole(problem):
-    """The box of all policies."""
+    """The box of all transformations."""
     top = problem.highest
     return Box(np.zeros_like(top), top.copy(), 0.0, 0)
 
 
 def nothing_known(problem):
-    """A best policy that everything beats."""
+    """A best transformation that everything beats."""
     return reference(np.inf, 2**62, [0] * len(problem.names))
 
 
 def least_loss(problem, box):
-    """Least loss of a safe policy of a box by measuring each; infinity if none is safe."""
+    """Least loss of a safe transformation of a box by measuring each; infinity if none is safe."""
     ranges = [range(low, high + 1) for low, high in zip(box.lower.tolist(), box.upper.tolist())]
-    policies = np.array(np.meshgrid(*ranges, indexing="ij")).reshape(len(ranges), -1).T.tolist()
-    measured = [problem.measure(levels) for levels in policies]
+    transformations = np.array(np.meshgrid(*ranges, indexing="ij")).reshape(len(ranges), -1).T.tolist()
+    measured = [problem.measure(levels) for levels in transformations]
     return min((m.loss for m in measured if problem.is_safe(m)), default=np.inf)
 
 
@@ -50,7 +50,7 @@ def test_nothing_is_lost_when_work_is_cut_short(case, work, exact):
 @examples(100)
 @given(case=cases(most_attributes=3), data=st.data())
 def test_a_box_is_searched_alone(case, data):
-    """The best policy found in a box is the best of that box."""
+    """The best transformation found in a box is the best of that box."""
     problem = case.problem()
     lower = [data.draw(st.integers(0, high)) for high in problem.highest.tolist()]
     upper = [data.draw(st.integers(low, high)) for low, high in zip(lower, problem.highest.tolist())]

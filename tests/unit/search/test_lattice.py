@@ -1,4 +1,4 @@
-"""Walking through the lattice: every policy once, in order, past what is known; implicit and explicit alike."""
+"""Walking through the lattice: every transformation once, in order, past what is known; implicit and explicit alike."""
 
 from dataclasses import replace
 from itertools import product
@@ -35,15 +35,21 @@ def lattices(problem):
 @examples(EXAMPLES)
 @given(case=cases(), data=st.data(), block=st.integers(1, 40))
 def test_every_policy_comes_once(case, data, block):
-    """With nothing known, the ranks together hold all policies of the lattice, each once, however large the blocks."""
+    """With nothing known, the ranks together hold all transformations, each once, whatever the blocks."""
     problem = bounded(case, data)
     lowest = problem.lowest.sum()
     before, lattice.BLOCK = lattice.BLOCK, block
     try:
         for walk in lattices(problem):
             ranks = [list(walk.open_transformations(rank, QUALITY)) for rank in range(walk.n_ranks)]
-            assert sorted(problem.transformations()) == sorted(policy for rank in ranks for policy in rank)
-            assert all(sum(policy) == lowest + rank for rank, policies in enumerate(ranks) for policy in policies)
+            assert sorted(problem.transformations()) == sorted(
+                transformation for rank in ranks for transformation in rank
+            )
+            assert all(
+                sum(transformation) == lowest + rank
+                for rank, transformations in enumerate(ranks)
+                for transformation in transformations
+            )
     finally:
         lattice.BLOCK = before
 
@@ -51,33 +57,45 @@ def test_every_policy_comes_once(case, data, block):
 @examples(EXAMPLES)
 @given(case=cases(), data=st.data())
 def test_what_is_known_is_passed_over(case, data):
-    """Stored properties reach exactly the policies that inherit them, in both representations."""
+    """Stored properties reach exactly the transformations that inherit them, in both representations."""
     problem = bounded(case, data)
-    policies = list(problem.transformations())
-    noted = data.draw(st.lists(st.tuples(st.sampled_from(policies), st.sampled_from([1, 2, 3, 4, 5])), max_size=5))
+    transformations = list(problem.transformations())
+    noted = data.draw(
+        st.lists(st.tuples(st.sampled_from(transformations), st.sampled_from([1, 2, 3, 4, 5])), max_size=5)
+    )
     for walk in lattices(problem):
         for levels, properties in noted:
             walk.properties.note(levels, properties)
         for mask in (QUALITY, PROTECTION, SAFE, QUALITY | PROTECTION):
-            expected = {policy for policy in policies if any(reaches(*one, policy, mask) for one in noted)}
-            assert expected == {policy for policy in policies if walk.is_known(policy, mask)}
-            left = [policy for rank in range(walk.n_ranks) for policy in walk.open_transformations(rank, mask)]
-            assert sorted(set(policies) - expected) == sorted(left)
+            expected = {
+                transformation
+                for transformation in transformations
+                if any(reaches(*one, transformation, mask) for one in noted)
+            }
+            assert expected == {
+                transformation for transformation in transformations if walk.is_known(transformation, mask)
+            }
+            left = [
+                transformation
+                for rank in range(walk.n_ranks)
+                for transformation in walk.open_transformations(rank, mask)
+            ]
+            assert sorted(set(transformations) - expected) == sorted(left)
 
 
-def reaches(levels, properties, policy, mask):
-    """Whether a property noted at a policy, and asked for, is inherited by another."""
-    up = properties & mask & (QUALITY | SAFE) and is_below(levels, policy)
-    return bool(up or (properties & mask & PROTECTION and is_below(policy, levels)))
+def reaches(levels, properties, transformation, mask):
+    """Whether a property noted at a transformation, and asked for, is inherited by another."""
+    up = properties & mask & (QUALITY | SAFE) and is_below(levels, transformation)
+    return bool(up or (properties & mask & PROTECTION and is_below(transformation, levels)))
 
 
 @examples(EXAMPLES)
 @given(case=cases(), data=st.data())
 def test_a_path_rises_in_the_order_of_the_policies(case, data):
-    """Each policy of a path is the first, in the order, of the direct generalizations that are not known."""
+    """Each transformation of a path is the first, in the order, of the direct generalizations that are not known."""
     problem = bounded(case, data)
-    policies = list(problem.transformations())
-    start, known = data.draw(st.sampled_from(policies)), data.draw(st.sampled_from(policies))
+    transformations = list(problem.transformations())
+    start, known = data.draw(st.sampled_from(transformations)), data.draw(st.sampled_from(transformations))
     for walk in lattices(problem):
         walk.properties.note(known, QUALITY)
         path = walk.path(start, QUALITY)
@@ -91,17 +109,17 @@ def test_a_path_rises_in_the_order_of_the_policies(case, data):
 @examples(EXAMPLES)
 @given(case=cases())
 def test_policies_of_a_rank_come_in_order(case):
-    """Within a rank, policies that are less generalized on average come first."""
+    """Within a rank, transformations that are less generalized on average come first."""
     for walk in lattices(case.problem()):
         for rank in range(walk.n_ranks):
-            policies = list(walk.open_transformations(rank, QUALITY))
-            assert sorted(policies, key=walk.key) == policies
+            transformations = list(walk.open_transformations(rank, QUALITY))
+            assert sorted(transformations, key=walk.key) == transformations
 
 
 @given(case=cases(most_attributes=2))
 @examples(10)
 def test_measured_policies_are_remembered(case):
-    """A policy noted as measured is, and no other."""
+    """A transformation noted as measured is, and no other."""
     problem = case.problem()
     for walk in lattices(problem):
         walk.properties.note_measured(problem.top)
@@ -120,7 +138,7 @@ def test_a_lattice_too_large_to_flag_is_refused(monkeypatch):
     problem = small_problem()
     monkeypatch.setattr(lattice, "MOST_FLAGS", 3)
 
-    with pytest.raises(InputError, match=r"has 4 policies.*Use optimal, bfs"):
+    with pytest.raises(InputError, match=r"has 4 transformations.*Use optimal, bfs"):
         ExplicitProperties(problem)
 
 

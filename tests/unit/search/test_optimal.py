@@ -64,7 +64,7 @@ def test_a_search_cut_short_proves_a_true_bound(case, seconds):
 
 @given(case=cases())
 def test_descents_are_safe_and_never_better_than_the_optimum(case):
-    """Greedy descents end at safe policies that lose at least as much as the best."""
+    """Greedy descents end at safe transformations that lose at least as much as the best."""
     problem = case.problem()
     expected = optimum(problem)
     if expected is None:

@@ -147,7 +147,7 @@ def test_incognito_refuses_what_it_cannot_keep(monkeypatch):
     """The lattices of all sets of attributes must be small enough."""
     monkeypatch.setattr(sys.modules[incognito.__module__], "MOST_FLAGS", 8)
 
-    with pytest.raises(InputError, match="9 policies, too many for incognito"):
+    with pytest.raises(InputError, match="9 transformations, too many for incognito"):
         incognito(problem_of(2, many_records(2)))
 
 

@@ -15,23 +15,23 @@ ANTICHAINS = [name for name in STORES if name != "list"]
 
 
 def held(store):
-    """The policies that a store holds."""
+    """The transformations that a store holds."""
     return [tuple(levels) for levels in transformations_in(store.antichain).tolist()]
 
 
 @st.composite
 def histories(draw):
-    """Highest levels, and a sequence of policies to insert or to ask for."""
+    """Highest levels, and a sequence of transformations to insert or to ask for."""
     top = tuple(draw(st.lists(st.integers(0, 4), min_size=1, max_size=4)))
-    policy = st.tuples(*(st.integers(0, high) for high in top))
-    return top, draw(st.lists(st.tuples(st.booleans(), policy), max_size=60))
+    transformation = st.tuples(*(st.integers(0, high) for high in top))
+    return top, draw(st.lists(st.tuples(st.booleans(), transformation), max_size=60))
 
 
 @pytest.mark.parametrize("is_upward", [True, False])
 @pytest.mark.parametrize("name", STORES)
 @given(history=histories())
 def test_a_store_answers_by_definition(name, is_upward, history):
-    """A policy has a property exactly if one that was inserted is at or below it (at or above it)."""
+    """A transformation has a property exactly if one that was inserted is at or below it (at or above it)."""
     top, steps = history
     store = CompiledStore(name, top, is_upward=is_upward)
     inserted, hits = [], 0
@@ -52,7 +52,7 @@ def test_a_store_answers_by_definition(name, is_upward, history):
 @pytest.mark.parametrize("name", ANTICHAINS)
 @given(history=histories())
 def test_an_antichain_holds_the_extremes_only(name, is_upward, history):
-    """What is held is what was inserted, without policies that inherit from another; sizes are counted."""
+    """What is held is what was inserted, without transformations that inherit from another; sizes are counted."""
     top, steps = history
     store = CompiledStore(name, top, is_upward=is_upward)
     inserted, largest = set(), 0
@@ -73,20 +73,20 @@ def test_an_antichain_holds_the_extremes_only(name, is_upward, history):
 
 @given(history=histories())
 def test_least_ranks_are_never_above_what_is_below(history):
-    """A node's least rank is no more than the rank of any policy below it, so that no query is cut short."""
+    """A node's least rank is no more than the rank of any transformation below it, so that no query is cut short."""
     top, steps = history
     store = CompiledStore("ranked-tree", top, is_upward=True)
     for _, levels in steps:
         store.insert(levels)
 
     for path, least in branches(store.antichain):
-        below = [sum(policy) for policy in held(store) if policy[: len(path)] == path]
+        below = [sum(transformation) for transformation in held(store) if transformation[: len(path)] == path]
         assert least <= min(below)
 
 
 @pytest.mark.parametrize("name", STORES)
 def test_a_store_grows(name):
-    """Many policies are kept, beyond the room that a store begins with."""
+    """Many transformations are kept, beyond the room that a store begins with."""
     store = CompiledStore(name, (300, 300), is_upward=True)
     for level in range(300):
         store.insert((level, 300 - level))

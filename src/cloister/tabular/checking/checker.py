@@ -1,4 +1,4 @@
-"""Which classes of a policy are released: those that satisfy all rules, the smallest left out until the table does."""
+"""Which classes of a transformation are released: those that satisfy all rules, the smallest left out until all do."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -76,7 +76,7 @@ def choose(
     else:
         result = chosen(problem, time_limit=request.time_limit)
     levels = [result.levels[name] for name in problem.names]
-    if request.has_one_policy:
+    if request.has_one_transformation:
         labels = [
             at_level(as_text(table.frame[column]), hierarchy, result.levels[column])
             for column, hierarchy in table.hierarchies.items()
@@ -232,7 +232,7 @@ Search = Callable[[SearchProblem, float | None], SearchResult]
 def recode_locally(
     recoding: TableRecoding, first: SearchResult, choose: Search, time_limit: float | None = None
 ) -> Partition:
-    """Return the release of a policy, and with it what of its suppressed records can be saved at coarser levels.
+    """Return the release of a transformation, and what of its suppressed records can be saved at coarser levels.
 
     The suppressed records are searched again by themselves, with the same hierarchies, rules and loss, and any number
     of them may stay suppressed. What then satisfies the rules is released at the levels found. This is repeated until

@@ -42,7 +42,7 @@ class Guarantee:
     averaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def has_one_policy(self) -> bool:
+    def has_one_transformation(self) -> bool:
         """Whether classes follow from the original and one level for each column."""
         return not self.recoded and not self.averaged
 
