@@ -109,7 +109,7 @@ WRONG = {
     "time limit": (("--method", "mondrian", "--time-limit", "5"), "makes none"),
     "search": (("--method", "mondrian", "--search", "optimal"), "The search optimal was asked for, but the method"),
     "search of clusters": (("--method", "cluster", "--search", "flash"), "makes none. Leave it out."),
-    "loss of one policy": (("--method", "mondrian", "--loss", "dm_star"), "needs one policy"),
+    "loss of one transformation": (("--method", "mondrian", "--loss", "dm_star"), "needs one transformation"),
     "average of nothing": (("--microaggregate", "age"), "COLUMN=mean or COLUMN=median"),
     "unknown average": (("--microaggregate", "age=mode"), "COLUMN=mean or COLUMN=median"),
     "twice": (("--microaggregate", "age=mean", "--microaggregate", "age=median"), "twice"),
