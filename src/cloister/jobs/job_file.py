@@ -270,7 +270,7 @@ def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iter
     elif ids not in ("number", "drop"):
         yield f"{where}.ids must be number or drop."
     if "levels" in part.told and "levels_from" in part.told:
-        yield f"{where}.levels and {where}.levels_from both fix the policy. Give one of them."
+        yield f"{where}.levels and {where}.levels_from both fix the transformation. Give one of them."
     if "crosswalk" in part.told and source in sources and sources[source].id is None:
         yield f"{where}.crosswalk maps ids, but sources.{source} names no id column. Give it an id."
 

@@ -75,7 +75,7 @@ def test_a_job_is_read():
         (HEAD + OF_CODES + 'name = "Release.json"', ("protect[1].name", "file of the release")),
         (
             HEAD + TABLE.replace("suppression = 0.1", 'levels = {age = 1}\nlevels_from = "old"'),
-            ("both fix the policy",),
+            ("both fix the transformation",),
         ),
         (HEAD + OF_VISITS + "weights = [1.0]", ("protect[1].weights", "a list of two numbers")),
         (HEAD, ("lacks the key protect", "[[protect]]")),
