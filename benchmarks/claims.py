@@ -36,8 +36,8 @@ from cloister.claims.knowledge import REPEAT, DrawnKnowledge, adversary_power
 from cloister.claims.matching import Matching
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
+from cloister.claims.protect import load_kernels
 from cloister.claims.released import ReleasedClaims
-from cloister.claims.warm import load_kernels
 from cloister.tabular.settings import available_cores
 from machine import machine
 

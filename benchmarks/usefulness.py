@@ -5,9 +5,9 @@
 Of each file 70 % are released, with the outcome as recorded; models are trained on the release and on the original of
 these, and both tested on the original of the other 30 %. A label counts as all its values alike: numbers become their
 mean, names shares of one. Printed is the mean over splits of AUC / AUC of the original, for logistic regression and
-boosted trees; the share of age x sex cells whose rate of the outcome is within two standard errors of the original's;
-and the columns that say nothing. Files are looked for in the folder that CLOISTER_DATA names; without it, made-up
-patients are all there is. Needs scikit-learn.
+boosted trees; the share of age x sex cells whose rate of the outcome, estimated from the release by maximum likelihood,
+is within two standard errors of the original's; and the columns that say nothing. Files are looked for in the folder
+that CLOISTER_DATA names; without it, made-up patients are all there is. Needs scikit-learn.
 """
 
 import argparse
@@ -193,50 +193,56 @@ def aucs(train: Matrix, outcome: Matrix, test: Matrix, truth: Matrix) -> list[fl
 
 
 def rates_kept(file: File, coding: Coding, original: pl.DataFrame, release: TableRelease) -> float:
-    """Share of age x sex cells of 50 records or more whose rate of the outcome the release gives within two errors.
-
-    A record counts in each cell by the share of its labels' values that are of it.
-    """
-    levels = levels_of(release)
-    cells = {}
-    for column in (file.age, file.sex):
-        text = as_text(original[column])
-        number = text.str.extract(r"([0-9]+)").cast(pl.Int64, strict=False)
-        cells[column] = (number // 10).cast(pl.String) if column == file.age else text
-    truth = pl.DataFrame({"a": cells[file.age], "s": cells[file.sex], "y": original["outcome"]})
+    """Share of age x sex cells of 50 records or more whose rate of the outcome the release gives within two errors."""
+    decades = {value: _decade(value) for value in coding.bound[file.age].values}
+    text = as_text(original[file.age]).replace_strict(decades, default=None, return_dtype=pl.Int64)
+    truth = pl.DataFrame({"a": text, "s": as_text(original[file.sex]), "y": original["outcome"]})
     truth = truth.drop_nulls().group_by("a", "s").agg(pl.len(), pl.col("y").mean()).filter(pl.col("len") >= 50)
-    shares = {
-        column: _shares(release.data[column], coding.bound[column], levels[column], column == file.age)
-        for column in (file.age, file.sex)
-    }
-    y, kept = release.data["outcome"].cast(pl.Float64).to_numpy(), 0
+    cells, kept = estimated(file, coding, release), 0
     for age, sex, n, rate in truth.iter_rows():
-        weight = shares[file.age].get(age, np.zeros(y.size)) * shares[file.sex].get(sex, np.zeros(y.size))
-        if weight.sum() > 0:
-            error = 2 * np.sqrt(max(rate * (1 - rate), 0.01) / n)
-            kept += abs(float(weight @ y / weight.sum()) - rate) <= error
+        rows = [decades[value] == age for value in coding.bound[file.age].values]
+        without, having = cells[:, rows, coding.bound[file.sex].values.index(sex)].sum(axis=1)
+        if without + having:
+            kept += abs(having / (without + having) - rate) <= 2 * np.sqrt(max(rate * (1 - rate), 0.01) / n)
     return kept / max(1, truth.height)
 
 
-def _shares(labels: pl.Series, bound: BoundHierarchy, levels: Sequence[int], decades: bool) -> dict[str, Matrix]:
-    """By cell, the share of each record's label that is of it."""
+def estimated(file: File, coding: Coding, release: TableRelease) -> Matrix:
+    """Records by outcome, age and sex: maximum likelihood from the released labels alone.
 
-    def cell(value: str | None) -> str:
-        digits = "".join(filter(str.isdigit, (value or "").partition("-")[0]))
-        return (str(int(digits) // 10) if digits else "") if decades else value or ""
+    A label says that a record is of one of its values; which one does not depend on the label (coarsened at random:
+    Heitjan & Rubin 1991). Expectation and maximization are repeated until they change nothing (Dempster et al. 1977).
+    """
+    of = {column: _members(coding.bound[column], levels_of(release)[column]) for column in (file.age, file.sex)}
+    texts = [as_text(release.data[column]).alias(column) for column in (file.age, file.sex)]
+    groups = release.data.select(*texts, pl.col("outcome")).group_by(pl.all()).len()
+    ages, sexes = (np.stack([of[column][label] for label in groups[column]]) for column in (file.age, file.sex))
+    has, n = groups["outcome"].cast(pl.Boolean).to_numpy(), groups["len"].to_numpy().astype(float)
+    cells = np.ones((2, ages.shape[1], sexes.shape[1]))
+    for _ in range(500):
+        new = np.zeros_like(cells)
+        for outcome, rows in enumerate((~has, has)):
+            if rows.any():
+                likely = np.einsum("ia,as,is->i", ages[rows], cells[outcome], sexes[rows])
+                new[outcome] = cells[outcome] * np.einsum("ia,i,is->as", ages[rows], n[rows] / likely, sexes[rows])
+        if np.abs(new - cells).max() < 1e-3:
+            return new
+        cells = new
+    return cells
 
-    values: dict[str | None, list[str]] = {"*": [cell(value) for value in bound.values]}
+
+def _decade(value: str | None) -> int | None:
+    digits = "".join(filter(str.isdigit, (value or "").partition("-")[0]))
+    return int(digits) // 10 if digits else None
+
+
+def _members(bound: BoundHierarchy, levels: Sequence[int]) -> dict[str | None, Matrix]:
+    """For each label, which values it stands for."""
+    members: dict[str | None, Matrix] = {"*": np.ones(len(bound.values))}
     for level in sorted({*levels, 0}):
-        grouped: dict[str | None, list[str]] = {}
-        for value, label in zip(bound.values, bound.labels[level], strict=True):
-            grouped.setdefault(label, []).append(cell(value))
-        values |= grouped
-    texts = as_text(labels)
-    return {
-        one: np.array([values[label].count(one) / len(values[label]) if label in values else 0.0 for label in texts])
-        for one in sorted(set(values["*"]))
-        if one
-    }
+        labels = np.array(bound.labels[level], dtype=object)
+        members |= {label: (labels == label).astype(float) for label in dict.fromkeys(bound.labels[level])}
+    return members
 
 
 def measured(file: File, methods: Sequence[str], k: int, splits: int, rows: int) -> list[list[str]]:

@@ -48,7 +48,9 @@ KERNELS: dict[str, Kernels] = {
     "optimal": Kernels("cloister.search.warm", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
     "no search": Kernels("cloister.search.warm", {"shared_labels._common_levels": 1.0}, ("no search",)),
     "trajectories": Kernels("cloister.trajectories.protect", {"grouping._group": 11.5}),
-    "claims": Kernels("cloister.claims.warm", {"claim_classes._class_sizes": 2.0, "claim_candidates._likeliest": 3.0}),
+    "claims": Kernels(
+        "cloister.claims.protect", {"claim_classes._class_sizes": 2.0, "claim_candidates._likeliest": 3.0}
+    ),
     "every other search": Kernels(
         "cloister.search.warm",
         {"classes._roll_up": 2.0, "ranks._collect": 3.0},

@@ -14,7 +14,7 @@ Levels = Mapping[str, int]
 
 @dataclass(frozen=True)
 class PropertyStatistics:
-    """What a search did with one inherited property of policies."""
+    """What a search did with one inherited property of transformations."""
 
     inserts: int
     queries: int
@@ -40,15 +40,15 @@ class SearchResult:
     Attributes
     ----------
     levels : level of each quasi-identifier, by column name
-    loss : loss of that policy after suppression, in [0, 1]
+    loss : loss of that transformation after suppression, in [0, 1]
     suppressed : records that it suppresses
-    bound : proven lower bound on the loss of any safe policy, in [0, 1]
-    optimal : whether the policy is proven to be the best
-    lattice : number of policies in the lattice, all levels of all hierarchies
-    checked : policies or sets of policies that were decided by counting records
+    bound : proven lower bound on the loss of any safe transformation, in [0, 1]
+    optimal : whether the transformation is proven to be the best
+    lattice : number of transformations in the lattice, all levels of all hierarchies
+    checked : transformations or sets of transformations that were decided by counting records
     seconds : time from the first bound to the proof, or to the time limit
     statistics : what the search did, where it says so
-    minimal : the safe policies below which nothing is safe, where the search finds them all
+    minimal : the safe transformations below which nothing is safe, where the search finds them all
     """
 
     levels: Levels

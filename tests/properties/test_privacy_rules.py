@@ -146,6 +146,31 @@ def test_monotone_and_closed_rules_are(records, case, merge):
             assert coarse[key]
 
 
+@examples(800)
+@given(records=RECORDS, case=rules(), merge=st.lists(st.integers(0, 1), min_size=7, max_size=7))
+def test_no_split_keeps_more_than_a_rule_says(records, case, merge):
+    """The parts of a class that satisfy a rule hold at most the records that the rule says may be kept of it."""
+    rule, _ = case
+    whole = [value for _, value in records]
+    sizes, fine = Counter(key for key, _ in records), judged(rule, records, whole)
+    joined = [(merge[key], value) for key, value in records]
+    classes = Listed(joined, whole, [merge[key] for key in PEOPLE], NAMES)
+    most = dict(zip(classes.keys, rule.most_kept(classes, rule.holds(classes)).tolist(), strict=True))
+
+    for key, kept in most.items():
+        assert sum(sizes[part] for part in fine if merge[part] == key and fine[part]) <= kept
+        assert kept <= sum(sizes[part] for part in fine if merge[part] == key)
+
+
+def test_what_may_be_kept_is_less_than_all():
+    """Of a class in which one value is too frequent, no more may be kept than the other values allow."""
+    classes = listed([(0, 10)] * 9 + [(0, 20)] + [(1, 20)] * 10)
+    rules = [EntropyLDiversity(2, "c"), AlphaKAnonymity(0.5, 2, "c"), RecursiveLDiversity(1, 2, "c")]
+
+    assert [rule.most_kept(classes, rule.holds(classes)).tolist() for rule in rules] == [[2, 0]] * 3
+    assert TCloseness(0.1, "c").most_kept(classes, np.zeros(2, dtype=bool)).tolist() == [2, 0]
+
+
 MIXED = [(0, 10), (0, 20), (0, 30), (1, 10), (1, 10), (1, 10), (2, 20), (2, 30), (2, 30), (2, 20)]
 NOT_MONOTONE = [
     EntropyLDiversity(2.5, "c"),

@@ -4,10 +4,10 @@ import os
 
 from cloister.claims.data import Claims
 from cloister.claims.release import ClaimsRelease
-from cloister.claims.warm import load_kernels
 from cloister.compiling import say_first_call
 from cloister.errors import InputError
 from cloister.pipeline.claims import protect_claims
+from cloister.settings import check_threads
 
 
 def deidentify_claims(
@@ -41,8 +41,7 @@ def deidentify_claims(
     """
     if not isinstance(claims, Claims):
         raise InputError("deidentify_claims takes what cl.Claims.read returned.")
-    if threads is not None and threads < 1:
-        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
+    check_threads(threads)
     say_first_call("claims")
     threads = threads or os.cpu_count() or 1
-    return protect_claims(claims, seed=seed, threads=threads, load=load_kernels, accept_empty=accept_empty)
+    return protect_claims(claims, seed=seed, threads=threads, accept_empty=accept_empty)

@@ -13,7 +13,6 @@ from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
 from cloister.trajectories.data import Cost, Method, Number, Trajectories, Unknown
-from cloister.trajectories.protect import load_kernels
 from cloister.trajectories.release import TrajectoriesRelease
 from cloister.trajectories.request import GivenTrajectories, check_trajectories, joined
 
@@ -110,4 +109,4 @@ def anonymize_trajectories(
         given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
     say_first_call("trajectories")
     with clustering_on(engine) as cluster:
-        return protect_trajectories(given, request, seed=seed, load=load_kernels, cluster=cluster)
+        return protect_trajectories(given, request, seed=seed, cluster=cluster)

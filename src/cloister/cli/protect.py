@@ -1,6 +1,5 @@
 """``cloister protect``: a release is written by the library, and said what was done."""
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 from cloister.cli.output import WRITTEN, StoppedLate, Terminated, after_writing, console, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
+from cloister.io.folder import identity
 from cloister.pipeline.releasing import write_release
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
@@ -37,19 +37,11 @@ def run_protect(shape: str, options: Any) -> None:
 @contextmanager
 def late_stops_reported(out: Path) -> Iterator[None]:
     """Say of a stop that came after the folder was in its place that it was written."""
-    before = _identity(out)
+    before = identity(out)
     try:
         yield
         WRITTEN.append(out.name)
     except (KeyboardInterrupt, Terminated) as stop:
-        if _identity(out) in (None, before):
+        if identity(out) in (None, before):
             raise
         raise StoppedLate(out.name, stop) from None
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from another one of its name."""
-    if not os.path.lexists(folder):
-        return None
-    found = folder.lstat()
-    return found.st_dev, found.st_ino

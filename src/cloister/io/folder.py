@@ -219,7 +219,7 @@ def _begin(place: Place) -> _Move:
         # Dead partials first: one of them may hold the earlier release, which then is in its place again.
         remove_dead_partials(target.parent)
         _check_free(place)
-        earlier = _identity(target)
+        earlier = identity(target)
         return _Move(place, begin_partial(target, is_file=place.is_file), earlier)
     except OSError as error:
         raise cannot_write(target.name, error) from None
@@ -274,7 +274,7 @@ def _put(move: _Move) -> None:
             move.is_done = True
         # Checked after the exchange, since another run may come between any look and the rename.
         replaced = partial.earlier if os.path.lexists(partial.earlier) else partial.content
-        if _identity(replaced) != move.earlier:
+        if identity(replaced) != move.earlier:
             raise InputError(f"Another run replaced {target.name} meanwhile. Nothing of this one was released.")
     sync(target.parent)
 
@@ -292,7 +292,7 @@ def _undo(move: _Move) -> None:
             partial.earlier.rename(target)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def identity(path: Path) -> tuple[int, int] | None:
     """Device and inode, which tell a folder from another one of its name; None where there is none."""
     if not os.path.lexists(path):
         return None

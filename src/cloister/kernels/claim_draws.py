@@ -1,4 +1,4 @@
-"""What an adversary happens to know: seeded samples of each patient's values, the same for all policies and threads.
+"""What an adversary happens to know: seeded samples of each patient's values, the same for any levels and threads.
 
 Numbers are made of chains of keys, so that each follows from what it is for and from nothing that was drawn before.
 """

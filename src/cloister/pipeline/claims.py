@@ -1,6 +1,6 @@
 """The course of patients and their claims."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from cloister.claims.figures import described, exact_figures, risk_of_release
 from cloister.claims.manifest import ClaimsPromise
 from cloister.claims.population import counted, read_population, voter_list
 from cloister.claims.prepare import prepare
-from cloister.claims.protect import deidentify, settings_of
+from cloister.claims.protect import deidentify, load_kernels, settings_of
 from cloister.claims.recheck import crosswalk_of, original_of
 from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
@@ -34,7 +34,6 @@ def protect_claims(
     threads: int = 1,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
-    load: Callable[[], None] | None = None,
     accept_empty: bool = False,
 ) -> ClaimsRelease:
     """Take patients and their claims through the stages."""
@@ -43,9 +42,8 @@ def protect_claims(
         data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))
     plan = data.plan
     settings = settings_of(plan, threads=threads)
-    if load is not None:
-        with watch.stage("start"):
-            interruptible(load)
+    with watch.stage("start"):
+        interruptible(load_kernels)
     with watch.stage("encode"):
         prepared = prepare(data)
         population = read_population(prepared.claims)

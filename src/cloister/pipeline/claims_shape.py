@@ -14,7 +14,6 @@ from cloister.claims.plan import ClaimsPlan, plan_of
 from cloister.claims.plan_sections import HMAC
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
-from cloister.claims.warm import load_kernels
 from cloister.errors import InputError
 from cloister.io import Query, Source
 from cloister.jobs.job import FileSource, Job, Part
@@ -168,7 +167,6 @@ class PreparedHistories(Prepared):
                 threads=options.threads or os.cpu_count() or 1,
                 watch=run.watch,
                 custody={name: one for name, one in found.items() if one},
-                load=load_kernels,
                 accept_empty=options.accept_empty,
             )
 

@@ -1,5 +1,6 @@
 """Quasi-identifiers that say nothing in a release: said, with what would keep them; refused where nothing is left."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -14,7 +15,7 @@ from cloister.tabular.protect import protect
 
 from .stages import MOST_LOST
 
-SECONDS = 5.0  # that the search of a suggestion may take
+SECONDS = 5.0  # that the search of a suggestion may take, and after which no other method is tried
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 
@@ -51,19 +52,24 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
     weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
     suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))
     changes = {
+        setting("weights", f"{column}={weight:g}"): replace(request, weights=dict(request.weights) | {column: weight})
+        for column, weight in weights.items()
+        if request.loss.takes_weights
+    }
+    changes[setting("suppression", str(suppression))] = replace(request, suppression=suppression)
+    changes |= {
         setting("method", method): replace(
             request, method=method, search=None, time_limit=None, local_recoding=False, merge_bound=None
         )
         for method in METHODS
         if request.method == FULL_DOMAIN != method
     }
-    changes |= {
-        setting("weights", f"{column}={weight:g}"): replace(request, weights=dict(request.weights) | {column: weight})
-        for column, weight in weights.items()
-        if request.loss.takes_weights
-    }
-    changes[setting("suppression", str(suppression))] = replace(request, suppression=suppression)
+    started, is_kept_otherwise = time.perf_counter(), False
     for words, changed in changes.items():
+        # Another method cannot be stopped: none begins late, nor after one that keeps all.
+        is_late = time.perf_counter() - started > SECONDS
+        if changed.method != request.method and (is_kept_otherwise or is_late):
+            continue
         limited = replace(changed, time_limit=SECONDS) if changed.method == FULL_DOMAIN else changed
         try:
             again = encode(table.frame, limited, source)
@@ -76,5 +82,6 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         says = [name for name, one in found.items() if (one == roots[name]).sum() < most and one.n_unique() > 1]
         kept = [column for column in empty if column in says]
         instead = [column for column in again.hierarchies if column not in (*empty, *says)]
+        is_kept_otherwise |= changed.method != request.method and kept == list(empty) and not instead
         if len(kept) > len(instead):
             yield f"{words} keeps {_listed(kept)}" + (f", not {_listed(instead)}" if instead else "")

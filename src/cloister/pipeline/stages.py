@@ -12,9 +12,6 @@ from cloister.stopwatch import Stopwatch
 
 MOST_LOST = 0.9  # more is no useful release
 
-RISK_THRESHOLD = 0.2
-"""Risk above which a record counts as at high risk."""
-
 
 def passed(verdict: Verdict) -> Verdict:
     """Return the verdict on our own output, if it holds."""

@@ -1,6 +1,6 @@
 """The course of trajectories."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from cloister.trajectories.manifest import (
     columns_of,
     settings_of,
 )
-from cloister.trajectories.protect import ClusterBlocks, anonymize
+from cloister.trajectories.protect import ClusterBlocks, anonymize, load_kernels
 from cloister.trajectories.release import TrajectoriesRelease, order_of, written
 from cloister.trajectories.request import (
     GivenTrajectories,
@@ -43,15 +43,13 @@ def protect_trajectories(
     threads: int | None = None,
     watch: Stopwatch | None = None,
     custody: Mapping[str, Any] | None = None,
-    load: Callable[[], None] | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
     """Take trajectories through the stages."""
     watch = watch or Stopwatch()
     check_trajectories(given.trajectories)
-    if load is not None:
-        with watch.stage("start"):
-            interruptible(load)
+    with watch.stage("start"):
+        interruptible(load_kernels)
     with watch.stage("encode"):
         check_known(given, request)
         domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)

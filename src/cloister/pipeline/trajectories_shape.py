@@ -21,7 +21,7 @@ from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
-from cloister.trajectories.protect import ClusterBlocks, load_kernels
+from cloister.trajectories.protect import ClusterBlocks
 from cloister.trajectories.request import (
     GivenTrajectories,
     attributes_of,
@@ -114,7 +114,6 @@ class PreparedTrajectories(Prepared):
                 threads=options.threads,
                 watch=run.watch,
                 custody=custody_of(options.data, options.custodian_dir),
-                load=load_kernels,
                 cluster=cluster,
             )
 

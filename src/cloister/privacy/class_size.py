@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 from .rule import (
+    BasicRule,
     EquivalenceClasses,
     Mask,
     NumberedRule,
@@ -177,7 +178,7 @@ LEAST_ESTIMATED = 2
 
 
 @dataclass(frozen=True)
-class KMap:
+class KMap(BasicRule):
     """Every class of the release matches at least ``k`` people of the population.
 
     The people are counted in a population table that has the quasi-identifiers, or estimated from the number of
@@ -307,7 +308,7 @@ def _least_class(k: int, mean: float, significance: float) -> int:
 
 
 @dataclass(frozen=True)
-class DeltaPresence:
+class DeltaPresence(BasicRule):
     """For every person of the population, the probability of being in the release is from ``lower`` to ``upper``.
 
     It is the number of released records of the person's class over the number of people of that class.

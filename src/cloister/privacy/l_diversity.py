@@ -14,6 +14,7 @@ import numpy as np
 
 from .rule import (
     TOLERANCE,
+    Counts,
     EquivalenceClasses,
     Figures,
     Mask,
@@ -26,8 +27,10 @@ from .rule import (
     class_of_cell,
     class_sums,
     keep_real,
+    most_by_share,
     name_of,
     recorded,
+    recorded_whole,
     whole_number,
     written,
 )
@@ -125,6 +128,16 @@ class EntropyLDiversity(SensitiveRule):
         entropy = np.log(np.maximum(total, 1)) - weighted / np.maximum(total, 1)
         return at_least(entropy, math.log(self.l)) & (total > 0)
 
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept: a value is no more frequent than even others let."""
+        others = max(int((recorded_whole(classes.histogram(self)) > 0).sum()) - 1, 1)
+        least, most = 1 / (others + 1), 1.0
+        while most - least > TOLERANCE:
+            share = (least + most) / 2
+            entropy = -share * math.log(share) - (1 - share) * math.log((1 - share) / others)
+            least, most = (share, most) if entropy >= math.log(self.l) else (least, share)
+        return most_by_share(classes, self, holds, most)
+
     def sentence(self) -> str:
         """Return the rule in words."""
         return (
@@ -185,6 +198,10 @@ class RecursiveLDiversity(SensitiveRule):
         most = class_maxima(histogram, counts)
         return below(most / total, self.c * (tail / total)) & (tail > 0)
 
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept: the tail is at most all values but the most frequent."""
+        return most_by_share(classes, self, holds, self.c / (1 + self.c))
+
     def sentence(self) -> str:
         """Return the rule in words."""
         others = "the most frequent" if self.l == 2 else f"the {self.l - 1} most frequent"
@@ -242,6 +259,10 @@ class AlphaKAnonymity(SensitiveRule):
         total = class_sums(histogram, counts)
         share = class_maxima(histogram, counts) / np.maximum(total, 1)
         return (classes.sizes >= self.k) & (total > 0) & at_most(share, self.alpha)
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept, by the share of a value."""
+        return most_by_share(classes, self, holds, self.alpha)
 
     def sentence(self) -> str:
         """Return the rule in words."""

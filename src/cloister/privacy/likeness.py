@@ -26,6 +26,7 @@ from .rule import (
     class_maxima,
     class_sums,
     keep_real,
+    most_at_share,
     name_of,
     recorded,
     recorded_whole,
@@ -55,6 +56,16 @@ class _Likeness(SensitiveRule, ABC):
         among_all = _excess(histogram, sizes, whole, self._limit)
         among_known = _excess(histogram, known, known_whole, self._limit)
         return at_most(np.maximum(among_all, among_known), 0.0) & (known > 0)
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept, by the share among all that each value may have."""
+        histogram = classes.histogram(self)
+        share = np.minimum(histogram.whole / max(int(histogram.whole.sum()), 1), 1.0)
+        may_have = np.minimum((1 + self._limit(share)) * share, 1.0)
+        may_have[histogram.missing : histogram.missing + 1] = 1.0  # nothing is asked of it
+        sizes = np.repeat(classes.sizes, np.diff(histogram.start))
+        most = most_at_share(sizes - histogram.records, sizes, may_have[histogram.value])
+        return np.where(holds, classes.sizes, np.minimum.reduceat(most, histogram.start[:-1]))
 
     @abstractmethod
     def sentence(self) -> str:
@@ -189,6 +200,15 @@ class DeltaDisclosure(SensitiveRule):
         factors = shares(histogram) / whole[histogram.value]
         is_complete = np.diff(histogram.start) == len(histogram.whole)
         return np.asarray(is_complete & below(class_maxima(histogram, np.abs(np.log(factors))), self.delta))
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept: no more than leave each value its least share."""
+        histogram = classes.histogram(self)
+        least = np.exp(-self.delta) * histogram.whole / histogram.whole.sum()
+        most = np.minimum.reduceat(histogram.records / least[histogram.value], histogram.start[:-1]) * (1 + 1e-9) + 1e-6
+        is_complete = np.diff(histogram.start) == len(histogram.whole)
+        kept = np.where(is_complete, np.minimum(most, classes.sizes), 0).astype(np.int64)
+        return np.where(holds, classes.sizes, kept)
 
     def sentence(self) -> str:
         """Return the rule in words."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,17 @@ class ClassRule(PrivacyRule, Protocol):
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
 
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept if it is split in any way, shape (n_classes,).
+
+        An upper bound: the parts that satisfy the rule do so together where it is closed, so they hold no more than
+        the largest part of the class that satisfies it.
+
+        Parameters
+        ----------
+        holds : (n_classes,) what `holds` returned
+        """
+
 
 @runtime_checkable
 class TableRule(PrivacyRule, Protocol):
@@ -123,8 +135,18 @@ class TableRule(PrivacyRule, Protocol):
         """
 
 
+class BasicRule:
+    """What a class may keep if nothing but monotony is known of a rule."""
+
+    is_monotone: ClassVar[bool]
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept: of one that violates a monotone rule, none."""
+        return np.where(holds | (not self.is_monotone), classes.sizes, 0)
+
+
 @dataclass(frozen=True)
-class NumberedRule:
+class NumberedRule(BasicRule):
     """A rule that is told by its fields: the sensitive column, if it has one, and numbers."""
 
     model: ClassVar[str]
@@ -173,7 +195,6 @@ def below(figures: Figures, limit: float | Figures) -> Mask:
     return np.asarray(figures < limit - TOLERANCE)
 
 
-Counts = NDArray[np.int64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 
@@ -206,6 +227,34 @@ def shares(histogram: Histogram) -> Figures:
     """Return each cell's share of the records of its class, missing ones included; shape (n_cells,)."""
     sizes = class_sums(histogram, histogram.records)
     return np.asarray(histogram.records / np.repeat(sizes, np.diff(histogram.start)), dtype=np.float64)
+
+
+def most_at_share(others: Counts, total: Counts, share: float | Figures) -> Counts:
+    """Return how many records of classes may be kept if some of them may make up no more than a share of what is.
+
+    Parameters
+    ----------
+    others, total : (n_classes,) all other records, and all
+    share : of the former, from 0 to 1
+    """
+    # Rounded up by far more than floating point may be off, so that it stays an upper bound.
+    most: Figures = others / np.maximum(1 - np.asarray(share), 1e-15) * (1 + 1e-9) + 1e-6
+    return np.minimum(most, total).astype(np.int64)
+
+
+def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, share: float) -> Counts:
+    """Return how many records of each class may be kept, shape (n_classes,), where shares are of the recorded values.
+
+    Parameters
+    ----------
+    share : that any value may have
+    """
+    histogram = classes.histogram(rule)
+    counts = recorded(histogram)
+    total = class_sums(histogram, counts)
+    kept = np.where(holds, total, most_at_share(total - class_maxima(histogram, counts), total, share))
+    # What is missing counts for no share, but stands in no class without a recorded value.
+    return np.where(kept > 0, kept + classes.sizes - total, 0)
 
 
 MOST_RECORDS = 2**62

@@ -23,6 +23,7 @@ from .rule import (
     class_of_cell,
     class_sums,
     keep_real,
+    most_at_share,
     name_of,
     recorded,
     recorded_whole,
@@ -113,6 +114,14 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     return np.where(known > 0, (before + class_sums(histogram, off)) / (n_values - 1), 0.0)
 
 
+def _steps(rule: "TCloseness", histogram: Histogram) -> float:
+    """How many times the distance the total variation may be: 1 over how near two values can be."""
+    if rule.distance == "hierarchical":
+        return max(len(histogram.groups) - 1, 1) if histogram.groups is not None else 1.0
+    n_values = len(histogram.whole) - (histogram.missing >= 0)
+    return max(n_values - 1, 1) if rule.distance == "ordered" else 1.0
+
+
 DISTANCES: dict[str, tuple[str, Callable[[Histogram], Figures]]] = {
     "equal": ("histogram", equal_distance),
     "ordered": ("ordered histogram", ordered_distance),
@@ -190,6 +199,21 @@ class TCloseness:
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return at_most(DISTANCES[self.distance][1](classes.histogram(self)), self.t)
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept.
+
+        The total variation is at most ``t`` (equal distance), or the levels (hierarchical) or places (ordered) times
+        that; no set of values has a share that exceeds that in the input by more. Asked of those now too frequent.
+        """
+        histogram = classes.histogram(self)
+        whole = histogram.whole / histogram.whole.sum()
+        is_many = shares(histogram) > whole[histogram.value]
+        allowed = class_sums(histogram, np.where(is_many, whole[histogram.value], 0.0)) + self.t * _steps(
+            self, histogram
+        )
+        others = classes.sizes - class_sums(histogram, np.where(is_many, histogram.records, 0))
+        return np.where(holds, classes.sizes, most_at_share(others, classes.sizes, np.minimum(allowed, 1.0)))
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""

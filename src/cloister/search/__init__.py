@@ -54,7 +54,7 @@ SEARCHES = ("optimal", *SINGLE)
 GREEDY = ("datafly", "datafly:arx", "igreedy", "igreedy:arx")
 """Searches that take one way through the lattice, however large it is."""
 
-MOST_POLICIES = 10**30
+MOST_TRANSFORMATIONS = 10**30
 """Of a lattice that is searched without a time limit: proofs over larger ones need not end within a human life."""
 
 
@@ -90,7 +90,7 @@ def search(
         No safe transformation exists, or none was found in time.
     """
     check_search(name)
-    if time_limit is None and name not in GREEDY and problem.lattice > MOST_POLICIES:
+    if time_limit is None and name not in GREEDY and problem.lattice > MOST_TRANSFORMATIONS:
         raise InputError(
             f"{len(problem.names)} quasi-identifiers have more than 10^30 combinations of levels, too many for the "
             f"search {name} to end. Give a time limit, the search datafly or igreedy, or fewer quasi-identifiers."

@@ -1,9 +1,9 @@
 """The optimal search where class size is not all that is asked of a class.
 
-What the rules ask of class sizes at least is refuted box by box, as in `optimal`. A box whose transformations cannot be
-told apart by class sizes is decided by its corners: its lower transformation is measured; if that suppresses no more
-than must be suppressed throughout, it is the best of the box. Otherwise the box is cut in two. Where the rules are
-monotone its upper transformation says how much must be suppressed throughout, or refutes the box.
+A box is refuted where its upper transformation shows that all of them suppress too much; first the lower end of each
+attribute is raised to where that is not so. What the rules ask of class sizes at least is refuted box by box, as in
+`optimal`. A box whose transformations cannot be told apart by class sizes is decided by its corners: if the lower one
+suppresses no more than must be suppressed throughout, it is the best of the box. Otherwise the box is cut in two.
 """
 
 import time
@@ -29,7 +29,7 @@ WORK = 20_000_000
 
 @dataclass(frozen=True)
 class Settled:
-    """A box settled as far as class sizes go, with what is known of its corners.
+    """A box settled as far as class sizes go.
 
     Attributes
     ----------
@@ -37,7 +37,6 @@ class Settled:
     bound : least loss of any of its transformations that is not yet measured
     suppressed : records suppressed at each of its transformations at least
     by_size : records suppressed throughout because of the size of their class
-    at_lower, at_upper : the corners measured; None before that
     """
 
     lower: NDArray[np.int64]
@@ -45,8 +44,6 @@ class Settled:
     bound: float
     suppressed: int
     by_size: int
-    at_lower: Candidate | None = None
-    at_upper: Candidate | None = None
 
     @property
     def is_single(self) -> bool:
@@ -55,13 +52,20 @@ class Settled:
 
 
 class _Checker:
-    """Takes boxes off the frontier and puts back what is left of them."""
+    """Takes boxes off the frontier and puts back what is left of them; measures no transformation twice."""
 
     def __init__(self, problem: SearchProblem, frontier: Frontier[Box | Settled]) -> None:
         self._problem = problem
         self._frontier = frontier
         self._workspace: Workspace | None = None
-        self.measured = 0
+        self._measured: dict[bytes, Candidate] = {}
+        # Transformations that show that they and all finer ones suppress too much.
+        self._refuting = np.empty((0, len(problem.names)), dtype=np.int64)
+
+    @property
+    def measured(self) -> int:
+        """Transformations measured."""
+        return len(self._measured)
 
     def take(self, box: Box | Settled) -> None:
         """Work on a box."""
@@ -72,7 +76,10 @@ class _Checker:
     def _explored(self, box: Box) -> Iterator[Box | Settled]:
         """Search a box as far as class sizes go."""
         task = self._frontier.task
-        found = explored(task, self._workspace or Workspace(task), box, self._frontier.reference(), WORK)
+        raised = self._raised(box)
+        if raised is None or raised.bound > self._frontier.least + TOLERANCE:
+            return
+        found = explored(task, self._workspace or Workspace(task), raised, self._frontier.reference(), WORK)
         self._workspace = found.workspace
         self._frontier.statistics += found.statistics
         # Further rules only suppress more, so what class sizes refute needs no other look.
@@ -80,29 +87,53 @@ class _Checker:
         for rest in settled(task, found.best):
             yield Settled(rest.lower, rest.upper, rest.bound, rest.suppressed, rest.suppressed)
 
+    def _raised(self, box: Box) -> Box | None:
+        """Raise the lower transformation, attribute by attribute, to where not all below suppresses too much."""
+        if self._refutes(box.upper):
+            return None
+        lower = box.lower.copy()
+        for j in range(lower.size):
+            corner = box.upper.copy()
+            corner[j] = lower[j]
+            while corner[j] < box.upper[j] and self._refutes(corner):
+                corner[j] += 1
+            lower[j] = corner[j]
+        return box._replace(lower=lower, bound=max(box.bound, self._bound(lower, box.suppressed)))
+
     def _by_corners(self, box: Settled) -> Iterator[Settled]:
         """Measure the corners of a box; what they do not decide comes back in halves."""
-        lower = box.at_lower or self._measure(box.lower)
-        box = self._drawn_in(replace(box, at_lower=lower))
-        # Nothing in the box suppresses less than its lower transformation does here, and nothing in it generalizes
-        # less.
-        if box.is_single or lower.suppressed == box.by_size:
+        box = self._drawn_in(box)
+        if self._refutes(box.upper):
             return
-        if self._problem.is_monotone:
-            upper = box.at_upper or self._measure(box.upper)
-            # The same number throughout is the same records only where what is kept stays kept.
-            same = self._problem.is_nested and upper.suppressed == lower.suppressed
-            if upper.suppressed > self._problem.limit or same:
+        upper = self._measure(box.upper)
+        box = replace(box, suppressed=max(box.suppressed, upper.least_suppressed))
+        if box.is_single or self._bound(box.lower, box.suppressed) > self._frontier.least + TOLERANCE:
+            return
+        if not self._is_refuted(box.lower):
+            lower = self._measure(box.lower)
+            # Nothing in the box generalizes less than its lower transformation. The same number suppressed throughout
+            # is the same records only where these are too small a class, or what is kept stays kept.
+            is_same = self._problem.is_monotone and self._problem.is_nested and upper.suppressed == lower.suppressed
+            if is_same or lower.suppressed == box.by_size:
                 return
-            box = replace(box, at_upper=upper, suppressed=upper.suppressed)
         yield from self._halves(box)
 
+    def _refutes(self, index: NDArray[np.int64]) -> bool:
+        """Whether a transformation and all finer ones are known to suppress too much, or do as it is measured."""
+        return self._is_refuted(index) or self._measure(index).least_suppressed > self._problem.limit
+
+    def _is_refuted(self, index: NDArray[np.int64]) -> bool:
+        return bool((self._refuting >= index).all(axis=1).any())
+
     def _measure(self, index: NDArray[np.int64]) -> Candidate:
-        candidate = self._frontier.measure(index.tolist())
-        self.measured += 1
-        if self._problem.is_safe(candidate):
-            self._frontier.suggest(candidate)
-        return candidate
+        key = index.tobytes()
+        if key not in self._measured:
+            self._measured[key] = candidate = self._frontier.measure(index.tolist())
+            if candidate.least_suppressed > self._problem.limit:
+                self._refuting = np.vstack([self._refuting, index])
+            elif self._problem.is_safe(candidate):
+                self._frontier.suggest(candidate)
+        return self._measured[key]
 
     def _drawn_in(self, box: Settled) -> Settled:
         """Lower the upper transformation, attribute by attribute, to where the bound still leaves a chance."""
@@ -115,7 +146,7 @@ class _Checker:
                 if self._bound(corner, box.suppressed) <= self._frontier.least + TOLERANCE:
                     break
                 upper[j] -= 1
-        return box if np.array_equal(upper, box.upper) else replace(box, upper=upper, at_upper=None)
+        return replace(box, upper=upper)
 
     def _halves(self, box: Settled) -> Iterator[Settled]:
         """Cut a box, whose lower transformation is measured, at the attribute whose levels differ most in cost."""
@@ -127,12 +158,12 @@ class _Checker:
         middle = (box.lower[j] + box.upper[j]) // 2
         upper, lower = box.upper.copy(), box.lower.copy()
         upper[j], lower[j] = middle, middle + 1
-        yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed), at_lower=None)
+        yield replace(box, lower=lower, bound=self._bound(lower, box.suppressed))
         if not np.array_equal(box.lower, upper):
             # What is left of the box lies without its lower transformation: one attribute at least is a level higher.
             steps = np.eye(upper.size, dtype=np.int64)[upper > box.lower]
             bound = min(self._bound(box.lower + step, box.suppressed) for step in steps)
-            yield replace(box, upper=upper, bound=bound, at_upper=None)
+            yield replace(box, upper=upper, bound=bound)
 
     def _bound(self, index: NDArray[np.int64], suppressed: int) -> float:
         return generalization_bound(self._frontier.task, index, suppressed)

@@ -80,7 +80,7 @@ class TableRequest(TableSettings):
 
     @property
     def k(self) -> int:
-        """The number below which counts are withheld: the least group that any rule asks for, at least 2."""
+        """The number below which counts are masked: the least group that any rule asks for, at least 2."""
         return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
 
     @property

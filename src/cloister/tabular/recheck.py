@@ -147,7 +147,7 @@ def check_table(
 def _hierarchies_of_released(
     frame: pl.DataFrame, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
 ) -> Mapping[str, BoundHierarchy] | None:
-    """LevelMaps bound to the values of those original records that were released; None where it is not known which."""
+    """Hierarchies bound to the values of those original records that were released; None where these are not known."""
     guarantee = guarantee_of(manifest)
     if guarantee.suppressed == 0:
         return source.hierarchies

@@ -11,7 +11,7 @@ from typing import Any
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.privacy import DeltaPresence, KAnonymity, KMap, KPatients, PrivacyRule, TableRule
 from cloister.search import check_search
-from cloister.settings import settings_of
+from cloister.settings import check_threads, settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
@@ -19,7 +19,7 @@ from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MON
 from .usefulness import PEOPLE
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
-WEIGHT_OF_PEOPLE = 6.0  # keeps 96 % of the rates by age and sex at k = 11, 1 keeps 84 % (`benchmarks/usefulness.py`)
+WEIGHT_OF_PEOPLE = 6.0  # keeps 98 % of the rates by age and sex at k = 11, 1 keeps 81 % (`benchmarks/usefulness.py`)
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
 
 
@@ -129,8 +129,7 @@ def check_settings(request: TableRequest) -> TableRequest:
         )
     if request.time_limit is not None and not request.time_limit > 0:
         raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
-    if request.threads < 1:
-        raise InputError(f"{request.threads} threads were asked for, but at least 1 is needed.")
+    check_threads(request.threads)
     if request.weights and not request.loss.takes_weights:
         raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
     for column, weight in request.weights.items():

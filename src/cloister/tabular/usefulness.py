@@ -12,9 +12,10 @@ from cloister.io import as_text, is_tally
 from .data import EncodedTable, ProtectedTable, TableRequest
 
 PEOPLE = re.compile(
-    r"(?:^|[^A-Za-z])(?i:age|alter|sex|gender|geschlecht|birth(?:date|year)?|dob|yob)(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
+    r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
+    r"(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
 )
-"""Names of columns of age and sex: a word of theirs is one of these."""
+"""Names of columns of age and sex: a word of theirs is one of these; with an i before it where it was imputed."""
 
 DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
 GROUPS = 20  # of a number as recorded, of as many records each, for a model

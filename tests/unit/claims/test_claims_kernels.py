@@ -14,9 +14,9 @@ from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, inte
 from cloister.claims.matching import Matching
 from cloister.claims.node_risk import NodeRisk, RiskSettings
 from cloister.claims.population import PeopleCounted, people_of, voter_list
+from cloister.claims.protect import load_kernels
 from cloister.claims.release_risk import maximum_likelihood_risk, release_risk
 from cloister.claims.released import ReleasedClaims
-from cloister.claims.warm import load_kernels
 from cloister.compiling import must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_candidates import ordered_class_sizes

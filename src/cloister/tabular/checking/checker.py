@@ -1,7 +1,6 @@
 """Which classes of a transformation are released: those that satisfy all rules, the smallest left out until all do."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cache
 
@@ -60,12 +59,15 @@ class RuleChecker:
         """Whether a rule is about the table as a whole."""
         return bool(self._table_rules)
 
-    def keeps(self, grouping: Grouping, levels: Sequence[int]) -> NDArray[np.bool_]:
-        """Return whether each class is released, shape (n_classes,)."""
+    def keeps(self, grouping: Grouping, levels: Sequence[int]) -> tuple[NDArray[np.bool_], int]:
+        """Return whether each class is released, shape (n_classes,), and what finer ones suppress at least."""
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
+        most = np.where(is_kept, grouping.sizes, 0)
         for rule in (*self._size_rules, *self._class_rules):
-            is_kept &= rule.holds(classes)
+            holds = rule.holds(classes)
+            is_kept &= holds
+            np.minimum(most, rule.most_kept(classes, holds), out=most)
         if self._table_rules:
             kept = np.flatnonzero(is_kept)
             # By size; classes of one size by their released values, columns in the order of their names.
@@ -74,7 +76,8 @@ class RuleChecker:
             is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
         if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
             is_kept[:] = False
-        return is_kept
+        suppressed = int(grouping.sizes[~is_kept].sum())
+        return is_kept, suppressed if self.is_monotone else int((grouping.sizes - most).sum())
 
     def _rank(self, j: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
@@ -129,14 +132,6 @@ class RuleChecker:
                 left_out += rule.n_violating(sizes[left_out:])
         return left_out
 
-    def restricted(self, task: Task, rows: NDArray[np.int64]) -> "RuleChecker":
-        """Return the rules about classes for some of the rows; the distribution of the whole input stays."""
-        part = copy(self)
-        part._task, part._table_rules = task, []
-        part.is_monotone = all(rule.is_monotone for rule in (*self._size_rules, *self._class_rules))
-        part._values = {rule: values.restricted(rows) for rule, values in self._values.items()}
-        return part
-
     def population(self, rule: ClassRule, levels: Sequence[int], n_classes: int) -> NDArray[np.int64]:
         """Return the records of a rule's population by class, and at the end those that are in no class.
 
@@ -177,10 +172,14 @@ class ClassView:
         self._levels = levels
         self._checker = checker
         self._counts: dict[int, NDArray[np.int64]] = {}
+        self._histograms: dict[int, Histogram] = {}
 
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
-        return self._checker.values_of(rule).by_class(self._labels, self.sizes.size, self._rows)
+        if id(rule) not in self._histograms:
+            values = self._checker.values_of(rule)
+            self._histograms[id(rule)] = values.by_class(self._labels, self.sizes.size, self._rows)
+        return self._histograms[id(rule)]
 
     def population(self, rule: ClassRule) -> NDArray[np.int64]:
         """Return the records of the rule's population table in each class, shape (n_classes,), from 0 on."""
@@ -217,12 +216,12 @@ class TransformationEvaluator:
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one transformation."""
         grouping = self._group(levels)
-        return self.checker.keeps(grouping, levels)[grouping.labels]
+        return self.checker.keeps(grouping, levels)[0][grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one transformation, and say what that loses."""
         grouping = self._group(levels)
-        is_kept = self.checker.keeps(grouping, levels)
+        is_kept, least = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self.loss, AttributeLoss):
@@ -234,9 +233,6 @@ class TransformationEvaluator:
             bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
             loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
-        # Where rules are not monotone, only what class sizes rule out holds for finer transformations as well.
-        too_small = grouping.sizes < self.task.threshold.k
-        least = suppressed if self.checker.is_monotone else int(grouping.sizes[too_small].sum())
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
 

@@ -1,7 +1,6 @@
 """What rules look at: hierarchies and populations, in files or tables; the values of a sensitive column by class."""
 
 from collections.abc import Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -116,22 +115,10 @@ class SensitiveValues:
         """
         if rows is None:
             return self._counted(labels[self._rows], slice(None), n_classes)
-        n_cells, cells = self._cells_of(rows)
-        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
-
-    def _cells_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         n_cells = self._start[rows + 1] - self._start[rows]
         before = np.concatenate([[0], np.cumsum(n_cells)])
-        return n_cells, np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
-
-    def restricted(self, rows: NDArray[np.int64]) -> "SensitiveValues":
-        """Return the values of these distinct rows only, numbered anew; the distribution of the whole input stays."""
-        part = copy(self)
-        n_cells, cells = self._cells_of(rows)
-        part._start = np.concatenate([[0], np.cumsum(n_cells)])
-        part._rows = np.repeat(np.arange(rows.size), n_cells)
-        part._numbers, part._records = self._numbers[cells], self._records[cells]
-        return part
+        cells = np.repeat(self._start[rows] - before[:-1], n_cells) + np.arange(before[-1])
+        return self._counted(np.repeat(labels, n_cells), cells, n_classes)
 
     def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
         n_values, weights = self.whole.size, self._records[cells]

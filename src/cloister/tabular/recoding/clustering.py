@@ -40,8 +40,8 @@ def cluster(recoding: TableRecoding, block: int = BLOCK) -> Partition:
     the same values are one row and stay together; the loss is that of the hierarchies, weighted by attribute; the
     start is the first row instead of a random one; large tables are clustered in blocks; any rules are allowed.
     """
-    prices = prices_of(recoding)
-    grown = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows).grown()]
+    prices, least = prices_of(recoding), _least_size(recoding)
+    grown = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows, least).grown()]
     whole = _Clustering(recoding, prices, [rows for rows, is_complete in grown if is_complete])
     for row in (row for rows, is_complete in grown if not is_complete for row in rows.tolist()):
         whole.place(row)
@@ -60,11 +60,25 @@ def prices_of(recoding: TableRecoding) -> Prices:
     return Prices(price, costs.start, problem.lowest, problem.highest)
 
 
+def _least_size(recoding: TableRecoding) -> int:
+    """The least size that satisfies the rules about the table if all classes have it: joining them later costs more.
+
+    Found as if larger were never worse; what the rules say of the clusters as they come out is what counts.
+    """
+    threshold = recoding.problem.task.threshold
+    low, high = threshold.k, max(threshold.k, threshold.n_records)
+    while low < high:
+        size = (low + high) // 2
+        asked = recoding.checker.n_left_out(np.full(max(threshold.n_records // size, 1), size))
+        low, high = (size + 1, high) if asked else (low, size)
+    return low
+
+
 class _Block:
-    def __init__(self, recoding: TableRecoding, prices: Prices, rows: NDArray[np.int64]) -> None:
+    def __init__(self, recoding: TableRecoding, prices: Prices, rows: NDArray[np.int64], least: int) -> None:
         task = recoding.problem.task
         self._checker = recoding.checker
-        self._least = task.threshold.k
+        self._least = least
         self._maps = task.maps
         self._prices = prices
         self._rows = rows

@@ -252,6 +252,27 @@ class TableRecoding:
             ),
         )
 
+    def settled(self, partition: Partition) -> Partition:
+        """Return the partition without classes that violate a rule as they look in the release, the smallest first.
+
+        Classes of equal labels are one class in the release. Some rules may hold of two classes and not of both
+        together.
+        """
+        while True:
+            released = self.released(partition)
+            holds = self.checker.holds(released.rows, released.classes, released.n_classes)
+            sizes = self.checker.records(released.rows, released.classes, released.n_classes)
+            kept = np.flatnonzero(holds)
+            # Classes are numbered by their labels, columns in the order of their names: neither rows nor columns of the
+            # file decide which of one size goes first.
+            ordered = kept[np.argsort(sizes[kept], kind="stable")]
+            holds[ordered[: self.checker.n_left_out(sizes[ordered])]] = False
+            if holds.all():
+                return partition
+            suppressed = np.zeros(self.n_rows, dtype=np.bool_)
+            suppressed[released.rows[~holds[released.classes]]] = True
+            partition = partition.without(suppressed)
+
     def check(self, partition: Partition) -> None:
         """Refuse a partition that breaks its own terms."""
         rows = np.flatnonzero(partition.is_released)
