@@ -11,11 +11,12 @@ from cloister.tabular.data import EncodedTable, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections
 from cloister.tabular.options import FULL_DOMAIN, METHODS
-from cloister.tabular.protect import protect
+from cloister.tabular.recoding.choice import choose
 
 from .stages import MOST_LOST
 
-SECONDS = 5.0  # that the search of a suggestion may take, and after which no other method is tried
+SECONDS = 3.0  # that the search of a suggestion may take, and after which nothing else is tried
+SAMPLE = 50_000  # records with which suggestions are tried: with all, what they keep is no less
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 
@@ -31,7 +32,8 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
         return []
     is_fixed = is_tally(table.frame) or (request.levels, request.time_limit) != (None, None)
     tried = [] if is_fixed else list(_tried(table, request, empty, source))
-    instead = f"At the same k, as tried: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
+    how = f"tried with {SAMPLE:,} of the records" if table.frame.height > SAMPLE else "tried"
+    instead = f"At the same k, as {how}: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
             f"A release would be safe and useless: {_listed(empty) or 'nearly everything'} would say nothing, at a "
@@ -64,21 +66,23 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         for method in METHODS
         if request.method == FULL_DOMAIN != method
     }
+    frame = table.frame.sample(min(SAMPLE, table.frame.height), seed=0)
     started, is_kept_otherwise = time.perf_counter(), False
     for words, changed in changes.items():
-        # Another method cannot be stopped: none begins late, nor after one that keeps all.
-        is_late = time.perf_counter() - started > SECONDS
-        if changed.method != request.method and (is_kept_otherwise or is_late):
-            continue
+        if time.perf_counter() - started > SECONDS:
+            return
+        if changed.method != request.method and is_kept_otherwise:
+            continue  # another method has no limit of time, and one that keeps all is enough
         limited = replace(changed, time_limit=SECONDS) if changed.method == FULL_DOMAIN else changed
         try:
-            again = encode(table.frame, limited, source)
-            protected = protect(again, limited)
+            again = encode(frame, limited, source)
+            choice = choose(again, limited)
         except CloisterError:
             continue
-        most = MOST_LOST * protected.labels.height  # records of a column that would say next to nothing again
+        labels = choice.labels.filter(choice.is_released)
+        most = MOST_LOST * labels.height  # records of a column that would say next to nothing again
         roots = {column: hierarchy.labels[-1][0] for column, hierarchy in again.hierarchies.items()}
-        found = {column: protected.labels[column] for column in roots}
+        found = {column: labels[column] for column in roots}
         says = [name for name, one in found.items() if (one == roots[name]).sum() < most and one.n_unique() > 1]
         kept = [column for column in empty if column in says]
         instead = [column for column in again.hierarchies if column not in (*empty, *says)]

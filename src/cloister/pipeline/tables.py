@@ -144,7 +144,8 @@ def take_encoded(
             every_rule=True,
         )
         passed(check(protected.frame))
-    notes = said_of_empty(table, request, manifest, source)
+    with watch.stage("measure"):
+        notes = said_of_empty(table, request, manifest, source)
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)

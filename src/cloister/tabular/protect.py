@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from .recoding.merging import RecordCodes
 from .recoding.microaggregation import check_numbers, microaggregated
 
 SHORTEST_KEY = 32
+MOST_RANKED = 100_000  # values of a column that are ranked as categories
 DIGITS = 19  # of the largest number
 
 
@@ -122,8 +124,7 @@ def _finished(
     # are equal in all else, so that the order of the input never does; ids to be numbers are numbered alike.
     values = [column for column in frame if column.name not in (name, RECORDS)]
     values += [] if name is None else [frame[name]]
-    texts = [as_text(column).fill_null("").alias(f"c{j}") for j, column in enumerate(values)]
-    order = pl.DataFrame(texts).select(pl.arg_sort_by(*(text.name for text in texts))).to_series()
+    order = _order([as_text(column).fill_null("") for column in values])
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
     if name is not None and request.patients is not None:
         frame = frame.with_columns(_starred(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
@@ -143,6 +144,24 @@ def _finished(
         choice.levels,
         choice.loss,
     )
+
+
+def _order(texts: Sequence[pl.Series]) -> pl.Series:
+    """Return the places of rows in the order of their texts, column by column, by UTF-8 bytes."""
+    ranks = []
+    for j, text in enumerate(texts):
+        values = text.unique().sort()
+        is_short = len(values) <= MOST_RANKED
+        ranks.append((text.cast(pl.Enum(values)).to_physical() if is_short else text.rank("dense") - 1).alias(f"c{j}"))
+    widths = [int(rank.to_numpy().max(initial=0)) + 1 for rank in ranks]
+    if math.prod(widths) >= 2**62:
+        return (
+            pl.DataFrame(ranks).select(pl.arg_sort_by(*(rank.name for rank in ranks), maintain_order=True)).to_series()
+        )
+    key = pl.zeros(len(texts[0]), dtype=pl.Int64, eager=True)
+    for rank, width in zip(ranks, widths, strict=True):
+        key = key * width + rank.cast(pl.Int64)
+    return pl.Series(np.argsort(key.to_numpy(), kind="stable"))
 
 
 def _keyed(ids: pl.Series, key: bytes) -> pl.Series:
