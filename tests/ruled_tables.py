@@ -54,6 +54,11 @@ class RuledCase:
         """The rules themselves."""
         return tuple(rule for rule, _ in (*self.class_rules, *self.table_rules))
 
+    @property
+    def numbers(self):
+        """The sensitive values as the definitions take them."""
+        return [None if value is None else int(value) for value in self.values]
+
     def frame(self):
         """The records with their sensitive value."""
         return self.case.frame().with_columns(pl.Series(SENSITIVE, self.values, dtype=pl.String))
@@ -76,7 +81,7 @@ class RuledCase:
         people = generalize(self.people, self.case.hierarchies, levels)
 
         def keeps(general):
-            numbers = [None if value is None else int(value) for value in self.values]
+            numbers = self.numbers
             records = list(zip(general, numbers))
             kept = set(general)
             for _, definition in self.class_rules:

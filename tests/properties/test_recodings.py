@@ -67,10 +67,10 @@ def test_every_released_class_satisfies_every_rule(name, ruled):
         return
     recoded.check(partition)
     labels = labelled(ruled.case, recoded, partition)
-    records = [(label, value) for label, value in zip(labels, ruled.values) if label is not None]
+    records = [(label, value) for label, value in zip(labels, ruled.numbers) if label is not None]
 
     for _, definition in ruled.class_rules:
-        assert all(definition(records, list(ruled.values), []).values())
+        assert all(definition(records, ruled.numbers, []).values())
     sizes = sorted(Counter(label for label, _ in records).values())
     assert not records or all(holds(sizes) for _, holds in ruled.table_rules)
     assert recoded.suppressed(partition) == labels.count(None)
@@ -148,9 +148,9 @@ def test_mondrian_splits_as_defined(ruled):
     )
 
     def holds(group):
-        records = [("class", ruled.values[place]) for place in group]
+        records = [("class", ruled.numbers[place]) for place in group]
         return all(
-            len(group) >= rule.k if definition is None else definition(records, list(ruled.values), [])["class"]
+            len(group) >= rule.k if definition is None else definition(records, ruled.numbers, [])["class"]
             for rule, definition in ruled.class_rules
         )
 
@@ -267,7 +267,7 @@ def test_some_rows_are_judged_as_the_whole_would_be(ruled, data):
     n_all = n_classes + (rows.size < recoded.n_rows)
     everywhere = recoded.checker.holds(np.arange(recoded.n_rows), whole, n_all)[:n_classes]
     places = recoded.problem.row_of_record
-    values = [None if value is None else int(value) for value in ruled.values]
+    values = ruled.numbers
     records = [
         (int(labels[rows.tolist().index(row)]), value)
         for row, value in zip(places.tolist(), values)

@@ -1,8 +1,9 @@
-"""Good transformations fast, unproven: greedy descents from the top, some with one attribute held at a level.
+"""Good transformations fast, unproven: a greedy descent from the top, then descents from random changes of the best.
 
 A descent lowers one attribute at a time, the one whose generalization costs most first, as long as the transformation
-stays safe and loses less. Alone it ends some percent above the optimum; repeated from its own result with each
-attribute held at each of its levels in turn, it comes within a percent on clinical tables of 15 attributes in seconds.
+stays safe and loses less. Alone it ends some percent above the optimum. Iterated local search (Lourenco, Martin,
+Stuetzle 2003) changes some attributes of the best at random and descends again: on clinical tables of 12 to 15
+attributes that finds the optimum in a second or two.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,43 +13,31 @@ import numpy as np
 from .lattice import Transformation
 from .problem import Candidate, SearchProblem
 
+RAISED, LOWERED, SHUFFLED = 3, 2, 0.3
+"""Attributes raised by a change, levels one is lowered by at most, and how far the order of a descent is drawn."""
+
+MOST_CHANGES = 5_000  # without a better transformation
+
 
 def descents(problem: SearchProblem) -> Iterator[Candidate]:
-    """Yield safe transformations, each the end of one descent.
-
-    The first is the plain descent. Then come rounds from its result that take every improvement at once, and rounds
-    that take the best improvement of all, which ends elsewhere and often lower.
-    """
-    descent = _Descent(problem)
-    plain = descent.down(problem.measure(problem.top), held=None)
-    yield plain
-    for eager in (True, False):
-        base = plain
-        improved = True
-        while improved:
-            start = best = base
-            for levels, held in _neighbours(problem, start.levels):
-                safe = descent.measure(levels)
-                if safe is None:
-                    continue
-                candidate = descent.down(safe, held)
-                yield candidate
-                if candidate.loss < best.loss:
-                    best = candidate
-                    if eager:
-                        break
-            improved = best is not start
-            base = best
-
-
-def _neighbours(problem: SearchProblem, levels: Transformation) -> Iterator[tuple[Transformation, int]]:
-    """Transformations with one attribute at another level, and which; the others at the top if it was lowered."""
-    for j, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
-        for level in range(low, high + 1):
-            if level != levels[j]:
-                # A lowered attribute may make the transformation unsafe: the others start again from the top.
-                others = problem.top if level < levels[j] else levels
-                yield (*others[:j], level, *others[j + 1 :]), j
+    """Yield safe transformations, each the end of one descent; the plain one first. The draws are always the same."""
+    descent, draw = _Descent(problem), np.random.default_rng(0)
+    best = descent.down(problem.measure(problem.top))
+    yield best
+    changes = 0
+    while changes < MOST_CHANGES:
+        changes += 1
+        levels = np.array(best.levels)
+        raised = draw.permutation(levels.size)[:RAISED]
+        levels[raised] = draw.integers(levels[raised], problem.highest[raised] + 1)
+        j = int(draw.integers(levels.size))
+        levels[j] = max(int(problem.lowest[j]), int(levels[j] - draw.integers(LOWERED + 1)))
+        start = descent.measure(tuple(levels.tolist()))
+        if start is not None:
+            candidate = descent.down(start, draw)
+            yield candidate
+            if candidate.loss < best.loss:
+                best, changes = candidate, 0
 
 
 class _Descent:
@@ -72,14 +61,17 @@ class _Descent:
         self._safe[levels] = candidate
         return candidate
 
-    def down(self, start: Candidate, held: int | None) -> Candidate:
-        """Lower attributes one by one while that is safe and loses less."""
+    def down(self, start: Candidate, draw: np.random.Generator | None = None) -> Candidate:
+        """Lower attributes one by one while that is safe and loses less, in an order somewhat drawn."""
         current = start
-        closed = {held}
+        closed: set[int] = set()
         improved = True
         while improved:
             improved = False
-            for j in self._by_gain(current.levels):
+            order = np.array(self._by_gain(current.levels))
+            if draw is not None:
+                order = order[np.argsort(np.arange(order.size) / order.size + SHUFFLED * draw.random(order.size))]
+            for j in order.tolist():
                 if j in closed or current.levels[j] == self._problem.lowest[j]:
                     continue
                 lowered = self.measure((*current.levels[:j], current.levels[j] - 1, *current.levels[j + 1 :]))
