@@ -172,8 +172,8 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 65_928, 50_000),
-        Measure("lines of code", code, 44_328, 35_000),
+        Measure("lines of src", sum(file.lines for file in files), 65_924, 50_000),
+        Measure("lines of code", code, 44_327, 35_000),
         Measure("files", len(files), 371, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_992, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_582, 2_300),

@@ -13,10 +13,10 @@ import numpy as np
 from .lattice import Transformation
 from .problem import Candidate, SearchProblem
 
-RAISED, LOWERED, SHUFFLED = 3, 2, 0.3
-"""Attributes raised by a change, levels one is lowered by at most, and how far the order of a descent is drawn."""
+RAISED, LOWERED, SHUFFLED = 6, 3, 0.3
+"""Most attributes raised by a change, most levels one is lowered by, how far the order of a descent is drawn."""
 
-MOST_CHANGES = 5_000  # without a better transformation
+MOST_CHANGES = 1_500  # without a better transformation
 
 
 def descents(problem: SearchProblem) -> Iterator[Candidate]:
@@ -28,7 +28,7 @@ def descents(problem: SearchProblem) -> Iterator[Candidate]:
     while changes < MOST_CHANGES:
         changes += 1
         levels = np.array(best.levels)
-        raised = draw.permutation(levels.size)[:RAISED]
+        raised = draw.permutation(levels.size)[: draw.integers(2, RAISED + 1)]
         levels[raised] = draw.integers(levels[raised], problem.highest[raised] + 1)
         j = int(draw.integers(levels.size))
         levels[j] = max(int(problem.lowest[j]), int(levels[j] - draw.integers(LOWERED + 1)))

@@ -120,7 +120,11 @@ class _Checker:
 
     def _refutes(self, index: NDArray[np.int64]) -> bool:
         """Whether a transformation and all finer ones are known to suppress too much, or do as it is measured."""
-        return self._is_refuted(index) or self._measure(index).least_suppressed > self._problem.limit
+        return self._is_refuted(index) or self._shows_too_many(self._measure(index))
+
+    def _shows_too_many(self, candidate: Candidate) -> bool:
+        least = candidate.suppressed if self._problem.is_monotone else candidate.least_suppressed
+        return least > self._problem.limit
 
     def _is_refuted(self, index: NDArray[np.int64]) -> bool:
         return bool((self._refuting >= index).all(axis=1).any())
@@ -129,7 +133,7 @@ class _Checker:
         key = index.tobytes()
         if key not in self._measured:
             self._measured[key] = candidate = self._frontier.measure(index.tolist())
-            if candidate.least_suppressed > self._problem.limit:
+            if self._shows_too_many(candidate):
                 self._refuting = np.vstack([self._refuting, index])
             elif self._problem.is_safe(candidate):
                 self._frontier.suggest(candidate)
