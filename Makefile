@@ -56,6 +56,7 @@ bench: $(VENV)/installed-dev ## Measure the search, the methods for code sets an
 	@$(RUN) benchmarks/generalization.py bars
 	@test -z "$$CLOISTER_DATA" || $(RUN) benchmarks/trajectories.py bars
 	@$(RUN) benchmarks/claims.py bars
+	@$(RUN) benchmarks/against_arx.py
 	@$(RUN) benchmarks/assess.py
 
 bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of searches for docs/benchmarks (some twenty minutes)
