@@ -99,7 +99,7 @@ def must_compile(method: str) -> bool:
     return not all(map(_is_compiled, _kernels(method).seconds))
 
 
-def compile_kernels(method: str, told: Progress | None = None) -> None:
+def compile_kernels(method: str, progress: Progress | None = None) -> None:
     """Wait until another process has compiled the kernels of a method.
 
     If it fails, as where no folder is private, nothing is said: they are compiled as they are used.
@@ -108,8 +108,8 @@ def compile_kernels(method: str, told: Progress | None = None) -> None:
     with compiling_ahead(method):
         while method in _AHEAD and _AHEAD[method].poll() is None:
             done = sum(one for kernel, one in seconds.items() if _is_compiled(kernel)) / sum(seconds.values())
-            if told is not None and done:
-                told(done, (time.perf_counter() - began) * (1 / done - 1))
+            if progress is not None and done:
+                progress(done, (time.perf_counter() - began) * (1 / done - 1))
             time.sleep(0.1)
 
 

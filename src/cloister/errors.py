@@ -62,8 +62,8 @@ class CloisterError(Exception):
 
     def saying(self, message: str) -> Self:
         """Return the same error in other words."""
-        told = {"file": self.file, "row": self.row, "line": self.line, "column": self.column}
-        return type(self)(message, **told, columns=self.columns)  # type: ignore[arg-type]
+        place = {"file": self.file, "row": self.row, "line": self.line, "column": self.column}
+        return type(self)(message, **place, columns=self.columns)  # type: ignore[arg-type]
 
 
 class InputError(CloisterError, ValueError):

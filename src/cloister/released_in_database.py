@@ -35,8 +35,8 @@ def released_in(url: str, manifest: TableManifest) -> pl.DataFrame:
     words = ", ".join(quoted(column) for column in here)
     # By bytes as well: a collation of the table may take a lone value for one that many have.
     apart = ", ".join(_bytes_of(quoted(column), url) for column in here)
-    asked = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
-    counted = read_query(Query(url, asked, name))
+    sql = f"SELECT {words}, COUNT(*) AS {RECORDS_THERE} FROM {place} GROUP BY {words}, {apart}"  # noqa: S608
+    counted = read_query(Query(url, sql, name))
     _check_columns(url, name, columns)
     if numbered is not None:
         _check_ids(url, place, name, columns, numbered)
@@ -54,8 +54,8 @@ def _check_columns(url: str, name: str, columns: Sequence[str]) -> None:
     """Refuse a table that has other columns than those that were released."""
     *schema, table = name.split(".")
     where = f"table_schema = '{schema[-1]}'" if schema else "table_schema = current_schema()"
-    asked = f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}' AND {where}"  # noqa: S608
-    found = read_query(Query(url, f"{asked} ORDER BY ordinal_position", name))["column_name"].to_list()
+    sql = f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}' AND {where}"  # noqa: S608
+    found = read_query(Query(url, f"{sql} ORDER BY ordinal_position", name))["column_name"].to_list()
     if found != list(columns):
         raise GuaranteeViolation(
             f"The table {name} does not hold: it has {len(found)} columns that are not, in order, the {len(columns)} "
@@ -75,10 +75,10 @@ def _check_ids(url: str, place: str, name: str, columns: Sequence[str], numbered
     falls = " OR ".join(
         "(" + " AND ".join([*(f"k{i} = b{i}" for i in range(j)), f"k{j} < b{j}"]) + ")" for j in range(len(keys))
     )
-    asked = f"SELECT COUNT(*) AS n FROM (SELECT {now}, {before} FROM {place}) AS t WHERE {falls or 'FALSE'}"  # noqa: S608
-    fallen = int(read_query(Query(url, asked, name)).item())
-    asked = f"SELECT COUNT(*) AS n, COUNT(DISTINCT {own}) AS d, MIN({own}) AS low, MAX({own}) AS high FROM {place}"  # noqa: S608
-    n, distinct, low, high = read_query(Query(url, asked, name)).row(0)
+    sql = f"SELECT COUNT(*) AS n FROM (SELECT {now}, {before} FROM {place}) AS t WHERE {falls or 'FALSE'}"  # noqa: S608
+    fallen = int(read_query(Query(url, sql, name)).item())
+    sql = f"SELECT COUNT(*) AS n, COUNT(DISTINCT {own}) AS d, MIN({own}) AS low, MAX({own}) AS high FROM {place}"  # noqa: S608
+    n, distinct, low, high = read_query(Query(url, sql, name)).row(0)
     if fallen or not (n == distinct == high and low == 1):
         raise GuaranteeViolation(
             f"The table {name} does not hold: its ids are not the numbers of the records in the order of their values."

@@ -1,7 +1,7 @@
 """A setting is a field of a frozen record: ``name: Annotated[type, Help(...), Key(...)] = default``.
 
 From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
-What every ``protect`` can be told, whatever the shape, is declared here.
+What every ``protect`` takes, whatever the shape, is declared here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -142,13 +142,13 @@ def settings_of(record: type) -> list[Setting]:
     return [found[name] for name in order]
 
 
-def build_request(request: type[Value], told: Mapping[str, Any], **looked_up: Any) -> Value:
+def build_request(request: type[Value], keywords: Mapping[str, Any], **looked_up: Any) -> Value:
     """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
     given = {}
     for one in fields(request):  # type: ignore[arg-type]
-        if one.name in told and one.name not in looked_up:
+        if one.name in keywords and one.name not in looked_up:
             is_choice = isinstance(one.type, type) and issubclass(one.type, StrEnum)
-            given[one.name] = one.type(told[one.name]) if is_choice else told[one.name]  # type: ignore[operator]
+            given[one.name] = one.type(keywords[one.name]) if is_choice else keywords[one.name]  # type: ignore[operator]
     return request(**given, **looked_up)
 
 
@@ -171,10 +171,10 @@ def check_word(name: str, word: str, known: Iterable[str]) -> None:
         raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
 
 
-def check_numbers(record: type, told: Keywords) -> None:
+def check_numbers(record: type, keywords: Keywords) -> None:
     """Refuse numbers that a setting does not have, whoever gave them."""
     for one in settings_of(record):
-        value = told.get(one.name)
+        value = keywords.get(one.name)
         if one.key is None or value is None:
             continue
         is_number = int in (one.kind, *get_args(one.kind)) and str not in get_args(one.kind)

@@ -147,7 +147,7 @@ class Shape(Protocol[Options_contra, Read]):
     def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
-    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> Any:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Any:
         """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
     def typed(self, options: Options_contra, key: str, word: Any) -> Any:

@@ -92,7 +92,7 @@ def disassociate(
     >>> release.verify().holds
     True
     """
-    told = locals() | {"seed": check_seed(seed)}
+    keywords = locals() | {"seed": check_seed(seed)}
     check_word("refine", refine, Refine)
     check_word("inference_check", inference_check, InferenceCheck)
     if is_spark_frame(codes) or is_spark(engine):
@@ -107,13 +107,13 @@ def disassociate(
 
         source = CodesOnSpark(codes if is_spark_frame(codes) else check_codes(codes))
         return protect_codes_on_spark(
-            source, partial(disassociation_of, told, accuracy=False), engine, seed=told["seed"]
+            source, partial(disassociation_of, keywords, accuracy=False), engine, seed=keywords["seed"]
         )
     check_word("engine", engine, MEMORY)
     given = GivenCodes(check_codes(codes))
-    request = disassociation_of(told, given, accuracy=workload is not None)
+    request = disassociation_of(keywords, given, accuracy=workload is not None)
     say_first_call("disassociation")
-    return protect_codes(given, request, seed=told["seed"])
+    return protect_codes(given, request, seed=keywords["seed"])
 
 
 def generalize_codes(
@@ -175,14 +175,14 @@ def generalize_codes(
     >>> release.verify().holds
     True
     """
-    told = locals() | {"seed": check_seed(seed)}
+    keywords = locals() | {"seed": check_seed(seed)}
     check_codes(codes)
     check_word("method", method, GeneralizationMethod)
     check_word("uncovered", uncovered, Uncovered)
     check_word("loss", loss, TermLoss)
     # one of all sets is made anew, since it promises something of all sets of these codes
     m = USUAL_M if privacy is None else privacy.m
-    told["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
+    keywords["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
     given = GivenCodes(codes)
     say_first_call("generalization")
-    return protect_by_generalization(given, generalization_of(told, given), seed=told["seed"])
+    return protect_by_generalization(given, generalization_of(keywords, given), seed=keywords["seed"])

@@ -95,10 +95,10 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
     if name is None or name not in run.job.parts:
         raise InputError(f"Name the part of the job that is explored: {', '.join(run.job.parts)}.")
     asked = replace(asked, out=None if asked.out is None else asked.out.absolute())
-    told = run.job.parts[name]
-    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: without_keys(told, asked.grid)}))
+    one = run.job.parts[name]
+    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: without_keys(one, asked.grid)}))
     with chdir(run.path.parent), of_part(run.job, name):
-        return explored(told.shape, options_of(run, name), asked).exploration
+        return explored(one.shape, options_of(run, name), asked).exploration
 
 
 def _measured(attempt: Callable[[], Release]) -> Figures:

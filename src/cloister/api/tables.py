@@ -144,8 +144,8 @@ def anonymize(
     >>> release.verify().holds
     True
     """
-    told = {name: value for name, value in locals().items() if name not in ("frame", "progress")}
-    check_kinds(told)
+    keywords = {name: value for name, value in locals().items() if name not in ("frame", "progress")}
+    check_kinds(keywords)
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
     looked_up = {
@@ -157,7 +157,7 @@ def anonymize(
         "rules": [read_rule(rule) if isinstance(rule, str) else rule for rule in rules],
         "suppression": suppression_limit,
     }
-    request = requested(told | looked_up, is_counted=is_spark_frame(frame))
+    request = requested(keywords | looked_up, is_counted=is_spark_frame(frame))
     if codes is None and ((policy, max_cluster_size, merge_bound) != (None, None, None) or m != 2):
         raise InputError("m, policy, max_cluster_size and merge_bound are for a column of codes. Name it with codes.")
     say_first_call(request.kernels if codes is None else "disassociation")
@@ -180,7 +180,7 @@ def anonymize(
     return replace(release, data=native.back(release.frame), notes=notes)
 
 
-def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any) -> TableRelease:
+def _on_spark(frame: Any, request: TableRequest, codes: str | None, **keywords: Any) -> TableRelease:
     """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
     from cloister.engines.spark.tables import back, spark_frame
     from cloister.pipeline.counted_tables import protect_counted_table
@@ -188,5 +188,5 @@ def _on_spark(frame: Any, request: TableRequest, codes: str | None, **told: Any)
     if codes is not None:
         raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")
     with spark_frame(frame) as table:
-        release = protect_counted_table(table, request, format="csv", delimiter=",", **told)
+        release = protect_counted_table(table, request, format="csv", delimiter=",", **keywords)
     return replace(release, data=back(frame, release.frame, release.id_column))

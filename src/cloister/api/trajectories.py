@@ -94,14 +94,14 @@ def anonymize_trajectories(
     >>> release.verify().holds
     True
     """
-    told = locals()
+    keywords = locals()
     check_trajectories(trajectories)
     check_word("method", method, Method)
     check_word("cost", cost, Cost)
     check_word("on_unknown_code", on_unknown_code, Unknown)
     if policy is not None:
         policy = as_published(policy, code_set(trajectories))
-    request, given = request_of(told, trajectories, policy), GivenTrajectories(trajectories)
+    request, given = request_of(keywords, trajectories, policy), GivenTrajectories(trajectories)
     if attributes is not None:
         if trajectories.ids is None:
             raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")

@@ -44,7 +44,7 @@ def first_job(
     source: Source,
     place: Mapping[str, str],
     k: int,
-    told: Mapping[str, object],
+    keywords: Mapping[str, object],
     left_out: Mapping[str, str] | None = None,
 ) -> FirstJob:
     """Guess a job that protects one file, or what one query gives.
@@ -54,7 +54,7 @@ def first_job(
     shape : table, codes or trajectories
     source : what was read
     place : keys that say where the data are, from the folder of the job: file, or url and query
-    told : keys of the source that say how it was read
+    keywords : keys of the source that say how it was read
     left_out : columns of a table that are not released whatever they seem to be, and why
     """
     guesses: list[Guess]
@@ -64,7 +64,7 @@ def first_job(
             Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
             for one in found.columns
         ]
-        given = told.get("missing")
+        given = keywords.get("missing")
         missing = dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])
         read: dict[str, object] = (
             {
@@ -74,14 +74,14 @@ def first_job(
                 "numbers": [*found.numbers],
                 "dates": [*found.dates],
             }
-            | {**told}
+            | {**keywords}
             | {"missing": [*missing]}
         )
-        told = {key: value for key, value in read.items() if value not in (None, [])}
+        keywords = {key: value for key, value in read.items() if value not in (None, [])}
     else:
         guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
     roles = roles_of(guesses)
-    of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(told)
+    of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(keywords)
     filled: dict[str, object] = {
         "shape": shape,
         "name": name_of(place.get("file", source.name)),

@@ -44,7 +44,7 @@ CLAIMS = "claims"
 
 @dataclass(frozen=True)
 class Declared:
-    """What a shape can be told, a record of declared settings, and the keys that name what it is read from."""
+    """what a shape takes, a record of declared settings, and the keys that name what it is read from."""
 
     options: type
     sources: tuple[str, ...] = ("source",)
@@ -65,29 +65,29 @@ class Part:
 
     Attributes
     ----------
-    told : what its section says, by key; what was not said is not there, so that the settings' own defaults hold
+    keywords : what its section says, by key; what was not said is not there, so that the settings' own defaults hold
     """
 
     shape: str
-    told: Mapping[str, Any]
+    keywords: Mapping[str, Any]
 
     @property
     def sources(self) -> dict[str, str]:
         """Names of the sources that it is read from, by key."""
-        return {key: self.told[key] for key in SHAPES[self.shape].sources}
+        return {key: self.keywords[key] for key in SHAPES[self.shape].sources}
 
     @property
     def usual_name(self) -> str:
         """What it is called."""
-        usual: str = self.told.get("name") or self.told.get("source", CLAIMS)
+        usual: str = self.keywords.get("name") or self.keywords.get("source", CLAIMS)
         return usual
 
     def options(self) -> dict[str, Any]:
         """Return the settings that it states, by their fields."""
         return {
-            one.name: one.from_toml(self.told[one.word])
+            one.name: one.from_toml(self.keywords[one.word])
             for one in settings_of(SHAPES[self.shape].options)
-            if one.key is not None and one.word in self.told
+            if one.key is not None and one.word in self.keywords
         }
 
 
@@ -99,19 +99,19 @@ def section_of(shape: str) -> Any:
     for one in settings_of(SHAPES[shape].options):
         if one.key is None:
             continue
-        told = {"allowed": one.key.allowed}
+        keywords = {"allowed": one.key.allowed}
         if one.by_column:
-            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=told)))
+            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=keywords)))
         else:
-            made.append((one.word, one.in_toml | None, field(default=None, metadata=told)))
+            made.append((one.word, one.in_toml | None, field(default=None, metadata=keywords)))
     return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
 
 
 def part_of(shape: str, section: Mapping[str, Any], file: str, inside: Sequence[str] = ()) -> Part:
     """Return what a section asks."""
     read = typed(section, section_of(shape), file, inside)
-    told = {one.name: getattr(read, one.name) for one in fields(read)}
-    return Part(shape, {name: value for name, value in told.items() if value is not None and value not in ((), {})})
+    keywords = {one.name: getattr(read, one.name) for one in fields(read)}
+    return Part(shape, {name: value for name, value in keywords.items() if value is not None and value not in ((), {})})
 
 
 OF_FILE = "the name of a CSV or Parquet file, from the folder of the job"

@@ -121,14 +121,14 @@ def _part(section: Mapping[str, Any], number: int, written: Written, file: str) 
         near = did_you_mean(shape, SHAPES) if isinstance(shape, str) else ""
         raise InputError(f"{file}: {where}.shape must be one of {', '.join(SHAPES)}.{near}", file=file)
     part = part_of(shape, section, file, (where,))
-    if shape == CLAIMS or "k" in part.told:
+    if shape == CLAIMS or "k" in part.keywords:
         return part
     if written.k is None:
         raise InputError(
             f"{file} lacks the key {where}.k: a whole number from 2. Give it there, or once for all parts at the top.",
             file=file,
         )
-    return Part(shape, {**part.told, "k": written.k})
+    return Part(shape, {**part.keywords, "k": written.k})
 
 
 def _check_name(name: str, where: str, taken: Mapping[str, Part], file: str) -> None:
@@ -186,7 +186,7 @@ def unused(parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> list
 
 
 def _used(part: Part) -> set[str]:
-    codes = {part.told["codes"]} if part.shape == "table" and "codes" in part.told else set()
+    codes = {part.keywords["codes"]} if part.shape == "table" and "codes" in part.keywords else set()
     return {*part.sources.values(), *codes}
 
 
@@ -195,7 +195,8 @@ def refuse_whole_histories(parts: Mapping[str, Part], file: str) -> None:
     whole = [
         name
         for name, part in parts.items()
-        if part.shape == CLAIMS or (part.shape == "codes" and part.told.get("method", DISASSOCIATION) != DISASSOCIATION)
+        if part.shape == CLAIMS
+        or (part.shape == "codes" and part.keywords.get("method", DISASSOCIATION) != DISASSOCIATION)
     ]
     if len(whole) > 1:
         raise InputError(
@@ -219,7 +220,7 @@ def check_part(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
     if part.shape == "table":
         yield from _of_table(part, where, sources)
     for one in settings_of(SHAPES[part.shape].options):
-        if one.key is not None and one.word in part.told and not one.key.holds(part.told[one.word]):
+        if one.key is not None and one.word in part.keywords and not one.key.holds(part.keywords[one.word]):
             yield f"{where}.{one.word} must be {one.key.allowed}."
 
 
@@ -228,7 +229,7 @@ def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
     made: dict[str, str] = {}
     for name, part in parts.items():
         if database_of(part, engine) is not None:
-            table = part.told.get("table") or name_of_table(name)
+            table = part.keywords.get("table") or name_of_table(name)
             if table in made:
                 raise InputError(
                     f"{file}: the parts {made[table]} and {name} would both make the table {table}. Give one of them "
@@ -247,12 +248,12 @@ def refuse_engines(parts: Mapping[str, Part], engine: str, file: str) -> None:
 
 def database_of(part: Part, engine: str) -> str | None:
     """Return the address of the database that a part is protected in; None where it is not."""
-    word = part.told.get("engine") or engine
+    word = part.keywords.get("engine") or engine
     return word if part.shape == "table" and is_database(word) else None
 
 
 def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    patients, claims, plan = part.told["patients"], part.told["claims"], part.told["plan"]
+    patients, claims, plan = part.keywords["patients"], part.keywords["claims"], part.keywords["plan"]
     source = sources.get(patients)
     has_both = source is not None and profiled(source.file) is not None  # two tables of one collection of files
     if patients == claims and not has_both:
@@ -264,14 +265,14 @@ def _of_claims(part: Part, where: str, sources: Mapping[str, FileSource]) -> Ite
 
 
 def _of_table(part: Part, where: str, sources: Mapping[str, FileSource]) -> Iterator[str]:
-    ids, source = part.told.get("ids", "number"), part.told["source"]
+    ids, source = part.keywords.get("ids", "number"), part.keywords["source"]
     if ids.startswith(HMAC):
         yield hmac_sentence(f"{where}.ids")
     elif ids not in ("number", "drop"):
         yield f"{where}.ids must be number or drop."
-    if "levels" in part.told and "levels_from" in part.told:
+    if "levels" in part.keywords and "levels_from" in part.keywords:
         yield f"{where}.levels and {where}.levels_from both fix the transformation. Give one of them."
-    if "crosswalk" in part.told and source in sources and sources[source].id is None:
+    if "crosswalk" in part.keywords and source in sources and sources[source].id is None:
         yield f"{where}.crosswalk maps ids, but sources.{source} names no id column. Give it an id."
 
 

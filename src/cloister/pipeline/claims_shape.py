@@ -69,9 +69,9 @@ class ClaimsShape:
             joined = claims_of(patients, claims, _plan_of(options))
         return PreparedHistories(options, run, joined)
 
-    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
         """Return the settings of a part of a job, whose plan is a file or stands in the job."""
-        plan, file = part.told["plan"], path
+        plan, file = part.keywords["plan"], path
         if isinstance(plan, str):
             file = Path(plan)
             stated = ClaimsPlan.read(file)
@@ -81,7 +81,7 @@ class ClaimsShape:
         if stated.ids.patients.startswith(HMAC):
             raise InputError(f"{file.name}: {hmac_sentence('ids.patients')}", file=file.name)
         patients, claims = (job.sources[part.sources[key]] for key in ("patients", "claims"))
-        own = {key: value for key, value in told.items() if key not in ("engine", "seed")}
+        own = {key: value for key, value in keywords.items() if key not in ("engine", "seed")}
         return ClaimsWithPlan(
             **own,
             patients=patients.data(part.sources["patients"]),

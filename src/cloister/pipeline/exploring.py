@@ -161,9 +161,9 @@ def _identity(ground: Ground, grid: Keywords, asked: ExploreRequest) -> Keywords
         value = getattr(ground.options, one.name)
         if one.name not in NOT_ASKED and value is not None and (one.default is MISSING or value != one.default):
             given[one.name] = _plain(value)
-    told = {"shape": ground.shape, "options": given, "grid": grid, "keep_releases": asked.keep_releases}
+    requested = {"shape": ground.shape, "options": given, "grid": grid, "keep_releases": asked.keep_releases}
     files = files_named([*given.values(), grid], folder)
-    return {"asked": told, "files": {str(path): f"sha256:{sha256(path)}" for path in files}}
+    return {"asked": requested, "files": {str(path): f"sha256:{sha256(path)}" for path in files}}
 
 
 def _plain(value: Any) -> Any:

@@ -48,7 +48,7 @@ def export(folder: str | Path, out: str | Path) -> None:
     verify_folder(place)
     listed = codebook.drop_nulls("label").sort(pl.col("order").cast(pl.Int64), "label", nulls_last=True)
     labels = dict(listed.group_by("column", maintain_order=True).agg("label").iter_rows())
-    told = pl.concat_str("role", "hierarchy", separator=", ", ignore_nulls=True)
-    roles = dict(codebook.select("column", told).unique(maintain_order=True).iter_rows())
+    role = pl.concat_str("role", "hierarchy", separator=", ", ignore_nulls=True)
+    roles = dict(codebook.select("column", role).unique(maintain_order=True).iter_rows())
     with appearing(Place(target, is_file=True)) as (partial,):
         write_other(frame, partial, labels, roles)

@@ -48,13 +48,13 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     return made, source
 
 
-def _tried(asked: FirstJobRequest, source: Source, folder: Path, told: Mapping[str, object]) -> FirstJob:
+def _tried(asked: FirstJobRequest, source: Source, folder: Path, keywords: Mapping[str, object]) -> FirstJob:
     """The job, with columns left out that undo the protection of others: which do, only the release tells."""
-    told = {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
+    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in keywords.items()}
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
-        made = first_job(asked.shape, source, _place(asked.data, folder), asked.k, told, left_out)
+        made = first_job(asked.shape, source, _place(asked.data, folder), asked.k, keywords, left_out)
         run = JobRun(made.job, asked.out.absolute(), folder / made.job.output)
         try:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written

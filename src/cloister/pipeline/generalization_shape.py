@@ -30,8 +30,8 @@ class PreparedTerms(PreparedCodes):
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
             hierarchy = None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy)
-            told = settings_given(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
-            self.request = generalization_of(told, given)
+            keywords = settings_given(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
+            self.request = generalization_of(keywords, given)
         super().__init__(options, run, given, self.request.policy)
         self.original = Original(given, privacy=self.request.method.privacy)
 

@@ -34,12 +34,12 @@ class KeyedShape:
     name: str
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
 
-    def of_part(self, told: Keywords, part: Part, job: Job, _path: Path) -> Any:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, _path: Path) -> Any:
         """Return the settings of a part of a job."""
         called = part.sources["source"]
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
-        return SHAPES[self.name].options(**of_source, **told)
+        return SHAPES[self.name].options(**of_source, **keywords)
 
     def check_grid(self, options: Any, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
@@ -70,12 +70,12 @@ class KeyedShape:
         for key, value in setting.items():
             head, column = self._split(key)
             part = self._part({head: {column: value} if column else value})
-            for name, told in part.options().items():
-                options = replace(options, **{name: _joined(getattr(options, name), told) if column else told})
+            for name, keywords in part.options().items():
+                options = replace(options, **{name: _joined(getattr(options, name), keywords) if column else keywords})
         return options
 
-    def _part(self, told: Keywords) -> Part:
-        return part_of(self.name, {"shape": self.name, "source": "data", **told}, GRID)
+    def _part(self, keywords: Keywords) -> Part:
+        return part_of(self.name, {"shape": self.name, "source": "data", **keywords}, GRID)
 
     def _split(self, key: str) -> tuple[str, str]:
         """The key of the part, and the column where there is a value for each."""
@@ -109,15 +109,15 @@ def candidates(word: Any) -> Iterator[Any]:
     yield [word]
 
 
-def _joined(earlier: Keywords | Words | None, told: Keywords) -> Keywords | Words:
+def _joined(earlier: Keywords | Words | None, keywords: Keywords) -> Keywords | Words:
     """Values of columns, some of them in place of earlier ones."""
     if isinstance(earlier, Words):
-        return replace(earlier, later={**_without(earlier.later, told), **told})
-    return {**_without(earlier or {}, told), **told}
+        return replace(earlier, later={**_without(earlier.later, keywords), **keywords})
+    return {**_without(earlier or {}, keywords), **keywords}
 
 
-def _without(earlier: Keywords, told: Keywords) -> dict[str, Any]:
-    return {column: value for column, value in earlier.items() if column not in told}
+def _without(earlier: Keywords, keywords: Keywords) -> dict[str, Any]:
+    return {column: value for column, value in earlier.items() if column not in keywords}
 
 
 def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:

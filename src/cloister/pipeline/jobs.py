@@ -51,35 +51,35 @@ class JobRun:
     run: Run = field(default_factory=Run)
 
 
-def options_of(asked: JobRun, name: str) -> Any:
+def options_of(job_run: JobRun, name: str) -> Any:
     """Return the settings that protect a part: those of the job, of its source and its own."""
-    job, part = asked.job, asked.job.parts[name]
-    told = {
-        "out": asked.out / name,
-        "custodian_dir": None if asked.custodian_dir is None else asked.custodian_dir / name,
+    job, part = job_run.job, job_run.job.parts[name]
+    keywords = {
+        "out": job_run.out / name,
+        "custodian_dir": None if job_run.custodian_dir is None else job_run.custodian_dir / name,
         "seed": job.seed,
         "threads": job.threads,
         "engine": job.engine,
         "attack": job.attack,
     }
-    return shape_of(part.shape).of_part(told | part.options(), part, job, asked.path)
+    return shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
 
 
 def without_keys(part: Part, keys: Iterable[str]) -> Part:
     """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
-    told = dict(part.told)
+    keywords = dict(part.keywords)
     for key in keys:
         head, _, column = key.partition(".")
-        if column and isinstance(told.get(head), Mapping):
-            told[head] = {name: value for name, value in told[head].items() if name != column}
+        if column and isinstance(keywords.get(head), Mapping):
+            keywords[head] = {name: value for name, value in keywords[head].items() if name != column}
         elif not column:
-            told.pop(head, None)
-    return Part(part.shape, {"k": 0, **told} if "k" in part.told else told)
+            keywords.pop(head, None)
+    return Part(part.shape, {"k": 0, **keywords} if "k" in part.keywords else keywords)
 
 
-def prepare_part(asked: JobRun, name: str) -> Prepared:
+def prepare_part(job_run: JobRun, name: str) -> Prepared:
     """Read the sources of a part, and return what is about to be done with them."""
-    shape, options, run = shape_of(asked.job.parts[name].shape), options_of(asked, name), asked.run
+    shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
     shape.check(options)
     return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
 
@@ -121,61 +121,61 @@ class DryRun:
         return {"job": self.job.name, "dry_run": True, "parts": parts, "notes": [word(text) for text in self.notes]}
 
 
-def try_job(asked: JobRun, *, overwrite: bool = False) -> DryRun:
+def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
     """Read and check everything, and write nothing."""
-    with _ready(asked, overwrite=True) as prepared:
-        there = [] if overwrite or not is_taken(asked.out) else [
-            f"{asked.out.name} exists already: to replace it, run with {setting('overwrite')}"
+    with _ready(job_run, overwrite=True) as prepared:
+        there = [] if overwrite or not is_taken(job_run.out) else [
+            f"{job_run.out.name} exists already: to replace it, run with {setting('overwrite')}"
         ]  # fmt: skip
         for name, one in prepared.items():
-            with of_part(asked.job, name):
+            with of_part(job_run.job, name):
                 one.check()
         parts = {name: one.request_in_words() for name, one in prepared.items()}
-        return DryRun(asked.job, parts, [*_unused(asked.job), *there, *_in_common(prepared)])
+        return DryRun(job_run.job, parts, [*_unused(job_run.job), *there, *_in_common(prepared)])
 
 
-def write_job(asked: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
+def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
     """Protect, verify and write all parts."""
     started = time.perf_counter() if started is None else started
-    with _ready(asked, overwrite) as prepared:
-        written = _protected(asked, prepared, overwrite, started)
-    return replace(written, notes=[*_unused(asked.job), *written.notes])
+    with _ready(job_run, overwrite) as prepared:
+        written = _protected(job_run, prepared, overwrite, started)
+    return replace(written, notes=[*_unused(job_run.job), *written.notes])
 
 
 @contextmanager
-def _ready(asked: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
+def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
     """What is about to be done with each part, in the folder of the job, whose places were looked at."""
-    with chdir(asked.path.parent):
-        _check_places(asked, overwrite)
-        if is_taken(asked.out) and not is_job_release(asked.out):
+    with chdir(job_run.path.parent):
+        _check_places(job_run, overwrite)
+        if is_taken(job_run.out) and not is_job_release(job_run.out):
             raise InputError(
-                f"{asked.out.name} exists already and is no release of a job. Give another name as output."
+                f"{job_run.out.name} exists already and is no release of a job. Give another name as output."
             )
-        with asked.run.engines:
-            yield {name: _prepared(asked, name) for name in asked.job.parts}
+        with job_run.run.engines:
+            yield {name: _prepared(job_run, name) for name in job_run.job.parts}
 
 
-def _prepared(asked: JobRun, name: str) -> Prepared:
-    with of_part(asked.job, name):
-        return prepare_part(asked, name)
+def _prepared(job_run: JobRun, name: str) -> Prepared:
+    with of_part(job_run.job, name):
+        return prepare_part(job_run, name)
 
 
-def _check_places(asked: JobRun, overwrite: bool) -> None:
-    voice, custodian_dir = asked.run.voice, asked.custodian_dir
-    check_places(voice, asked.out, overwrite=overwrite, custodian_dir=custodian_dir)
+def _check_places(job_run: JobRun, overwrite: bool) -> None:
+    voice, custodian_dir = job_run.run.voice, job_run.custodian_dir
+    check_places(voice, job_run.out, overwrite=overwrite, custodian_dir=custodian_dir)
     if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
         raise InputError(
             f"{custodian_dir.name} exists already, or is not of a job. Give another name for "
             f"{setting('custodian_dir')}."
         )
     taken = set()
-    for name, part in asked.job.parts.items():
+    for name, part in job_run.job.parts.items():
         crosswalk, values = secrets_of(part)
-        with of_part(asked.job, name):
-            check_places(voice, asked.out, overwrite=overwrite, crosswalk=crosswalk, values=values)
+        with of_part(job_run.job, name):
+            check_places(voice, job_run.out, overwrite=overwrite, crosswalk=crosswalk, values=values)
         for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
             if secret in taken:
-                raise InputError(f"{asked.job.file}: two parts would write the file {secret.name}. Name another one.")
+                raise InputError(f"{job_run.job.file}: two parts would write the file {secret.name}. Name another one.")
             taken.add(secret)
 
 
@@ -192,24 +192,24 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     ]
 
 
-def _protected(asked: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
+def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
-    job, earlier = asked.job, earlier_parts(asked.out) if overwrite else {}
+    job, earlier = job_run.job, earlier_parts(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
-    places = [Place(asked.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
-    if asked.custodian_dir is not None:
-        places.append(Place(asked.custodian_dir, overwrite, is_internal_of_job))
+    places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
+    if job_run.custodian_dir is not None:
+        places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
     notes, manifests = [], {}
     releases: list[Release] = []
     with _settling(releases), appearing(*places) as (partial, *others):
-        inside = others[-1] if asked.custodian_dir is not None else None
+        inside = others[-1] if job_run.custodian_dir is not None else None
         originals = {name: one.original for name, one in prepared.items()} if job.attack else {}
         for name in list(prepared):
             secret = others[list(maps).index(name)] if name in maps else None
             with of_part(job, name):
                 release, written = _write_part(job, prepared.pop(name), partial / name, secret, inside)
             releases.append(release)
-            asked.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
+            job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
             notes += [f"{name}: {text}" for text in written.notes]
         for release in releases:
@@ -293,20 +293,22 @@ def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: fl
     return manifest
 
 
-def parts_as_read(asked: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["OpenedPart"]:
+def parts_as_read(job_run: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["OpenedPart"]:
     """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
     from cloister.attacks.opening import part_of
 
     for name in folders:
-        if name not in asked.job.parts:
-            raise InputError(f"{asked.job.file} has no part {name}, which the release has. Give the job that it is of.")
+        if name not in job_run.job.parts:
+            raise InputError(
+                f"{job_run.job.file} has no part {name}, which the release has. Give the job that it is of."
+            )
     found: list[OpenedPart] = []
     places = {name: folder.absolute() for name, folder in folders.items()}
     given = {name: Path(file).absolute() for name, file in crosswalks.items()}
-    with chdir(asked.path.parent), asked.run.engines:
+    with chdir(job_run.path.parent), job_run.run.engines:
         for name, place in places.items():
-            original = _prepared(asked, name).original
-            written, _ = secrets_of(asked.job.parts[name])
+            original = _prepared(job_run, name).original
+            written, _ = secrets_of(job_run.job.parts[name])
             usual = written.absolute() if written is not None and written.exists() else None
             found.append(part_of(name, place, original, given.get(name, usual)))
     return found

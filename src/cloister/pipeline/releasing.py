@@ -63,8 +63,8 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     """
     release, original, seed = prepared.protect(), prepared.original, seed or 0
     if prepared.how_read:
-        told = {"read": list(prepared.how_read)}
-        release = replace(release, custody=replace(release.custody, figures=release.custody.figures | told))
+        how_read = {"read": list(prepared.how_read)}
+        release = replace(release, custody=replace(release.custody, figures=release.custody.figures | how_read))
     if not attack:
         return release
     from cloister.attacks.opening import open_folder  # opens any shape: a fifth of the time of a small table

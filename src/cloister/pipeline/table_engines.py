@@ -93,10 +93,16 @@ class PreparedOnEngine(Prepared):
     """A table that stays where it is, and is counted there."""
 
     def __init__(
-        self, options: TableOptions, run: Run, table: OpenedTable, request: TableRequest, told: Sequence[str]
+        self, options: TableOptions, run: Run, table: OpenedTable, request: TableRequest, earlier_notes: Sequence[str]
     ) -> None:
         refuse_what_needs_rows(request, table.engine.name)
-        self.options, self.run, self.table, self.request, self.told = options, run, table, request, told
+        self.options, self.run, self.table, self.request, self.earlier_notes = (
+            options,
+            run,
+            table,
+            request,
+            earlier_notes,
+        )
         self.original = Original(None)
         self.recorded = (*request.sensitive, *request.keep)
 
@@ -107,14 +113,14 @@ class PreparedOnEngine(Prepared):
         custody = custody_of(options.data, options.custodian_dir)
         try:
             with run.voice.searching() as progress:
-                told: dict[str, Any] = {
+                earlier_notes: dict[str, Any] = {
                     "seed": options.seed, "progress": progress, "watch": run.watch, "custody": custody
                 }  # fmt: skip
                 if table.database is not None:
                     name = options.table or name_of_table(options.out.name)
-                    return protect_table_in_database(table.database, name, self.request, **told)
+                    return protect_table_in_database(table.database, name, self.request, **earlier_notes)
                 return protect_counted_table(
-                    table.engine, self.request, format=table.format, delimiter=table.delimiter, **told
+                    table.engine, self.request, format=table.format, delimiter=table.delimiter, **earlier_notes
                 )
         except InputError:
             known = names_of(table.engine.columns)
@@ -130,7 +136,7 @@ class PreparedOnEngine(Prepared):
 
     def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what says nothing."""
-        return [*self.told, *(release.notes if isinstance(release, TableRelease) else ())]
+        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""

@@ -76,9 +76,9 @@ class TableShape(KeyedShape):
         table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
-    def of_part(self, told: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
+    def of_part(self, earlier_notes: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
-        options: TableOptions = super().of_part(told, part, job, path)
+        options: TableOptions = super().of_part(earlier_notes, part, job, path)
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):
@@ -110,7 +110,7 @@ class PreparedTable(Prepared):
         self.options, self.run, self.source = options, run, source
         request, notes = request_of(options, source.frame.columns)
         self.request = with_cut_points(request, source.frame)
-        self.told = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
+        self.earlier_notes = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
         self.how_read = source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
         self.codes = _codes_requested(options, missing)
@@ -161,7 +161,7 @@ class PreparedTable(Prepared):
 
     def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what says nothing."""
-        return [*self.told, *(release.notes if isinstance(release, TableRelease) else ())]
+        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""

@@ -91,13 +91,13 @@ class PreparedTrajectories(Prepared):
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
             policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
-            told = settings_given(options) | {"block": _block(options.block)}
+            keywords = settings_given(options) | {"block": _block(options.block)}
             if options.sensitive is not None:
-                told["sensitive"] = options.sensitive[0]
+                keywords["sensitive"] = options.sensitive[0]
             if options.sensitive_codes is not None:
                 texts = options.sensitive_codes
-                told["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
-            self.request = request = request_of(told, given.trajectories, policy)
+                keywords["sensitive_codes"] = [word for text in texts for word in text.split(",") if word.strip()]
+            self.request = request = request_of(keywords, given.trajectories, policy)
         self.original = Original(given, {"code": request.code_hierarchy, "age": request.age_hierarchy})
         self.recorded = () if given.attributes is None else tuple(given.attributes.frame.columns)
 

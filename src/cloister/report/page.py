@@ -76,9 +76,9 @@ def _number(value: object) -> str:
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
     """Settings, one a line: the source first, and the delimiter last, as it is known when files are written."""
-    told = settings.published()
-    written = {"delimiter": told.pop("delimiter")} if "delimiter" in told else {}
-    return list(_flat({"source": told["source"]} | told | written, ""))
+    facts = settings.published()
+    written = {"delimiter": facts.pop("delimiter")} if "delimiter" in facts else {}
+    return list(_flat({"source": facts["source"]} | facts | written, ""))
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
@@ -162,20 +162,20 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(told: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
+def render_exploration(facts: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
     """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
 
     Parameters
     ----------
     more : names of further figures of a setting, by how they are called
     """
-    columns = list(told["settings"][0]["setting"]) if told["settings"] else []
-    filled = {**told, "source": source, "points": points, "columns": columns, "more": more}
+    columns = list(facts["settings"][0]["setting"]) if facts["settings"] else []
+    filled = {**facts, "source": source, "points": points, "columns": columns, "more": more}
     return environment().get_template("exploration.html").render(e=filled)
 
 
 def render_comparison(
-    told: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
+    facts: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
 ) -> str:
     """Return the HTML page of releases side by side."""
-    return environment().get_template("comparison.html").render(c={**told, "points": points, "rows": rows})
+    return environment().get_template("comparison.html").render(c={**facts, "points": points, "rows": rows})

@@ -165,8 +165,8 @@ class TableGuarantee(Section):
 
     def about(self) -> tuple[str, ...]:
         """Return the sensitive columns that rules are about, in their order."""
-        told = [rule.describe() for rule in self.rules if rule is not self.patients]
-        return tuple(dict.fromkeys(str(one["column"]) for one in told if "column" in one))
+        described = [rule.describe() for rule in self.rules if rule is not self.patients]
+        return tuple(dict.fromkeys(str(one["column"]) for one in described if "column" in one))
 
     def least_group(self) -> int:
         """Return the number below which counts are masked: the least group that any rule asks for, at least 2."""

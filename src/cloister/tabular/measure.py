@@ -231,18 +231,20 @@ def _labelled_variously(
     for column, hierarchy in hierarchies.items():
         text = as_text(frame[column])
         released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
-        rungs = [_labelled(text, hierarchy, level, records_of(frame)) for level in protected.levels[column]]
+        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in protected.levels[column]]
         best = _largest_sets(hierarchy, protected.levels[column])
-        told = released.join(best, on="label", how="left", nulls_equal=True)
+        of_record = released.join(best, on="label", how="left", nulls_equal=True)
         shared = pl.concat(
             [
-                rung.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
-                for rung, level in zip(rungs, protected.levels[column], strict=True)
+                labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
+                for labelled, level in zip(by_level, protected.levels[column], strict=True)
             ]
         )
-        told = told.join(shared, on=["label", "level"], how="left", nulls_equal=True)
+        of_record = of_record.join(shared, on=["label", "level"], how="left", nulls_equal=True)
         every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
-        every = every.with_columns(rungs[0]["value_records"]).join(told, on="record", how="left", maintain_order="left")
+        every = every.with_columns(by_level[0]["value_records"]).join(
+            of_record, on="record", how="left", maintain_order="left"
+        )
         columns.append(
             every.with_columns(
                 pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
@@ -254,7 +256,7 @@ def _labelled_variously(
 def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
-    rungs = [
+    by_level = [
         pl.DataFrame(
             {
                 "label": hierarchy.labels[level],
@@ -265,7 +267,7 @@ def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFr
         )
         for level in levels
     ]
-    ordered = pl.concat(rungs).sort("leaves", "level", descending=[True, False])
+    ordered = pl.concat(by_level).sort("leaves", "level", descending=[True, False])
     return ordered.unique("label", keep="first", maintain_order=True)
 
 
@@ -280,12 +282,12 @@ def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: p
     ----------
     records : how many records have each value
     """
-    rungs = pl.DataFrame(
+    by_level = pl.DataFrame(
         {"value": hierarchy.values, "label": hierarchy.labels[level], "leaves": hierarchy.leaves[level]},
         schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64},
     )
     values = pl.DataFrame([text.alias("value"), records.alias("n")])
-    joined = values.join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    joined = values.join(by_level, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(
         pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
     )

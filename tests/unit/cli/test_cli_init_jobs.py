@@ -54,7 +54,7 @@ def test_a_table_is_guessed_and_its_job_runs(cloister, folder):
     part = read_job(folder / "job.toml").parts["all_people"]
 
     assert told.code == 0
-    assert part.told["qi"] == {
+    assert part.keywords["qi"] == {
         "AgeYears": "interval:5,10,20/top=90",
         "Birth_Year": "interval:5,10,20",
         "gender": "suppress",
@@ -62,8 +62,8 @@ def test_a_table_is_guessed_and_its_job_runs(cloister, folder):
         "seen_on": "date:month,quarter,year",
         "weight_kg": "interval:10,50,100",
     }
-    assert part.told["sensitive"] == ("dx_main", "x1")
-    assert set(part.told["drop"]) == {"First name", "e-mail", "all_dx", "rare_drug", "remark"}
+    assert part.keywords["sensitive"] == ("dx_main", "x1")
+    assert set(part.keywords["drop"]) == {"First name", "e-mail", "all_dx", "rare_drug", "remark"}
     roles = told.json["roles"]["all people.csv"]
     assert (roles["Patient ID"]["role"], roles["Patient ID"]["sureness"]) == ("id", "sure")
     assert [roles[name]["sureness"] for name in ("e-mail", "AgeYears", "weight_kg", "x1")] == [
@@ -94,8 +94,8 @@ def test_codes_and_events_are_guessed_and_their_jobs_run(cloister, folder, shape
     part = job.parts[file.partition(".")[0]]
 
     assert found.code == 0
-    assert expected == {name: part.told[name] for name in expected}
-    assert part.told["k"] == 3
+    assert expected == {name: part.keywords[name] for name in expected}
+    assert part.keywords["k"] == 3
     assert cloister("run", "job.toml", "-q").code == 0
 
 

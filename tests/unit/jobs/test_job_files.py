@@ -35,7 +35,7 @@ def test_a_job_is_read():
     job = parse_job(JOB.replace('shape = "codes"', 'shape = "codes"\nk = 7'), "job.toml")
 
     assert list(job.parts) == ["patients", "diagnoses", "visits", "both"]
-    assert [part.told["k"] for part in job.parts.values()] == [5, 7, 5, 5]
+    assert [part.keywords["k"] for part in job.parts.values()] == [5, 7, 5, 5]
     assert job.sources["patients"].id == "mrn"
     assert (job.name, job.output) == ("night-run", "release")
 

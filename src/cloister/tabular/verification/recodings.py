@@ -167,9 +167,9 @@ def _levels(guarantee: Guarantee, column: str) -> tuple[int, ...]:
 
 def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
     """Return the ancestor of each value at a level, by a join with the bound hierarchy's rows."""
-    rungs = pl.DataFrame(
+    level_pairs = pl.DataFrame(
         {"value": hierarchy.values, "label": hierarchy.labels[level]},
         schema=dict.fromkeys(["value", "label"], pl.String),
     )
-    joined = text.to_frame("value").join(rungs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    joined = text.to_frame("value").join(level_pairs, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined["label"].alias(text.name)

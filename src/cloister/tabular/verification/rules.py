@@ -267,19 +267,21 @@ def _hierarchical_distance(
     """
     total = pl.zeros(classes.sizes.height, dtype=pl.Float64, eager=True)
     for height in range(1, hierarchy.n_levels):
-        rungs = pl.DataFrame(
+        level_pairs = pl.DataFrame(
             {"value": hierarchy.values, "child": hierarchy.labels[height - 1], "parent": hierarchy.labels[height]},
             schema=dict.fromkeys(("value", "child", "parent"), pl.String),
         )
-        total += classes.by_class(_work(classes.cells(column), whole, rungs), pl.col("work").sum(), math.inf) * height
+        total += (
+            classes.by_class(_work(classes.cells(column), whole, level_pairs), pl.col("work").sum(), math.inf) * height
+        )
     return total / max(1, hierarchy.n_levels - 1)
 
 
-def _work(cells: pl.DataFrame, whole: pl.DataFrame, rungs: pl.DataFrame) -> pl.DataFrame:
+def _work(cells: pl.DataFrame, whole: pl.DataFrame, level_pairs: pl.DataFrame) -> pl.DataFrame:
     """Work at each group of a level in each class: the lesser of what its children have too much and too little of."""
-    named, n = cells.join(rungs, on="value", how="left", nulls_equal=True), int(whole["all"].sum())
+    named, n = cells.join(level_pairs, on="value", how="left", nulls_equal=True), int(whole["all"].sum())
     found = named.group_by("class", "parent", "child").agg((pl.col("count") / pl.col("size")).sum().alias("q"))
-    inputs = whole.join(rungs, on="value", how="left", nulls_equal=True)
+    inputs = whole.join(level_pairs, on="value", how="left", nulls_equal=True)
     children = inputs.group_by("parent", "child").agg((pl.col("all").sum() / n).alias("p"))
     parents = inputs.group_by("parent").agg((pl.col("all").sum() / n).alias("p_of_parent"))
     both = found.join(children, on=["parent", "child"], how="left", nulls_equal=True)
