@@ -53,22 +53,21 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
     """What keeps some of the columns, in words that can be typed."""
     weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
     suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))
-    changes = {
-        setting("weights", f"{column}={weight:g}"): replace(request, weights=dict(request.weights) | {column: weight})
-        for column, weight in weights.items()
-        if request.loss.takes_weights
-    }
-    changes[setting("suppression", str(suppression))] = replace(request, suppression=suppression)
-    changes |= {
-        setting("method", method): replace(
-            request, method=method, search=None, time_limit=None, local_recoding=False, merge_bound=None
-        )
+    one_by_one = replace(request, search=None, time_limit=None, local_recoding=False, merge_bound=None)
+    methods = [
+        (setting("method", method), replace(one_by_one, method=method))
         for method in METHODS
         if request.method == FULL_DOMAIN != method
-    }
+    ]
+    weighted = [
+        (setting("weights", f"{column}={weight:g}"), replace(request, weights=dict(request.weights) | {column: weight}))
+        for column, weight in weights.items()
+        if request.loss.takes_weights
+    ]
+    suppressing = (setting("suppression", str(suppression)), replace(request, suppression=suppression))
     frame = table.frame.sample(min(SAMPLE, table.frame.height), seed=0)
     started, is_kept_otherwise = time.perf_counter(), False
-    for words, changed in changes.items():
+    for words, changed in [*methods[:1], *weighted, suppressing, *methods[1:]]:
         if time.perf_counter() - started > SECONDS:
             return
         if changed.method != request.method and is_kept_otherwise:

@@ -33,11 +33,10 @@ def descents(problem: SearchProblem) -> Iterator[Candidate]:
         j = int(draw.integers(levels.size))
         levels[j] = max(int(problem.lowest[j]), int(levels[j] - draw.integers(LOWERED + 1)))
         start = descent.measure(tuple(levels.tolist()))
-        if start is not None:
-            candidate = descent.down(start, draw)
-            yield candidate
-            if candidate.loss < best.loss:
-                best, changes = candidate, 0
+        candidate = best if start is None else descent.down(start, draw)
+        if candidate.loss < best.loss:
+            best, changes = candidate, 0
+        yield candidate
 
 
 class _Descent:
