@@ -226,7 +226,7 @@ def table(*words: str) -> Case:
 CASES = {
     "table": table("--suppression", "0.3"),
     "table attacked": table("--suppression", "0.3", "--attack"),
-    "local recoding": table("--suppression", "0.3", "--local-recoding"),
+    "local recoding": replace(table("--suppression", "0.3", "--local-recoding"), second=edited_people),
     "mondrian": replace(table("--method", "mondrian"), second=edited_people),
     "cluster": replace(table("--method", "cluster", "--attack"), second=edited_people),
     "entropy": table("--suppression", "0.3", "--loss", "entropy"),
