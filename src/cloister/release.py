@@ -112,6 +112,10 @@ class Release(ABC):
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on the protected records as they are read back from a folder."""
 
+    def frames_written(self) -> dict[str, pl.DataFrame]:
+        """Return what CSV files of the release hold, by name, as far as it is at hand."""
+        return {}
+
     def summary(self) -> Manifest:
         """Return the manifest: settings, guarantee, utility, risk, search."""
         copy: Manifest = json.loads(json.dumps(self.manifest))
@@ -225,7 +229,9 @@ class Release(ABC):
             seconds = time.perf_counter() - begun
             started += seconds  # an attack is no writing, and its time is the custodian's
             found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
-        figures = figures_of(shown, written.created) | {"formulas": formulas_in(partial, written)}
+        figures = figures_of(shown, written.created) | {
+            "formulas": formulas_in(partial, written, self.frames_written())
+        }
         seconds = round(time.perf_counter() - started, DIGITS)
         total = round(written.seconds.total + seconds, DIGITS)
         manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
@@ -252,6 +258,10 @@ class DataFileRelease(Release):
     def delimiter_written(self) -> str | None:
         """Return what separates the cells of the data file; None for Parquet."""
         return self.delimiter if self.format == "csv" else None
+
+    def frames_written(self) -> dict[str, pl.DataFrame]:
+        """Return what the data file holds."""
+        return {f"data.{self.format}": self.frame}
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write the data file."""

@@ -201,11 +201,19 @@ def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:
     return "," if path.name == CODEBOOK else manifest.settings.delimiter
 
 
-def formulas_in(folder: Path, manifest: AnyManifest) -> dict[str, list[str]]:
-    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name."""
+def formulas_in(
+    folder: Path, manifest: AnyManifest, known: Mapping[str, pl.DataFrame] | None = None
+) -> dict[str, list[str]]:
+    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
+
+    ``known``: what was written into some of them, so that they need not be read again
+    """
     found = {}
     for name in (name for name in manifest.files if name.endswith(".csv")):
-        frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
+        if known is not None and name in known:
+            frames = iter([known[name]])
+        else:
+            frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
         found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
     return {name: columns for name, columns in found.items() if columns}
 

@@ -12,6 +12,7 @@ from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal
+from cloister.search.projections import projected_bounds
 from cloister.tabular.encode import encode
 from cloister.utility import LOSSES
 
@@ -89,6 +90,24 @@ def test_the_loss_is_proven(case):
     assert found.optimal
     assert found.bound == found.loss == measured.loss
     assert found.gap == 0.0
+
+
+@examples(150)
+@given(case=cases())
+def test_projections_bound_the_loss_of_every_safe_transformation(case):
+    """No bound from groups of attributes passes the least loss of a safe transformation, and none falls."""
+    problem = case.problem()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cloister.search.projections.SMALLEST", 1)
+        bounds = list(projected_bounds(problem))
+    try:
+        least = exhaustive(problem).loss
+    except NoSafeRelease:
+        return
+
+    assert bounds == sorted(bounds)
+    assert bool(bounds) == (len(case.names) > 1)
+    assert all(bound <= least + 1e-12 for bound in bounds)
 
 
 @examples(100)

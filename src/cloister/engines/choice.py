@@ -27,7 +27,7 @@ _MASTER = re.compile(r"(local(\[[^\]]*\])?|spark://.+|sc://.+|yarn|k8s://.+)")
 
 Where = Literal["memory", "duckdb", "spark", "database"]
 
-LARGE = 10_000_000
+LARGE = 1_000_000
 """Records from which a file is counted where it is rather than read into memory."""
 
 SAMPLE_BYTES = 1 << 20

@@ -121,9 +121,9 @@ def _quoted_name(name: str, separators: str) -> str:
 
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
-    """Return the columns of text of which a cell, or the name, would be run: a sign that begins no plain number."""
-    texts = [one for one in frame.get_columns() if one.dtype == pl.String]
-    return [one.name for one in texts if _are_run(pl.Series([one.name])).any() or _are_run(one).any()]
+    """Return the columns of which a cell, or the name, would be run: a sign that begins no plain number."""
+    texts = [(one.name, as_text(one.unique())) for one in frame.get_columns()]
+    return [name for name, values in texts if _are_run(pl.Series([name])).any() or _are_run(values).any()]
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,7 @@ from .exhaustive import no_safe_transformation
 from .frontier import Explored, Frontier, explored
 from .optimal_by_rules import optimal_by_rules
 from .problem import Candidate, Progress, Report, SearchProblem
+from .projections import projected_bounds
 
 FIRST_WORK = 20_000_000
 WORK = 60_000_000
@@ -40,43 +41,65 @@ DESCENTS = 4
 """Descents that a worker makes before it reports."""
 
 WORK_PER_DESCENTS = 40_000_000
-"""Visits of row groups that earn the next descents: they shall cost little where the proof is short."""
+"""Visits of row groups that earn the next descents, or step of a bound: they shall cost little in a short proof."""
 
 
 class _Workers:
-    """Threads that explore boxes and, one of them, descend."""
+    """Threads that explore boxes; now and then one descends, and where time is limited one bounds projections."""
 
     def __init__(
-        self, executor: ThreadPoolExecutor, threads: int, frontier: Frontier[Box], descents: Iterator[Candidate]
+        self,
+        executor: ThreadPoolExecutor,
+        threads: int,
+        frontier: Frontier[Box],
+        problem: SearchProblem,
+        *,
+        is_limited: bool,
     ) -> None:
         self._executor = executor
         self._threads = threads
         self._frontier = frontier
         self._idle: list[Workspace] = []
         self._exploring: dict[Future[Explored], float] = {}
-        self._descents: Iterator[Candidate] | None = descents
+        self._descents: Iterator[Candidate] | None = descents(problem)
         self._descending: Future[list[Candidate]] | None = None
         self._descended = 0
+        # Where everything is decided in the end, nobody asks for a bound before that.
+        self._projections: Iterator[float] | None = projected_bounds(problem) if is_limited else None
+        self._projecting: Future[float | None] | None = None
+        self._projected, self._steps = 0.0, 0
 
     def __len__(self) -> int:
-        return len(self._exploring) + (self._descending is not None)
+        return len(self._exploring) + (self._descending is not None) + (self._projecting is not None)
 
     @property
     def exploring(self) -> bool:
         return bool(self._exploring)
 
     @property
-    def bounds(self) -> list[float]:
-        return list(self._exploring.values())
+    def bound(self) -> float:
+        """Least loss that any transformation can have."""
+        # Boxes that are being explored are not decided: their bounds count as well.
+        return min(self._frontier.least, max(self._projected, self._frontier.bound(list(self._exploring.values()))))
 
     def start(self, work: int) -> None:
         """Give every idle thread something to do."""
-        # Descents earn their time by the work of the proof, so that a short proof is not held up by them.
+        # Descents and bounds earn their time by the work of the proof, so that a short proof is not held up by them.
         earned = int(self._frontier.statistics[VISITED]) // WORK_PER_DESCENTS
+        # Where some attributes at a time prove more than the boxes do, these are far from their end: they wait.
+        is_far = self._projections is not None and self._projected > self._frontier.bound([*self._exploring.values()])
         free = self._descending is None and len(self) < self._threads
-        if self._descents is not None and free and self._descended < earned:
+        if (
+            self._descents is not None
+            and free
+            and (self._descended < earned or (is_far and self._descended <= self._steps))
+        ):
             self._descending = self._executor.submit(list, islice(self._descents, DESCENTS))
             self._descended += 1
+        free = self._projecting is None and len(self) < self._threads
+        if self._projections is not None and free and (is_far or self._steps <= earned):
+            self._projecting = self._executor.submit(next, self._projections, None)
+            self._steps += 1
         # An exploration knows the best as it was when it began: a higher least loss only prunes less, never wrongly.
         while len(self) < self._threads and (box := self._frontier.pop()) is not None:
             task = self._frontier.task
@@ -87,8 +110,7 @@ class _Workers:
     def collect(self) -> None:
         """Wait for the first that is done, and take in what it found."""
         futures: list[Future[Any]] = [*self._exploring]
-        if self._descending is not None:
-            futures.append(self._descending)
+        futures += [one for one in (self._descending, self._projecting) if one is not None]
         wait(futures, return_when=FIRST_COMPLETED)
         for future in [future for future in self._exploring if future.done()]:
             del self._exploring[future]
@@ -103,6 +125,10 @@ class _Workers:
                 self._descents = None
             for candidate in candidates:
                 self._frontier.suggest(candidate)
+        if self._projecting is not None and self._projecting.done():
+            projected, self._projecting = self._projecting.result(), None
+            self._projected = projected or self._projected
+            self._projections = None if projected is None else self._projections
 
 
 def _search(
@@ -113,11 +139,10 @@ def _search(
     work = FIRST_WORK
     executor = ThreadPoolExecutor(threads, thread_name_prefix="cloister-search")
     with executor:
-        workers = _Workers(executor, threads, frontier, descents(problem))
+        workers = _Workers(executor, threads, frontier, problem, is_limited=deadline is not None)
         while len(frontier) or workers.exploring:
             if deadline is not None and time.perf_counter() > deadline:
-                # Boxes that are being explored are not decided: their bounds count as well.
-                return None if frontier.is_decided and not workers.exploring else frontier.bound(workers.bounds)
+                return None if frontier.is_decided and not workers.exploring else workers.bound
             workers.start(work)
             if not len(workers):
                 continue
@@ -125,8 +150,8 @@ def _search(
             # After a short first round, all threads have boxes to work on.
             work = WORK
             if report is not None:
-                seconds, bound = time.perf_counter() - started, frontier.bound(workers.bounds)
-                report(Progress(seconds, frontier.least, bound, len(frontier) + len(workers), frontier.checked))
+                state = frontier.least, workers.bound, len(frontier) + len(workers), frontier.checked
+                report(Progress(time.perf_counter() - started, *state))
     return None
 
 

@@ -22,9 +22,13 @@ from .descent import descents
 from .exhaustive import no_safe_transformation
 from .frontier import Frontier, explored
 from .problem import Candidate, Progress, Report, SearchProblem
+from .projections import projected_bounds
 
 WORK = 20_000_000
 """Visits of row groups before an exploration hands back what is left."""
+
+SHARE = 0.25
+"""Of a limited time that goes into a bound from projections."""
 
 
 @dataclass(frozen=True)
@@ -202,15 +206,23 @@ def optimal_by_rules(
         frontier.suggest(next(descents(problem)))
     frontier.push(frontier.whole)
     checker = _Checker(problem, frontier)
-    bound = None
+    bound, projected, spent, bounds = None, 0.0, 0.0, projected_bounds(problem)
     while (box := frontier.pop()) is not None:
         if time_limit is not None and time.perf_counter() - started > time_limit:
             # Boxes are taken lowest bound first, so that no box left has a lower one than this.
-            bound = min(box.bound, frontier.least)
+            bound = min(max(box.bound, projected), frontier.least)
             break
         checker.take(box)
+        if time_limit is not None and spent < SHARE * (begun := time.perf_counter() - started):
+            projected = next(bounds, projected)
+            spent += time.perf_counter() - started - begun
         if report is not None:
-            state = frontier.least, frontier.bound([]), len(frontier), frontier.checked + checker.measured
+            state = (
+                frontier.least,
+                max(projected, frontier.bound([])),
+                len(frontier),
+                frontier.checked + checker.measured,
+            )
             report(Progress(time.perf_counter() - started, *state))
     found = frontier.best()
     if found is None:

@@ -231,7 +231,7 @@ class TableOptions(ReleaseOptions, TableSettings):
     engine: Annotated[
         str,
         Help(
-            "What counts the records. auto: memory, from 10 million records of a file on duckdb. An address of a "
+            "What counts the records. auto: memory, from a million records of a file on duckdb. An address of a "
             "database (that of DATA): the protected table is made there, and only counts leave it.",
             "auto|memory|duckdb|spark|URL",
         ),

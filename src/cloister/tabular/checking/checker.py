@@ -69,15 +69,25 @@ class RuleChecker:
             is_kept &= holds
             np.minimum(most, rule.most_kept(classes, holds), out=most)
         if self._table_rules:
-            kept = np.flatnonzero(is_kept)
-            # By size; classes of one size by their released values, columns in the order of their names.
-            keys = [self._rank(j, levels[j], grouping.first[kept]) for j in reversed(range(len(self._coded)))]
-            ordered = kept[np.lexsort([*keys, grouping.sizes[kept]])]
-            is_kept[ordered[: self.n_left_out(grouping.sizes[ordered])]] = False
+            is_kept[self._left_out(grouping, np.flatnonzero(is_kept), levels)] = False
         if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
             is_kept[:] = False
         suppressed = int(grouping.sizes[~is_kept].sum())
         return is_kept, suppressed if self.is_monotone else int((grouping.sizes - most).sum())
+
+    def _left_out(self, grouping: Grouping, kept: NDArray[np.int64], levels: Sequence[int]) -> NDArray[np.int64]:
+        """Return the smallest of these classes, as many as must be suppressed for the rules about the table."""
+        sizes = grouping.sizes[kept]
+        ascending = np.sort(sizes)
+        n = self.n_left_out(ascending)
+        if not n:
+            return kept[:0]
+        smaller, last = kept[sizes < ascending[n - 1]], kept[sizes == ascending[n - 1]]
+        if smaller.size + last.size > n:
+            # Of one size, by their released values, columns in the order of their names.
+            keys = [self._rank(j, levels[j], grouping.first[last]) for j in reversed(range(len(self._coded)))]
+            last = last[np.lexsort(keys)][: n - smaller.size]
+        return np.concatenate([smaller, last])
 
     def _rank(self, j: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Place of each row's label among the labels of its column at its level, by UTF-8 bytes, missing first."""
