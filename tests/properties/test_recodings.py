@@ -30,7 +30,12 @@ def locally(recoded):
     return recode_locally(recoded, optimal(recoded.problem))
 
 
-METHODS = {"local": locally, "mondrian": mondrian, "cluster": lambda recoded: recoded.settled(cluster(recoded))}
+METHODS = {
+    "local": locally,
+    "mondrian": mondrian,
+    "cluster": lambda recoded: recoded.settled(cluster(recoded)),
+    "cluster, grown": lambda recoded: recoded.settled(cluster(recoded, most=0)),
+}
 
 
 def attempt(method, recoded):
@@ -179,6 +184,18 @@ def test_row_order_does_not_matter(name, ruled, seed):
         assert groups_of(recoded, one) == back
 
 
+@examples(60)
+@given(ruled=recodable_cases())
+def test_clusters_never_lose_more_than_mondrian(ruled):
+    """Under the same rules and limit, the loss of clusters is at most that of Mondrian."""
+    recoded = recoding(ruled)
+    one, other = attempt(METHODS["cluster"], recoded), attempt(lambda it: it.settled(mondrian(it)), recoded)
+
+    if other is not None and recoded.suppressed(other) <= recoded.problem.limit:
+        assert recoded.suppressed(one) <= recoded.problem.limit
+        assert recoded.measure(one) <= recoded.measure(other) + 1e-12
+
+
 @examples(40)
 @given(case=cases(), most_rows=st.integers(1, 6))
 def test_blocks_hold_every_row_once(case, most_rows):
@@ -196,7 +213,7 @@ def test_clusters_of_small_blocks_are_safe_as_well(ruled, most_rows):
     """However small the blocks, the rules hold; with all levels allowed nothing but the impossible is suppressed."""
     rules = ruled.class_rules[:1] or [(KAnonymity(ruled.case.k), None)]
     recoded = recoding(replace(ruled, table_rules=[], class_rules=rules))
-    partition = cluster(recoded, most_rows)
+    partition = cluster(recoded, most_rows, most=0)
     recoded.check(partition)
     released = recoded.released(partition)
     everyone = np.zeros(recoded.n_rows, dtype=np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .words import hashed, table_size
+from .words import GOLDEN, bits_set, table_size
 
 AT_ONCE = 1 << 18
 """Sets that are counted in one table, so that it stays in the cache."""
@@ -59,10 +59,11 @@ class Tallies(NamedTuple):
 
 
 @inner
-def _visit(keys, counts, key, counting):
+def _visit(keys, counts, shift, key, counting):
     """Count a key, or return how often it was counted."""
     mask = keys.shape[0] - 1
-    slot = np.int64(hashed(np.uint64(0), np.uint64(key))) & mask
+    # The highest bits of the product: keys that follow each other are spread more evenly than by any random hash.
+    slot = np.int64((np.uint64(key) * GOLDEN) >> shift)
     while keys[slot] >= 0 and keys[slot] != key:
         slot = (slot + 1) & mask
     if counting:
@@ -85,7 +86,7 @@ def _note(tallies, record, found, k):
 @inner
 def _pass(sets, starts, span, size, table, tallies, k):
     """Go through the sets that begin with some occurrences: count them, or with k above 0 tell what was counted."""
-    keys, counts, width = table
+    keys, counts, shift, width = table
     for number in range(span[0], span[1]):
         record = starts.records[number]
         place = starts.places[number]
@@ -93,12 +94,12 @@ def _pass(sets, starts, span, size, table, tallies, k):
         for second in range(place + 1, end):
             key = np.int64(sets.items[place]) * width + sets.items[second]
             if size == 2:
-                found = _visit(keys, counts, key, k == 0)
+                found = _visit(keys, counts, shift, key, k == 0)
                 if k > 0:
                     _note(tallies, record, found, k)
                 continue
             for third in range(second + 1, end):
-                found = _visit(keys, counts, key * width + sets.items[third], k == 0)
+                found = _visit(keys, counts, shift, key * width + sets.items[third], k == 0)
                 if k > 0:
                     _note(tallies, record, found, k)
 
@@ -108,7 +109,8 @@ def _count_span(sets, starts, span, size, width, tallies, k, n_sets):
     """Count the sets that begin with some occurrences, which are all of their items, and tell."""
     keys = np.full(table_size(n_sets), -1, dtype=np.int64)
     counts = np.zeros(keys.shape[0], dtype=np.int32)
-    table = (keys, counts, np.int64(width))
+    shift = np.uint64(64 - bits_set(np.uint64(keys.shape[0] - 1)))
+    table = (keys, counts, shift, np.int64(width))
     _pass(sets, starts, span, size, table, tallies, 0)
     _pass(sets, starts, span, size, table, tallies, k)
     for count in counts:

@@ -44,6 +44,10 @@ WORK_PER_DESCENTS = 40_000_000
 """Visits of row groups that earn the next descents, or step of a bound: they shall cost little in a short proof."""
 
 
+PROVABLE = 10**9
+"""Transformations of a lattice that a search may see the end of within minutes."""
+
+
 class _Workers:
     """Threads that explore boxes; now and then one descends, and where time is limited one bounds projections."""
 
@@ -68,6 +72,7 @@ class _Workers:
         self._projections: Iterator[float] | None = projected_bounds(problem) if is_limited else None
         self._projecting: Future[float | None] | None = None
         self._projected, self._steps = 0.0, 0
+        self._is_huge = problem.lattice > PROVABLE
 
     def __len__(self) -> int:
         return len(self._exploring) + (self._descending is not None) + (self._projecting is not None)
@@ -86,8 +91,8 @@ class _Workers:
         """Give every idle thread something to do."""
         # Descents and bounds earn their time by the work of the proof, so that a short proof is not held up by them.
         earned = int(self._frontier.statistics[VISITED]) // WORK_PER_DESCENTS
-        # Where some attributes at a time prove more than the boxes do, these are far from their end: they wait.
-        is_far = self._projections is not None and self._projected > self._frontier.bound([*self._exploring.values()])
+        # Boxes of a lattice so large are far from their end: they wait until no projection is left.
+        is_far = self._projections is not None and self._is_huge
         free = self._descending is None and len(self) < self._threads
         if (
             self._descents is not None

@@ -32,7 +32,7 @@ WORK = 60_000_000
 """Visits of row groups of one step: some tenths of a second."""
 
 SMALLEST, DESCENTS = 6, 3
-"""Attributes of a group at least; descents that each group makes."""
+"""Attributes of the first groups, and descents that each group makes."""
 
 
 def projected_bounds(problem: SearchProblem) -> Iterator[float]:
@@ -49,15 +49,15 @@ def projected_bounds(problem: SearchProblem) -> Iterator[float]:
     if not by_size.is_safe(by_size.measure(problem.top)):
         return  # nothing is safe, and there is nothing to bound
     least = 0.0
-    n_groups = len(problem.names) // SMALLEST
-    while n_groups > 1:
-        groups = [_Group(problem, attributes) for attributes in _dealt(problem, n_groups)]
-        while waiting := [group for group in groups if not group.is_decided]:
-            for group in waiting:
+    for n_groups in range(len(problem.names) // SMALLEST, 1, -1):
+        terms = 0.0
+        for attributes in _dealt(problem, n_groups):
+            group = _Group(problem, attributes)
+            while not group.is_decided:
                 group.step()
-                least = max(least, _loss(problem, sum(group.least_terms for group in groups)))
+                least = max(least, _loss(problem, terms + group.least_terms))
                 yield least
-        n_groups -= 1
+            terms += group.least_terms
 
 
 class _Group:

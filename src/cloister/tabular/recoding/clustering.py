@@ -1,38 +1,44 @@
-"""Clusters of records that lose little together: greedy k-member clustering."""
+"""Clusters of records that lose little together: the cheapest classes there are, or greedy k-member clustering."""
 
 import heapq
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.errors import NoSafeRelease
 from cloister.kernels.layout import Rows
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 
-from .mondrian import blocks
+from .local import MOST_TRANSFORMATIONS, cheapest_classes, n_transformations
+from .mondrian import blocks, mondrian
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
 
 BLOCK = 2000  # distinct rows that are clustered together: the work grows with its square, the loss falls little beyond
 FREE = -1  # owner of a row that is in no cluster yet
 
 
-def cluster(recoding: TableRecoding, block: int = BLOCK) -> Partition:
-    """Return a partition into clusters that grow by the row that loses least, until each satisfies the rules.
+def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSFORMATIONS) -> Partition:
+    """Return a partition into clusters of rows that lose little together, each of which satisfies the rules.
 
-    The first cluster of a block begins with its first row in the order of values, each further one with the row
-    furthest from where the last one began. A cluster takes the row whose labels shared with the cluster lose least,
-    with all records that have these values, until the rules about classes hold. Rows that are left join the cluster
-    where they add least to the loss. Clusters that still violate a rule are joined with their nearest ones, as are the
-    smallest ones where a rule about the table asks for larger classes.
+    Of several partitions the one that loses least is taken: the classes of local recoding (`cheapest_classes`), those
+    of Mondrian and, where not all transformations can be tried, clusters that grow. The first of a block begins with
+    its first row in the order of values, each further one with the row furthest from where the last one began. A
+    cluster takes the row whose labels shared with the cluster lose least, with all records that have these values,
+    until the rules about classes hold. Rows that are left join the cluster where they add least to the loss. Clusters
+    that still violate a rule are joined with their nearest ones, as are the smallest ones where a rule about the table
+    asks for larger classes.
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
     who knows the quasi-identifiers of a patient. Only what may be joined with nothing within the highest levels
-    allowed is suppressed. The clusters do not depend on the order of the records. Not promised: the least loss; that
-    labels of different classes exclude each other (an age of [40-44] stands beside [40-49]). Cost: rows x rows of a
-    block x attributes.
+    allowed is suppressed. The clusters do not depend on the order of the records. The loss is never more than that of
+    Mondrian. Not promised: the least loss; that labels of different classes exclude each other (an age of [40-44]
+    stands beside [40-49]). Cost: local recoding, Mondrian, and rows x rows of a block x attributes.
 
     Parameters
     ----------
     block : most distinct rows that are clustered together; the parts of Mondrian are the blocks
+    most : transformations of a lattice of which all are tried
 
     References
     ----------
@@ -41,9 +47,28 @@ def cluster(recoding: TableRecoding, block: int = BLOCK) -> Partition:
     start is the first row instead of a random one; large tables are clustered in blocks; any rules are allowed.
     """
     prices, least = prices_of(recoding), _least_size(recoding)
-    grown = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows, least).grown()]
-    whole = _Clustering(recoding, prices, [rows for rows, is_complete in grown if is_complete])
-    for row in (row for rows, is_complete in grown if not is_complete for row in rows.tolist()):
+    found = [_completed(recoding, prices, *cheapest_classes(recoding, least))]
+    with suppress(NoSafeRelease):
+        found.append(mondrian(recoding))
+    if n_transformations(recoding.problem) > most:
+        pieces = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows, least).grown()]
+        left = np.concatenate([recoding.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
+        found.append(_completed(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
+
+    def loss(partition: Partition) -> tuple[bool, float]:
+        settled = recoding.settled(partition)
+        is_safe = settled.is_released.any() and recoding.suppressed(settled) <= recoding.problem.limit
+        return not is_safe, recoding.measure(settled) if is_safe else recoding.suppressed(settled)
+
+    return min(found, key=loss)
+
+
+def _completed(
+    recoding: TableRecoding, prices: Prices, complete: list[NDArray[np.int64]], left: NDArray[np.int64]
+) -> Partition:
+    """Join the rows left with the clusters there are, and those that violate a rule with others."""
+    whole = _Clustering(recoding, prices, complete)
+    for row in left.tolist():
         whole.place(row)
     whole.mend()
     return whole.partition()

@@ -45,11 +45,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     problem = recoding.problem
     levels = [first.levels[name] for name in problem.names]
     whole = recoding.full_domain(levels, problem.kept_rows(levels))
-    rest, groups = recoding.canonical, list[NDArray[np.int64]]()
-    for tried in by_cost(problem):
-        if rest.size:
-            fitting, rest = _classes_at(recoding, rest, tried)
-            groups += fitting
+    groups, _ = cheapest_classes(recoding, problem.task.threshold.k)
     if not groups:
         return whole
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
@@ -60,30 +56,50 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     return whole if is_worse or recoding.measure(found) >= recoding.measure(whole) - TOLERANCE else found
 
 
+def cheapest_classes(recoding: TableRecoding, least: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return classes that satisfy the rules, each of the rows left at the cheapest transformation; and rows in none.
+
+    Parameters
+    ----------
+    least : records of a class at least
+    """
+    rest, groups = recoding.canonical, list[NDArray[np.int64]]()
+    for tried in by_cost(recoding.problem):
+        if rest.size:
+            fitting, rest = _classes_at(recoding, rest, tried, least)
+            groups += fitting
+    return groups, rest
+
+
 def _classes_at(
-    recoding: TableRecoding, rest: NDArray[np.int64], levels: NDArray[np.int64]
+    recoding: TableRecoding, rest: NDArray[np.int64], levels: NDArray[np.int64], least: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """The classes of the rows left that satisfy the rules at a transformation, and the rows that are in none."""
     task = recoding.problem.task
     own = Rows(np.ascontiguousarray(task.rows.codes[:, rest]), task.rows.records[rest])
     found = group(own, task.maps, levels)
-    is_large = found.sizes >= task.threshold.k
+    is_large = found.sizes >= least
     if not is_large.any():
         return [], rest
     is_in = is_large[found.labels]
-    rows, labels = rest[is_in], (np.cumsum(is_large) - 1)[found.labels[is_in]]
-    holds = recoding.checker.holds(rows, labels, int(is_large.sum()))
+    holds = np.zeros(is_large.size, dtype=np.bool_)
+    labels = (np.cumsum(is_large) - 1)[found.labels[is_in]]
+    holds[is_large] = recoding.checker.holds(rest[is_in], labels, int(is_large.sum()))
+    is_in = holds[found.labels]
+    rows, labels = rest[is_in], found.labels[is_in]
     order = np.argsort(labels, kind="stable")
     ends = np.flatnonzero(np.diff(labels[order])) + 1
-    fitting = [part for part, is_fit in zip(np.split(rows[order], ends), holds, strict=True) if is_fit]
-    is_in[is_in] = holds[labels]
-    return fitting, rest[~is_in]
+    return np.split(rows[order], ends) if rows.size else [], rest[~is_in]
+
+
+def n_transformations(problem: SearchProblem) -> int:
+    """Return how many transformations differ in what they merge."""
+    return math.prod(map(len, distinct_levels(problem)))
 
 
 def by_cost(problem: SearchProblem) -> Iterator[NDArray[np.int64]]:
     """Yield transformations by their mean loss, the coarsest last; of a large lattice those on some ways upwards."""
-    worth = distinct_levels(problem)
-    is_small = math.prod(map(len, worth)) <= MOST_TRANSFORMATIONS
+    worth, is_small = distinct_levels(problem), n_transformations(problem) <= MOST_TRANSFORMATIONS
     places = np.array(list(product(*map(range, map(len, worth)))) if is_small else _ways(problem, worth))
     levels = np.stack([np.array(own)[place] for own, place in zip(worth, places.T, strict=True)], axis=1)
     costs = problem.task.costs
