@@ -43,7 +43,6 @@ DESCENTS = 4
 WORK_PER_DESCENTS = 40_000_000
 """Visits of row groups that earn the next descents, or step of a bound: they shall cost little in a short proof."""
 
-
 PROVABLE = 10**9
 """Transformations of a lattice that a search may see the end of within minutes."""
 
@@ -93,12 +92,9 @@ class _Workers:
         earned = int(self._frontier.statistics[VISITED]) // WORK_PER_DESCENTS
         # Boxes of a lattice so large are far from their end: they wait until no projection is left.
         is_far = self._projections is not None and self._is_huge
+        may_descend = self._descended < earned or (is_far and self._descended <= self._steps)
         free = self._descending is None and len(self) < self._threads
-        if (
-            self._descents is not None
-            and free
-            and (self._descended < earned or (is_far and self._descended <= self._steps))
-        ):
+        if self._descents is not None and free and may_descend:
             self._descending = self._executor.submit(list, islice(self._descents, DESCENTS))
             self._descended += 1
         free = self._projecting is None and len(self) < self._threads

@@ -51,6 +51,7 @@ def projected_bounds(problem: SearchProblem) -> Iterator[float]:
     least = 0.0
     for n_groups in range(len(problem.names) // SMALLEST, 1, -1):
         terms = 0.0
+        # One after the other: each holds as much memory as a thread of the search.
         for attributes in _dealt(problem, n_groups):
             group = _Group(problem, attributes)
             while not group.is_decided:
@@ -68,7 +69,7 @@ class _Group:
         self._frontier: Frontier[Box] = Frontier(self._problem, None)
         self._frontier.push(self._frontier.whole)
         self._descents = islice(descents(self._problem), DESCENTS)
-        self._lists = 0  # of a workspace, at least
+        self._workspace = Workspace(self._frontier.task)
 
     @property
     def is_decided(self) -> bool:
@@ -87,10 +88,8 @@ class _Group:
             self._frontier.suggest(candidate)
         box = self._frontier.pop()
         if box is not None:
-            # Its memory is given back at once: several groups are at work, and each would hold as much as a thread.
-            task, workspace = self._frontier.task, Workspace(self._frontier.task, self._lists)
-            found = explored(task, workspace, box, self._frontier.reference(), WORK)
-            self._lists = found.workspace.lists
+            found = explored(self._frontier.task, self._workspace, box, self._frontier.reference(), WORK)
+            self._workspace = found.workspace
             self._frontier.learn(found.best, found.statistics, found.left)
 
 
