@@ -89,18 +89,29 @@ class TableShape(KeyedShape):
         """Look up what is asked, of a table in memory, or of one that an engine counts where it is."""
         if read is not None:
             return PreparedTable(options, run, read)
+        is_auto = options.engine == "auto"
+        if is_auto and options.encoding is not None:  # DuckDB reads UTF-8
+            return self._in_memory(options, run)
         chosen = choose_engine(options.engine, options.data, _needs_rows(options))
         why = () if chosen.why is None else (chosen.why,)
         if chosen.where == "memory":
-            with run.watch.stage("read"):
-                source = self.read(options)
-            return PreparedTable(options, run, source, why)
+            return self._in_memory(options, run, why)
         from .table_engines import PreparedOnEngine, opened  # SQL is loaded only for that
 
-        with run.watch.stage("read"):
-            table = run.engines.enter_context(opened(options, chosen))
+        try:
+            with run.watch.stage("read"):
+                table = run.engines.enter_context(opened(options, chosen))
+        except InputError:
+            if not is_auto:
+                raise
+            return self._in_memory(options, run)  # which reads more, or says more of what is wrong
         request, notes = request_of(options, names_of(table.engine.columns), is_counted=True)
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
+
+    def _in_memory(self, options: TableOptions, run: Run, why: Sequence[str] = ()) -> Prepared:
+        with run.watch.stage("read"):
+            source = self.read(options)
+        return PreparedTable(options, run, source, why)
 
 
 class PreparedTable(Prepared):

@@ -72,6 +72,18 @@ def test_large_files_whose_rows_are_needed_are_read_and_that_is_said(protect, mo
     assert any("--attack needs all rows" in note for note in notes)
 
 
+def test_large_files_that_only_memory_reads_are_read(protect, data, monkeypatch):
+    """Names that differ in case alone, and another encoding, are no reason to refuse a file that memory reads."""
+    monkeypatch.setattr(choice, "LARGE", 100)
+    large = protect("--encoding", "utf-8", out="encoded")
+    data.unlink()
+    write_parquet(patients().with_columns(pl.lit("x").alias("MRN")), data)
+    alike = protect("--drop", "MRN", out="alike")
+
+    assert not any("duckdb" in note for release in (large, alike) for note in release["notes"])
+    assert large["files"] == alike["files"]
+
+
 @pytest.mark.parametrize("option", ["--attack", "--local-recoding", "--crosswalk=secret.csv", "--ids=hmac:key"])
 def test_an_engine_that_was_asked_for_is_not_exchanged(protect, option):
     """What an engine cannot do is an error if the engine was asked for, never another engine in silence."""
