@@ -37,7 +37,7 @@ from cloister.claims.matching import Matching
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import load_kernels
-from cloister.claims.released import ReleasedClaims
+from cloister.claims.matching import ReleasedClaims
 from cloister.tabular.settings import available_cores
 from machine import machine
 

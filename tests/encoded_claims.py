@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from cloister.claims.data_file import ClaimsForm, WrittenClaims
 from cloister.claims.encode import EncodedClaims, EncodedColumn
+from cloister.claims.form import ClaimsForm, WrittenClaims
 
 
 def column(name, values, *levels):

@@ -21,12 +21,10 @@ from cloister.claims.adversaries import (
     jointly,
     whole_claims,
 )
-from cloister.claims.facts import alike
-from cloister.claims.matching import group_patients
-from cloister.claims.node_risk import RiskSettings
-from cloister.claims.population import PeopleCounted, marketer_risk, voter_list
-from cloister.claims.population import people_of as counted
-from cloister.claims.released import ReleasedClaims
+from cloister.claims.facts import PeopleCounted, alike, marketer_risk, voter_list
+from cloister.claims.facts import people_of as counted
+from cloister.claims.matching import ReleasedClaims, group_patients
+from cloister.claims.risk import RiskSettings
 from cloister.errors import InputError
 
 LEVELS = (3, 1, 2, 1, 1, 1)

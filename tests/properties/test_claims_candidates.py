@@ -13,10 +13,9 @@ from tests.examples import examples
 from tests.oracles import claims as oracle
 
 from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
-from cloister.claims.node_risk import RiskSettings
+from cloister.claims.matching import ReleasedClaims
 from cloister.claims.protect import choose_and_suppress
-from cloister.claims.release_risk import maximum_likelihood_risk, release_risk
-from cloister.claims.released import ReleasedClaims
+from cloister.claims.risk import RiskSettings, maximum_likelihood_risk, release_risk
 from cloister.claims.suppression import suppress, without_rare_labels
 from cloister.errors import NoSafeRelease
 

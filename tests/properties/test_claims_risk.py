@@ -11,8 +11,8 @@ from tests.encoded_claims import claims_of, constant_power, few_claims, many_cla
 from tests.oracles.claims import exact_risk, exact_tolerant_risk
 
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge
-from cloister.claims.node_risk import Basis, NodeRisk, risk_of
-from cloister.claims.released import ReleasedClaims
+from cloister.claims.matching import ReleasedClaims
+from cloister.claims.risk import Basis, NodeRisk, risk_of
 
 
 @st.composite

@@ -15,20 +15,19 @@ from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 from cloister.claims import suppression
 from cloister.claims.choice import Chooser
 from cloister.claims.knowledge import DrawnKnowledge
-from cloister.claims.node_risk import RiskFigures, RiskSettings
+from cloister.claims.matching import ReleasedClaims
 from cloister.claims.protect import choose_and_suppress
-from cloister.claims.release_risk import (
+from cloister.claims.risk import ReleaseRisk, RiskFigures, RiskSettings
+from cloister.claims.suppression import (
     GLANCE,
     SCREEN,
     Excess,
     PatientJudge,
-    ReleaseRisk,
     Screening,
     most_at_risk,
     patient_risks,
+    suppress,
 )
-from cloister.claims.released import ReleasedClaims
-from cloister.claims.suppression import suppress
 from cloister.errors import NoSafeRelease
 
 EIGHTHS = st.lists(st.integers(0, 8).map(lambda n: n / 8), max_size=8)

@@ -223,7 +223,7 @@ def assess_released_claims(
     patients: Source, claims: Source, plan: ClaimsPlan, attackers: Attackers
 ) -> HistoriesAssessment:
     """Return the same of two files as they are, of which the plan names ids and quasi-identifiers."""
-    (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
+    (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
     _check_there(patients, [patient_id, *plan.patients.qi])
     _check_there(claims, [claim_id, *plan.claims.qi])
     ids = as_text(patients.frame[patient_id])

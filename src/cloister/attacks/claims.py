@@ -15,16 +15,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.claims.data import PATIENT
-from cloister.claims.data_file import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm
+from cloister.claims.form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
 from cloister.claims.hierarchies import relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.recheck import ClaimsOriginal, original_of, prepared_again
+from cloister.claims.recheck import ClaimsChecker, ClaimsOriginal, original_of, prepared_again
 from cloister.claims.verify_original import PreparedOriginal
-from cloister.claims.verify_simulation import History, powers
-from cloister.errors import InputError
+from cloister.claims.verify_simulation import ColumnHolders, History, powers
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
-from cloister.release_folder import read_data
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
 from .labelled import numbered
@@ -42,29 +40,6 @@ STEPS = (
 ABSENT, EMPTY = -1, -2
 
 Flags = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Held:
-    """One column of claims: who has which value how often."""
-
-    # patients, times: for each value, the patients who have it, ascending, and how often
-    patients: Sequence[Integers]
-    times: Sequence[Integers]
-
-    @classmethod
-    def of(cls, owners: Integers, values: Integers, n_values: int) -> "Held":
-        """Count values; those below 0 are nobody's."""
-        there = values >= 0
-        keys = values[there] * (int(owners.max(initial=0)) + 1) + owners[there]
-        distinct, times = np.unique(keys, return_counts=True)
-        value, patient = np.divmod(distinct, int(owners.max(initial=0)) + 1)
-        cuts = np.searchsorted(value, np.arange(1, n_values))
-        return cls(np.split(patient, cuts), np.split(times, cuts))
-
-    def having(self, value: int, times: int) -> Integers:
-        """Return the patients who have a value so often."""
-        return self.patients[value][self.times[value] >= times]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +68,7 @@ class Histories(RecordGroups):
     # (n_patients,) combination of the columns of patients that each patient of the original has, -1: nobody
     cell_of: Integers
     cells: Sequence[Integers]  # for each combination, the patients here who have it, ascending
-    columns: Sequence[Held]  # who has which value, by column of claims
+    columns: Sequence[ColumnHolders]  # who has which value, by column of claims
     # by column, (n_claims,) what each claim of the original has there; `ABSENT`: nobody here has it, `EMPTY`: nothing
     # is told of it
     values: Sequence[Integers]
@@ -108,8 +83,8 @@ class Histories(RecordGroups):
         for column, held in enumerate(self.columns):
             values = self.values[column][self.drawn.claims(target, column, len(known))]
             for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
-                has = held.having(int(value), int(times)) if value != ABSENT else alive[:0]
-                alive = alive[np.isin(alive, has, assume_unique=True)]
+                having, often = held.of(int(value)) if value != ABSENT else (alive[:0], alive[:0])
+                alive = alive[np.isin(alive, having[often >= times], assume_unique=True)]
         return alive
 
 
@@ -122,13 +97,14 @@ def open_claims(folder: Path, manifest: ClaimsManifest, original: ClaimsOriginal
     source, promise = original.claims, ClaimsPromise.of(manifest)
     prepared = prepared_again(source, manifest).claims
     truth = original_of(prepared, None)
-    (name,) = source.plan.patient_columns("id")
-    patients, claims = (_read(folder, manifest, table) for table in (PATIENTS, CLAIMS))
+    (name,) = source.plan.patients.columns("id")
+    files = ClaimsChecker().read_files(folder, manifest)
+    patients = files.patients
     all_ids = patient_ids(source.patients[name], source.n_patients)
     ids = all_ids.gather(prepared.patients[PATIENT])
     released_ids = patients[promise.form.names(PATIENTS)[0]]
     rows = released_of(original.crosswalk, ids, released_ids, truth.patients.height)
-    adversary = _adversary(promise, truth, patients, claims, rows, seed)
+    adversary = _adversary(promise, truth, files, rows, seed)
     return OpenedRelease(
         shape="claims",
         method=manifest.method,
@@ -138,36 +114,23 @@ def open_claims(folder: Path, manifest: ClaimsManifest, original: ClaimsOriginal
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
         ids=ids,
-        traces=Traces(None, adversary, np.arange(patients.height), _recorded(promise.form, patients, claims), rows),
+        traces=Traces(None, adversary, np.arange(patients.height), _recorded(promise.form, files), rows),
     )
 
 
-def _recorded(form: ClaimsForm, patients: pl.DataFrame, claims: pl.DataFrame) -> dict[str, pl.Series]:
+def _recorded(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Series]:
     """What is released as recorded of each patient: columns of patients, and of all of the patient's claims."""
-    (patient_id,), (claim_id,) = (form.names(table)[:1] for table in (PATIENTS, CLAIMS))
-    found = as_lists(patients.select(form.names(PATIENTS, KEPT)))
+    found = as_lists(files.patients.select(form.names(PATIENTS, KEPT)))
+    rows = pl.DataFrame({"owner": np.arange(files.patients.height)})
     for name in form.names(CLAIMS, KEPT):
-        lists = claims.group_by(claim_id).agg(pl.col(name).alias("texts"))
-        found[name] = patients.join(lists, left_on=patient_id, right_on=claim_id, how="left", maintain_order="left")[
-            "texts"
-        ]
+        texts = pl.DataFrame([pl.Series("owner", files.owners), files.claims[name].alias("texts")])
+        lists = texts.group_by("owner", maintain_order=True).all()
+        found[name] = rows.join(lists, on="owner", how="left", maintain_order="left")["texts"]
     return found
 
 
-def _read(folder: Path, manifest: ClaimsManifest, table: str) -> pl.DataFrame:
-    name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
-    if name is None:
-        raise InputError(f"The release names no file of {table}.", file="release.json")
-    return read_data(folder / name, manifest.settings.delimiter).cast(pl.String)
-
-
 def _adversary(
-    promise: ClaimsPromise,
-    truth: PreparedOriginal,
-    patients: pl.DataFrame,
-    claims: pl.DataFrame,
-    rows: Integers,
-    seed: int,
+    promise: ClaimsPromise, truth: PreparedOriginal, files: WrittenClaims, rows: Integers, seed: int
 ) -> Adversary:
     """The adversary of the plan, knowing less, as much and more."""
     form, n_patients = promise.form, truth.patients.height
@@ -184,10 +147,8 @@ def _adversary(
     )
     names = form.names(PATIENTS, QUASI)
     cells = [_labels(truth.patients, form, PATIENTS, name, truth.hierarchies[PATIENTS]) for name in names]
-    shown = claims[form.names(CLAIMS)[0]].cast(pl.Int64).to_numpy() - 1
-    released = _histories(
-        _texts(cells, names), patients.select(names), (labels, [claims[column] for column in quasi], shown), drawn, rows
-    )
+    shown = labels, [files.claims[column] for column in quasi], files.owners
+    released = _histories(_texts(cells, names), files.patients.select(names), shown, drawn, rows)
     raw = _texts([as_text(truth.patients[name]) for name in names], names)
     everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
     steps = tuple(
@@ -230,7 +191,7 @@ def _histories(
     for mine, other in zip(known, shown, strict=True):
         texts, numbers = numbered(other)
         place = {text: number for number, text in enumerate(texts) if text is not None}
-        held.append(Held.of(owners, np.where(numbers > 0, numbers, ABSENT), len(texts)))
+        held.append(ColumnHolders(owners, np.where(numbers > 0, numbers, ABSENT), here.height))
         lookup = mine.replace_strict(place, default=ABSENT, return_dtype=pl.Int64) if place else None
         there = np.full(len(mine), ABSENT) if lookup is None else lookup.fill_null(ABSENT).to_numpy()
         values.append(np.where(mine.is_null().to_numpy(), EMPTY, there))

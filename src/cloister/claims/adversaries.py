@@ -21,16 +21,14 @@ from cloister.kernels.claim_candidates import ordered_class_sizes
 from cloister.kernels.claim_draws import Known
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
+from .facts import PeopleCounted
 from .group_tables import groups_of, place_codes, words
 from .knowledge import DrawnKnowledge, gather
 from .lattice_search import Node
 from .manifest import DIGITS, Adversary, AdversaryFigures, Listed
-from .matching import SPAN, Matching, group_patients
-from .node_risk import NodeRisk, RiskFigures, RiskSettings
-from .plan import ClaimsPlan
-from .plan_sections import LENGTH_OF_STAY
-from .population import PeopleCounted
-from .released import ReleasedClaims
+from .matching import SPAN, Matching, ReleasedClaims, group_patients
+from .plan import LENGTH_OF_STAY, ClaimsPlan
+from .risk import NodeRisk, RiskFigures, RiskSettings
 
 Power = NDArray[np.int32]
 
@@ -39,8 +37,6 @@ WORK = 60_000_000
 
 FEWEST = 2_000
 """Draws that are looked at, however large the cells are."""
-
-KNOWN_ROLES = frozenset({"diagnosis", "length-of-stay", "place"})
 
 INPATIENT = "21"
 """Code of the place of service "Inpatient Hospital" (Centers for Medicare and Medicaid Services)."""
@@ -91,17 +87,13 @@ def constant_power(encoded: EncodedClaims, p: int) -> Power:
 class AttackedClaims:
     """A release made ready to be attacked by many adversaries, on the same draws of patients.
 
-    Attributes
-    ----------
-    power : (n_patients, n_columns) of the adversary that the release was made against
-    repeats : of 10,000 draws for each attack
+    ``power``, (n_patients, n_columns), is that of the adversary that the release was made against.
     """
 
     released: ReleasedClaims
     levels: Node
     settings: RiskSettings
     power: Power
-    repeats: int = 1
 
     @property
     def of_patients(self) -> Node:
@@ -119,7 +111,7 @@ class AttackedClaims:
 
     def figures(self, power: Power) -> RiskFigures:
         """Figures of the paper's adversary with a power."""
-        return self.risk(power).figures(self.levels, self.repeats)
+        return self.risk(power).figures(self.levels)
 
     @cached_property
     def _knowledge(self) -> DrawnKnowledge:
@@ -137,11 +129,10 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     released, power = attacked.released, attacked.power
     anybody = replace(released.encoded, patients=())
     claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
+    by_claims = replace(attacked, released=claims_alone, levels=attacked.of_claims)
     return (
         ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
-        ClaimsAttack(
-            "claims alone", replace(attacked, released=claims_alone, levels=attacked.of_claims).figures(power)
-        ),
+        ClaimsAttack("claims alone", by_claims.figures(power)),
         ClaimsAttack("patients and claims together", attacked.figures(power)),
     )
 
@@ -162,10 +153,7 @@ def join_columns(attacked: AttackedClaims, columns: Sequence[int] | None = None)
     taken = range(len(encoded.claims)) if columns is None else columns
     own = [attacked.of_claims[h] for h in taken]
     kinds = group_patients([encoded.claims[h] for h in taken], own, encoded.n_claims)
-    size = int(kinds.max(initial=-1)) + 1
-    table = np.stack([np.arange(size), np.zeros(size, dtype=np.int64)]).astype(np.int32)
-    losses = np.stack([np.zeros(size), np.ones(size)])
-    column = EncodedColumn("claim", kinds.astype(np.int32), table, ((), ()), losses)
+    column = EncodedColumn.flat("claim", kinds.astype(np.int32), [""] * (int(kinds.max(initial=-1)) + 1))
     cells = np.asarray(released.cells[list(taken)].all(axis=0, keepdims=True))
     return ReleasedClaims(replace(encoded, claims=(column,)), released.patients, released.claims, cells)
 
@@ -187,18 +175,15 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     tables = [column.levels[level].astype(np.int64) for column, level in zip(encoded.claims, own, strict=True)]
     at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
     labels = np.concatenate(tables)
-    found, n_alike = [], np.bincount(cells.of[cells.of >= 0])
-    for number in range(attacked.repeats):
-        draws = knowledge.repeat(number)
-        sizes = np.zeros(draws.patients.size, dtype=np.int64)
+    draws = knowledge.repeat(0)
+    sizes = np.zeros(draws.patients.size, dtype=np.int64)
+    mean = max(1.0, float(np.bincount(cells.of[cells.of >= 0])[cells.of[draws.patients]].mean()))
+    n_draws = int(min(draws.patients.size, max(FEWEST, WORK // mean)))
+    with ThreadPoolExecutor(settings.threads) as pool:
         count = partial(ordered_class_sizes, seen, cells, draws, labels, at, sizes=sizes)
-        mean = max(1.0, float(n_alike[cells.of[draws.patients]].mean()))
-        n_draws = int(min(draws.patients.size, max(FEWEST, WORK // mean)))
-        spans = [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]
-        with ThreadPoolExecutor(settings.threads) as pool:
-            list(pool.map(count, spans))  # each in its own part of the sizes
-        found.append(sizes[:n_draws])
-    return ClaimsAttack("values in their order (exact order)", RiskFigures.of(np.concatenate(found), settings.k))
+        # each span in its own part of the sizes
+        list(pool.map(count, [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]))
+    return ClaimsAttack("values in their order (exact order)", RiskFigures.of(sizes[:n_draws], settings.k))
 
 
 def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
@@ -226,10 +211,9 @@ class Stays:
 
 def stays_of(encoded: EncodedClaims, plan: ClaimsPlan) -> Stays | None:
     """Tell stays from other claims: by the place, or else by having a length of stay; None where neither can tell."""
-    roles = plan.claims.roles
-    known = {column for column, role in roles.items() if role in KNOWN_ROLES} | {LENGTH_OF_STAY}
+    known = {*plan.claims.columns("diagnosis", "length-of-stay", "place"), LENGTH_OF_STAY}
     columns = tuple(h for h, column in enumerate(encoded.claims) if column.name in known)
-    place, length = plan.claim_column("place"), plan.claim_column("length-of-stay", LENGTH_OF_STAY)
+    place, length = plan.claims.column("place"), plan.claims.column("length-of-stay", LENGTH_OF_STAY)
     by_name = {column.name: column for column in encoded.claims}
     if place in by_name:
         texts = by_name[place].labels[0]
@@ -268,7 +252,7 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     n, others = int(listed.sum()), int(released.patients.sum()) - int(listed.sum())
     share: Listed = "all" if others == 0 else "most" if others < settings.k else round(100 * n / (n + others))
     names = tuple(encoded.claims[h].name for h in stays.columns)
-    return ClaimsAttack("discharge database", risk.figures(levels, attacked.repeats), names, share)
+    return ClaimsAttack("discharge database", risk.figures(levels), names, share)
 
 
 def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDArray[np.int64]) -> ClaimsAttack:
@@ -280,19 +264,13 @@ def in_population(attacked: AttackedClaims, people: PeopleCounted, patients: NDA
     the only one released of the class nothing is known of the others, and nobody else is counted. The risk comes out
     too high rather than too low, since the mean of 1/x is above 1 over the mean of x.
 
-    The paper counts classes among the patients alone; this is ours.
-
-    Parameters
-    ----------
-    people : by released patient
-    patients : (n_released,) row of each among those that were encoded
+    The paper counts classes among the patients alone; this is ours. ``patients``, (n_released,): the row of each
+    released patient, of whom ``people`` are, among those that were encoded.
     """
     ratio = np.ones(attacked.released.patients.size)
     ratio[patients] = (people.people - 1) / np.maximum(people.fellows - 1, 1)
     risk = attacked.risk(attacked.power)
-    found: list[NDArray[np.float64]] = []
-    for number in range(attacked.repeats):
-        draws = risk.knowledge.repeat(number)
-        sizes = risk.class_sizes(attacked.levels, draws)
-        found.append(np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0))
-    return ClaimsAttack("counted in the population", RiskFigures.of(np.concatenate(found), attacked.settings.k))
+    draws = risk.knowledge.repeat(0)
+    sizes = risk.class_sizes(attacked.levels, draws)
+    estimated = np.where(sizes > 0, 1 + (sizes - 1) * ratio[draws.patients], 0.0)
+    return ClaimsAttack("counted in the population", RiskFigures.of(estimated, attacked.settings.k))

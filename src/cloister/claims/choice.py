@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
 
-from .encode import MISSING, EncodedClaims, EncodedColumn
+from .encode import MISSING, EncodedClaims
 from .knowledge import DrawnKnowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
-from .matching import Matching
-from .node_risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings
-from .released import ReleasedClaims, level_losses
+from .matching import Matching, ReleasedClaims, level_losses
+from .risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings
 
 Bounds = Sequence[tuple[int, int]]
 
@@ -28,8 +27,8 @@ class Truncation:
 
     Attributes
     ----------
-    scores : (n_claims,) float64, 1 - least support / number of patients, in [0, 1]; higher goes first
-    ranks : (n_claims,) int64, how many claims of the same patient (or patient and year) are kept longer
+    scores : (n_claims,) 1 - least support / number of patients, in [0, 1]; higher goes first
+    ranks : (n_claims,) how many claims of the same patient (or patient and year) are kept longer
     counts : claims per patient (or patient and year) that has any, in order
     """
 
@@ -47,8 +46,7 @@ class Truncation:
     def kept(self, percentile: float) -> NDArray[np.bool_]:
         """Whether each claim is kept, (n_claims,)."""
         limit = self.limit(percentile)
-        kept: NDArray[np.bool_] = np.ones(self.ranks.size, dtype=np.bool_) if limit is None else self.ranks < limit
-        return kept
+        return np.ones(self.ranks.size, dtype=np.bool_) if limit is None else np.asarray(self.ranks < limit)
 
 
 def truncation(claims: EncodedClaims) -> Truncation:
@@ -83,28 +81,17 @@ def _scores(claims: EncodedClaims) -> NDArray[np.float64]:
     least = np.full(claims.n_claims, claims.n_patients, dtype=np.int64)
     for column in claims.claims:
         known = column.values != MISSING
-        support = _patients_with(column, claims.owners) - 1
-        least[known] = np.minimum(least[known], support[column.values[known]])
+        pairs = np.sort(claims.owners[known] * column.n_values + column.values[known])
+        first = np.diff(pairs, prepend=-1) != 0  # np.unique hashes, which takes a hundred times as long
+        n_patients = np.bincount(pairs[first] % max(column.n_values, 1), minlength=column.n_values)
+        least[known] = np.minimum(least[known], n_patients[column.values[known]] - 1)
     scores: NDArray[np.float64] = 1.0 - least / max(claims.n_patients, 1)
     return scores
 
 
-def _patients_with(column: EncodedColumn, owners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Patients who have each base value, (n_values,)."""
-    known = column.values != MISSING
-    pairs = np.sort(owners[known] * column.n_values + column.values[known])
-    first = np.diff(pairs, prepend=-1) != 0  # np.unique hashes, which takes a hundred times as long
-    return np.bincount(pairs[first] % max(column.n_values, 1), minlength=column.n_values).astype(np.int64)
-
-
 @dataclass(frozen=True)
 class NodeTest:
-    """A node beside the chosen one, judged as the paper has it.
-
-    Attributes
-    ----------
-    raw, node : figures with misses decided on base values, and on the values of the node
-    """
+    """A node, judged with misses decided on base values (``raw``), and as the paper has it, on those of the node."""
 
     levels: Node
     loss: float
@@ -114,18 +101,9 @@ class NodeTest:
 
 @dataclass(frozen=True)
 class TruncationTried:
-    """What became of one truncation level.
-
-    Attributes
-    ----------
-    percentile : 100 where nothing is truncated
-    limit : claims that a patient may keep; None where nothing is truncated
-    claims_lost : claims removed
-    result : of the search, which looks only for what loses less than the levels tried before
-    """
+    """What became of one truncation level, which is searched for what loses less than the levels tried before."""
 
     percentile: float
-    limit: int | None
     claims_lost: int
     result: LatticeResult
 
@@ -159,51 +137,6 @@ class NodeChoice:
     is_optimal: bool = True
 
 
-class _TruncationLevel:
-    """One truncation level, ready to be searched: its lists of patients are made once."""
-
-    def __init__(
-        self, released: ReleasedClaims, knowledge: DrawnKnowledge, settings: RiskSettings, power_at: PowerAt | None
-    ) -> None:
-        self.released = released
-        self.knowledge = knowledge
-        self.settings = settings
-        self.max_sup = settings.max_sup
-        self.power_at = power_at
-        self.matching = Matching(released, knowledge.cap, settings.threads)
-        self.raw = NodeRisk(self.matching, knowledge, settings.k, Basis.RAW)
-
-    def is_candidate(self, levels: Node) -> bool:
-        """Whether a node passes with misses decided on base values, inherited by coarser nodes."""
-        return self.raw.flag_rate(levels, self.max_sup, self.settings.search_repeats).is_candidate
-
-    def is_accepted(self, levels: Node) -> bool:
-        """Whether it also passes the paper's own test, with misses decided on its own values."""
-        risk = self.by_node(levels)
-        return risk.flag_rate(levels, self.max_sup, self.settings.search_repeats).is_candidate
-
-    def by_node(self, levels: Node) -> NodeRisk:
-        """The paper's test of a node."""
-        if self.power_at is None:
-            return NodeRisk(self.matching, self.knowledge, self.settings.k, Basis.NODE)
-        knowledge = self.knowledge.with_power(self.power_at(levels))
-        matching = self.matching
-        if knowledge.cap > matching.cap:
-            matching = Matching(self.released, knowledge.cap, self.settings.threads, levels)
-        return NodeRisk(matching, knowledge, self.settings.k, Basis.NODE)
-
-    def test(self, levels: Node, loss: float) -> NodeTest:
-        """Figures of a node by both tests; classes are counted once where both make the same draws."""
-        draws, node = self.knowledge.repeat(0), self.by_node(levels)
-        sizes = node.class_sizes(levels, node.knowledge.repeat(0))
-        if self.power_at is None:
-            # what base values hold, coarser ones hold as well
-            raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
-        else:
-            raw = self.raw.class_sizes(levels, draws)
-        return NodeTest(levels, loss, *(RiskFigures.of(own, self.settings.k) for own in (raw, sizes)))
-
-
 class Chooser:
     """Finds the truncation level and node that lose least among those whose flag rate is at most MaxSup.
 
@@ -219,10 +152,8 @@ class Chooser:
 
     Parameters
     ----------
-    truncation : of step 7, from base values
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column
-    weights : of the columns in the loss
     power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given
     """
 
@@ -240,39 +171,89 @@ class Chooser:
         self.encoded, self.truncation, self.settings = encoded, truncation, settings
         self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
         self.weights, self.power_at = weights, power_at
-        self._knowledge = DrawnKnowledge(encoded, power, settings.seed, draws=settings.draws)
+        self.knowledge = DrawnKnowledge(encoded, power, settings.seed, draws=settings.draws)
         self._budget = Budget(settings.search_nodes, settings.search_seconds)
         self._levels: dict[float, _TruncationLevel] = {}
 
     def choose(self, max_sup: float) -> NodeChoice:
         """Return the choice by this MaxSup; `NoSafeRelease` where no node passes, or none was found in time."""
         tried: list[TruncationTried] = []
-        best: tuple[Node, float, float] | None = None
+        best: tuple[Node, float] | None = None
+        loss = np.inf
         percentiles = sorted(set(self.settings.truncation), reverse=True)
         for percentile in percentiles:
-            level = self._level(percentile, max_sup)
-            result = _search(level, self.bounds, self.weights, np.inf if best is None else best[2], self._budget)
+            if percentile not in self._levels:
+                self._levels[percentile] = _TruncationLevel(self, percentile)
+            level = self._levels[percentile]
+            result = level.search(max_sup, loss, self._budget)
             if result.levels is not None:
-                best = result.levels, percentile, result.loss
-            limit = None if percentile >= NO_TRUNCATION else self.truncation.limit(percentile)
-            tried.append(TruncationTried(percentile, limit, int((~level.released.claims).sum()), result))
+                best, loss = (result.levels, percentile), result.loss
+            tried.append(TruncationTried(percentile, int((~level.released.claims).sum()), result))
             if self._budget.is_spent:
                 break
         is_optimal = len(tried) == len(percentiles) and all(one.result.is_complete for one in tried)
         if best is None:
             raise _none_found(tried, max_sup, is_complete=is_optimal)
-        levels, percentile, loss = best
-        level = self._level(percentile, max_sup)
-        around = _around(level, levels, self.bounds, self.weights)
-        return NodeChoice(levels, percentile, loss, level.released, tuple(tried), around, is_optimal)
+        levels, percentile = best
+        chosen = self._levels[percentile]
+        return NodeChoice(levels, percentile, loss, chosen.released, tuple(tried), chosen.around(levels), is_optimal)
 
-    def _level(self, percentile: float, max_sup: float) -> _TruncationLevel:
-        if percentile not in self._levels:
-            released = ReleasedClaims.everything(self.encoded, self.truncation.kept(percentile))
-            self._levels[percentile] = _TruncationLevel(released, self._knowledge, self.settings, self.power_at)
-        level = self._levels[percentile]
-        level.max_sup = max_sup
-        return level
+
+class _TruncationLevel:
+    """One truncation level, ready to be searched: its lists of patients are made once."""
+
+    def __init__(self, chooser: Chooser, percentile: float) -> None:
+        self.chooser, settings = chooser, chooser.settings
+        self.released = ReleasedClaims.everything(chooser.encoded, chooser.truncation.kept(percentile))
+        self.losses = level_losses(self.released, chooser.weights)
+        self.matching = Matching(self.released, chooser.knowledge.cap, settings.threads)
+        self.raw = NodeRisk(self.matching, chooser.knowledge, settings.k, Basis.RAW)
+
+    def search(self, max_sup: float, bound: float, budget: Budget) -> LatticeResult:
+        """Search for a node by both tests; levels are counted from the lowest allowed within the search only."""
+        bounds = self.chooser.bounds
+
+        def raised(node: Node) -> Node:
+            return tuple(low + own for (low, _), own in zip(bounds, node, strict=True))
+
+        result = search_lattice(
+            [own[low : high + 1] for own, (low, high) in zip(self.losses.by_level, bounds, strict=True)],
+            # with misses decided on base values, what passes is inherited by coarser nodes; the paper's test is not
+            lambda node: self.raw.flag_rate(raised(node), max_sup).is_candidate,
+            lambda node: self.by_node(raised(node)).flag_rate(raised(node), max_sup).is_candidate,
+            fixed=self.losses.fixed,
+            bound=bound,
+            budget=budget,
+        )
+        return result if result.levels is None else replace(result, levels=raised(result.levels))
+
+    def by_node(self, levels: Node) -> NodeRisk:
+        """The paper's test of a node."""
+        knowledge, matching, settings = self.chooser.knowledge, self.matching, self.chooser.settings
+        if self.chooser.power_at is not None:
+            knowledge = knowledge.with_power(self.chooser.power_at(levels))
+            if knowledge.cap > matching.cap:
+                matching = Matching(self.released, knowledge.cap, settings.threads, levels)
+        return NodeRisk(matching, knowledge, settings.k, Basis.NODE)
+
+    def around(self, levels: Node) -> tuple[NodeTest, ...]:
+        """Judge the node and its neighbours, one level up or down in one column."""
+        nodes = [levels]
+        for j, (low, high) in enumerate(self.chooser.bounds):
+            near = (own for own in (levels[j] - 1, levels[j] + 1) if low <= own <= high)
+            nodes += [(*levels[:j], own, *levels[j + 1 :]) for own in near]
+        return tuple(self._test(node) for node in nodes)
+
+    def _test(self, levels: Node) -> NodeTest:
+        """Figures of a node by both tests; classes are counted once where both make the same draws."""
+        draws, node, k = self.chooser.knowledge.repeat(0), self.by_node(levels), self.chooser.settings.k
+        sizes = node.class_sizes(levels, node.knowledge.repeat(0))
+        if self.chooser.power_at is None:
+            # what base values hold, coarser ones hold as well
+            raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
+        else:
+            raw = self.raw.class_sizes(levels, draws)
+        return NodeTest(levels, self.losses.of(levels), RiskFigures.of(raw, k), RiskFigures.of(sizes, k))
 
 
 def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete: bool) -> NoSafeRelease:
@@ -287,37 +268,3 @@ def _none_found(tried: Sequence[TruncationTried], max_sup: float, *, is_complete
         f"None of {len(tried)} truncation levels and {tried[0].result.lattice} nodes has a flag rate of at most "
         f"{max_sup:g}. Allow coarser levels, truncate more, raise risk.max_flag_rate, or remove columns."
     )
-
-
-def _search(
-    level: _TruncationLevel, bounds: Bounds, weights: Sequence[float] | None, bound: float, budget: Budget
-) -> LatticeResult:
-    """Search one truncation level; levels are counted from the lowest allowed within the search only."""
-    losses = level_losses(level.released, weights)
-    lowest = [low for low, _ in bounds]
-
-    def raised(node: Node) -> Node:
-        return tuple(low + own for low, own in zip(lowest, node, strict=True))
-
-    result = search_lattice(
-        [own[low : high + 1] for own, (low, high) in zip(losses.by_level, bounds, strict=True)],
-        lambda node: level.is_candidate(raised(node)),
-        lambda node: level.is_accepted(raised(node)),
-        fixed=losses.fixed,
-        bound=bound,
-        budget=budget,
-    )
-    if result.levels is None:
-        return result
-    return replace(result, levels=raised(result.levels))
-
-
-def _around(
-    level: _TruncationLevel, levels: Node, bounds: Bounds, weights: Sequence[float] | None
-) -> tuple[NodeTest, ...]:
-    """The node and its neighbours, one level up or down in one column."""
-    losses = level_losses(level.released, weights)
-    nodes = [levels]
-    for j, (low, high) in enumerate(bounds):
-        nodes += [(*levels[:j], own, *levels[j + 1 :]) for own in (levels[j] - 1, levels[j] + 1) if low <= own <= high]
-    return tuple(level.test(node, losses.of(node)) for node in nodes)

@@ -8,13 +8,14 @@ El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2 (exclusions) and sect
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
 
-from .data import PATIENT, Claims, numbers_of
+from .data import PATIENT, Claims, StepLine, Stepped, numbers_of
 from .group_tables import (
     OTHER,
     RANGED,
@@ -28,18 +29,11 @@ from .group_tables import (
     words,
 )
 from .hierarchies import NO_CODE, split_bounds
-from .plan import ClaimsPlan
-from .plan_sections import TopCoding
-from .steps import StepLine, Stepped
+from .plan import ClaimsPlan, TopCoding
 
 ICD9, ICD10 = "icd9", "icd10"
 BOTH = frozenset({ICD9, ICD10})
-CODINGS_OF = {
-    "diagnosis": frozenset({ICD9}),
-    "diagnosis-group": frozenset({ICD9}),
-    "icd9": frozenset({ICD9}),
-    "icd10": frozenset({ICD10}),
-}
+CODINGS_OF = dict.fromkeys(("diagnosis", "diagnosis-group", "icd9"), frozenset({ICD9})) | {"icd10": frozenset({ICD10})}
 """The codings that a hierarchy has levels for; any other hierarchy takes both."""
 
 FEW = 0.05
@@ -125,14 +119,14 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
     for role in RANGED:
         table = groups_of(role, plan.grouping.tables) if role in plan.grouping.tables else None
         own = table if isinstance(table, CodeGroups) else None
-        for column in plan.claim_columns(role):
+        for column in plan.claims.columns(role):
             word, _ = split_bounds(plan.claims.qi.get(column, ""))
             values = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
             if none:
                 claims = claims.with_columns(claims[column].replace(dict.fromkeys(none, NO_CODE)))
-        for column in plan.claim_columns(LISTS[role]):
+        for column in plan.claims.columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)
             counts[column] = int(claims[column].is_in([cell for cell in cells if none & {*codes_in(cell)}]).sum())
@@ -184,7 +178,7 @@ def _patients_by_rule(data: Claims, rules: tuple[ExclusionRule, ...]) -> dict[st
     found: dict[str, list[pl.Series]] = {rule.range.name: [] for rule in rules}
     for kind in KINDS:
         of_kind = [rule for rule in rules if rule.kind == kind]
-        for column in data.plan.claim_columns(kind, LISTS.get(kind, kind)) if of_kind else ():
+        for column in data.plan.claims.columns(kind, LISTS.get(kind, kind)) if of_kind else ():
             cells = data.claims[column].drop_nulls().unique().to_list()
             for name, hit in _hits(kind, cells, of_kind).items():
                 found[name].append(data.claims.filter(pl.col(column).is_in(hit))[PATIENT].unique())
@@ -248,7 +242,7 @@ def grouping(data: Claims) -> Stepped:
     claims, without = without_no_codes(data.claims, plan)
     counts = {f"{column!r} not a code": count for column, count in without.items()}
     for role in plan.grouping.columns:
-        column = plan.claim_column(role)
+        column = plan.claims.column(role)
         if column is None:
             continue
         groups = groups_of(role, plan.grouping.tables)
@@ -256,7 +250,7 @@ def grouping(data: Claims) -> Stepped:
         series = claims[column].replace_strict(names, return_dtype=pl.String) if names else claims[column]
         claims = claims.with_columns(series)
         counts[f"{column!r} in group {OTHER}"] = int((series == OTHER).sum())
-    return Stepped(data.with_frames(claims=claims), StepLine("6 grouping", counts=counts))
+    return Stepped(replace(data, claims=claims), StepLine("6 grouping", counts=counts))
 
 
 def top_coding(data: Claims) -> Stepped:
@@ -265,23 +259,19 @@ def top_coding(data: Claims) -> Stepped:
     The quantile is the nearest rank among the column's values, those of 0 left out if the plan says so. The label is
     thus a quantile of the data, which the line says; nothing else that is released holds one.
     """
-    patients, claims = data.patients, data.claims
-    counts: dict[str, int] = {}
+    frames, counts = {"claims": data.claims, "patients": data.patients}, {}
     for coding in data.plan.top_coding:
-        if coding.column in claims.columns:
-            coded, count = _top_coded(claims[coding.column], coding)
-            claims = claims.with_columns(coded)
-        elif coding.column in patients.columns:
-            coded, count = _top_coded(patients[coding.column], coding)
-            patients = patients.with_columns(coded)
-        else:
+        table = next((name for name, frame in frames.items() if coding.column in frame.columns), None)
+        if table is None:
             raise InputError(f"The plan asks for top-coding of {coding.column!r}, but there is no such column.")
-        counts[f"{coding.column!r} top-coded"] = count
-    return Stepped(data.with_frames(patients, claims), StepLine("6 top-coding", counts=counts))
+        coded, counts[f"{coding.column!r} top-coded"] = _top_coded(frames[table][coding.column], coding)
+        frames[table] = frames[table].with_columns(coded)
+    coded_data = replace(data, patients=frames["patients"], claims=frames["claims"])
+    return Stepped(coded_data, StepLine("6 top-coding", counts=counts))
 
 
 def _top_coded(series: pl.Series, coding: TopCoding) -> tuple[pl.Series, int]:
-    numbers = numbers_of(series, "the data") if series.dtype == pl.String else series
+    numbers = numbers_of(series)
     counted = numbers.drop_nulls().filter(numbers.drop_nulls() > 0) if coding.exclude_zero else numbers.drop_nulls()
     text = numbers.cast(pl.String)
     if counted.is_empty():

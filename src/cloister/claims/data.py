@@ -1,16 +1,19 @@
-"""Patients and their claims as read: two tables of text that fit together, and what their columns may hold."""
+"""Patients and their claims as read: two tables of text that fit together; and after the steps before the search."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Annotated, Literal, NamedTuple, Unpack
 
 import polars as pl
+from pydantic import StringConstraints
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
 from cloister.io.columns import listed, nearest_column
+from cloister.manifest.head import Count, Section
+from cloister.masking import WITHHELD, mask_small_count, total_needs_suppression
 from cloister.reading import HowRead
 from cloister.sources import read_claim_tables
 
@@ -46,10 +49,12 @@ def dates_of(text: pl.Series, table: str) -> pl.Series:
     return _whole(days_in(text), text, table, "dates", "Write dates as YYYY-MM-DD")
 
 
-def numbers_of(text: pl.Series, table: str) -> pl.Series:
-    """The whole numbers of a column of text, null where missing; see `whole_numbers_in`."""
+def numbers_of(values: pl.Series, table: str = "the data") -> pl.Series:
+    """The whole numbers of a column, null where missing; of text see `whole_numbers_in`."""
+    if values.dtype != pl.String:
+        return values
     advice = "Correct them, or give the column another role"
-    return _whole(whole_numbers_in(text), text, table, "numbers from 0 on", advice)
+    return _whole(whole_numbers_in(values), values, table, "numbers from 0 on", advice)
 
 
 def _whole(read: pl.Series, text: pl.Series, table: str, needed: str, advice: str) -> pl.Series:
@@ -65,14 +70,8 @@ def _whole(read: pl.Series, text: pl.Series, table: str, needed: str, advice: st
 class Claims:
     """One row a patient, and any number of claims of each.
 
-    Attributes
-    ----------
-    patients, claims : the columns that the plan names, as text, null where missing; in both the column `PATIENT` is the
-        number of the patient (int64)
-    plan : what is to be done with them
-    format, delimiter : how the patients' file was written, which is how a release is
-    names : of the two files
-    notes : what a user should know about how they were read
+    Both have the columns that the plan names, as text, null where missing, and `PATIENT`, the number of the patient
+    (int64). A release is written as the patients' file was: ``format``, ``delimiter``.
     """
 
     patients: pl.DataFrame
@@ -112,20 +111,16 @@ class Claims:
         tables = read_claim_tables(patients, claims, **how)
         return claims_of(*tables, plan)
 
-    def with_frames(self, patients: pl.DataFrame | None = None, claims: pl.DataFrame | None = None) -> "Claims":
-        """The same with other rows or columns."""
-        return replace(
-            self,
-            patients=self.patients if patients is None else patients,
-            claims=self.claims if claims is None else claims,
-        )
+    def of(self, table: str) -> pl.DataFrame:
+        """The rows of one file."""
+        return self.patients if table == "patients" else self.claims
 
     def of_patients(self, wanted: pl.Series, *, others: bool = False) -> "Claims":
         """The patients whose numbers are ``wanted``, or all ``others``, with their claims."""
-        patients, claims = (frame[PATIENT].is_in(wanted.implode()) for frame in (self.patients, self.claims))
-        if others:
-            patients, claims = ~patients, ~claims
-        return self.with_frames(self.patients.filter(patients), self.claims.filter(claims))
+        patients, claims = (
+            frame.filter(frame[PATIENT].is_in(wanted.implode()) ^ others) for frame in (self.patients, self.claims)
+        )
+        return replace(self, patients=patients, claims=claims)
 
     @property
     def n_patients(self) -> int:
@@ -147,7 +142,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     """Join what was read of two files."""
     people = _columns(patients, plan.patients.roles, "patients")
     events = _columns(claims, plan.claims.roles, "claims")
-    (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
+    (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
     ids = people[patient_id]
     if ids.null_count():
         found = f"a patient without a value in {ids.name!r}. Give every patient an id"
@@ -163,19 +158,12 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     if lost.any():
         found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
         raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", joined[claim_id])
-    made = Claims(
-        numbered,
-        joined,
-        plan,
-        patients.format,
-        patients.delimiter or ",",
-        (*patients.notes, *claims.notes),
-        (patients.name, claims.name),
-    )
+    notes, names = (*patients.notes, *claims.notes), (patients.name, claims.name)
+    made = Claims(numbered, joined, plan, patients.format, patients.delimiter or ",", notes, names)
     if made.n_without_claims:
         done = "are left out" if plan.patients.without_claims == "drop" else "are kept"
         # how many there are is for the lines of the steps, where small counts are withheld
-        made = replace(made, notes=(*made.notes, f"patients without claims {done} (patients.without_claims)"))
+        made = replace(made, notes=(*notes, f"patients without claims {done} (patients.without_claims)"))
     return made
 
 
@@ -212,25 +200,21 @@ def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> Inpu
 
 def check_contents(data: Claims) -> None:
     """Refuse dates in a column of days, and free text in a column of sexes."""
-    plan, (of_patients, of_claims) = data.plan, data.names
-    for column in plan.claim_columns(*OF_DAYS):
-        _refuse(
-            of_claims, data.claims[column], days_in(data.claims[column]).is_not_null(), "are dates, not numbers of days"
-        )
-    for column in plan.patient_columns("sex"):
+    (of_patients, of_claims), found = data.names, []
+    for column in data.plan.claims.columns(*OF_DAYS):
+        dates = days_in(data.claims[column]).is_not_null()
+        found.append((of_claims, column, dates, "are dates, not numbers of days"))
+    for column in data.plan.patients.columns("sex"):
         sexes = data.patients[column]
-        text = [value for value in sexes.drop_nulls().unique() if not is_sex(value)]
-        _refuse(of_patients, sexes, sexes.is_in(text), "are no sex: one or two words, or a number of up to five digits")
-
-
-def _refuse(file: str, series: pl.Series, wrong: pl.Series, found: str) -> None:
-    rows = int(wrong.fill_null(False).sum())
-    if rows:
-        raise InputError(
-            f"Column {series.name!r} of {file}: {rows} values {found}. Correct them, or give the column another role.",
-            file=file,
-            column=series.name,
-        )
+        text = sexes.is_in([value for value in sexes.drop_nulls().unique() if not is_sex(value)])
+        found.append((of_patients, column, text, "are no sex: one or two words, or a number of up to five digits"))
+    for file, column, wrong, said in found:
+        if rows := int(wrong.fill_null(False).sum()):
+            raise InputError(
+                f"Column {column!r} of {file}: {rows} values {said}. Correct them, or give the column another role.",
+                file=file,
+                column=column,
+            )
 
 
 def is_sex(text: str) -> bool:
@@ -259,3 +243,71 @@ def is_name(text: str) -> bool:
         return False
     digits = any(character.isdigit() for character in text)
     return not digits or len(words) <= 1 or (len(words) <= 3 and MANY_DIGITS.search(text) is None)
+
+
+Masked = Count | Annotated[str, StringConstraints(pattern=r"^(<[1-9][0-9]{0,8}|withheld)$")]
+
+
+class Step(Section):
+    """What is published of a step; ``looked_for``: kinds of codes on the exclusion list, where that is the step."""
+
+    step: str
+    total: Masked | None
+    counts: dict[str, Masked]
+    looked_for: tuple[Literal["diagnosis", "procedure", "place"], ...] | None = None
+
+    def counting(self, counts: Mapping[str, Masked] | None) -> "Step":
+        """The same with other counts, if they are given."""
+        return self if counts is None else self.model_copy(update={"counts": dict(counts)})
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """One line of the report, as in `2 high-risk patients`.
+
+    ``total`` is what was removed or changed in all, ``counts`` the same by reason: a patient or claim can have several.
+    ``patients, patients_in_all``: of each count of claims, and of a total of claims, how many patients these are of.
+    """
+
+    step: str
+    total: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    patients: Mapping[str, int] = field(default_factory=dict)
+    patients_in_all: int | None = None
+    looked_for: tuple[str, ...] | None = None
+
+    def exact(self) -> dict[str, object]:
+        """Everything, for the custodian alone."""
+        facts: dict[str, object] = {"step": self.step, "total": self.total, "counts": dict(self.counts)}
+        return facts if self.looked_for is None else facts | {"looked_for": list(self.looked_for)}
+
+    def masked(self, k: int) -> Step:
+        """What may be published: counts of fewer than k patients are `<k`, or withheld where they are k claims or more.
+
+        The total is withheld where it and the counts together could reveal fewer than k.
+
+        Examples
+        --------
+        >>> StepLine("3 claims removed", 23, {"newborns": 3, "revenue codes": 20}).masked(11).counts
+        {'newborns': '<11', 'revenue codes': 20}
+        """
+        counts = {name: mask_small_count(count, k, self.patients.get(name)) for name, count in self.counts.items()}
+        total: int | str | None = self.total
+        if self.total is not None:
+            telling = total_needs_suppression(self.total, self.counts, k, self.patients, self.patients_in_all)
+            total = WITHHELD if telling else mask_small_count(self.total, k)
+        looked_for = {} if self.looked_for is None else {"looked_for": self.looked_for}
+        return Step.model_validate({"step": self.step, "total": total, "counts": counts, **looked_for})
+
+
+def early_steps(lines: Sequence[StepLine], counts: Mapping[str, Mapping[str, Masked]], k: int) -> list[Step]:
+    """Return steps as they are published; some with the counts that the files give."""
+    return [line.masked(k).counting(counts.get(line.step)) for line in lines]
+
+
+class Stepped(NamedTuple):
+    """Claims after a step, and its line; ``removed``: what a step that removes patients took away, whole."""
+
+    claims: Claims
+    line: StepLine
+    removed: Claims | None = None

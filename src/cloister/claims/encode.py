@@ -1,8 +1,8 @@
 """Patients and claims as numbers, sorted by content: the border between steps on frames and those that judge risk."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -13,8 +13,8 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
 from .data import PATIENT, Claims
-from .hierarchies import BoundedHierarchy, hierarchy_named
-from .plan_sections import NEVER_RELEASED, PSEUDONYMS
+from .form import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
+from .hierarchies import bounds_of, hierarchy_named
 from .prepare import years_of
 
 MISSING = -1
@@ -29,7 +29,6 @@ class EncodedColumn:
 
     Attributes
     ----------
-    name : column
     values : (n_rows,) int32, number of the base value of each row, -1 where it is missing
     levels : (n_levels, n_values) int32, number of the label of each base value at each level; level 0 is the
         identity, the last level has one label for all, and each level is nested in the next
@@ -42,6 +41,12 @@ class EncodedColumn:
     levels: NDArray[np.int32]
     labels: tuple[tuple[str, ...], ...]
     losses: NDArray[np.float64]
+
+    @classmethod
+    def flat(cls, name: str, values: NDArray[np.int32], texts: Sequence[str]) -> "EncodedColumn":
+        """A column with nothing between its values and the root."""
+        levels = np.stack([np.arange(len(texts)), np.zeros(len(texts), dtype=np.int64)]).astype(np.int32)
+        return cls(name, values, levels, (tuple(texts), ("*",)), np.repeat([[0.0], [1.0]], len(texts), axis=1))
 
     @property
     def n_levels(self) -> int:
@@ -132,22 +137,13 @@ class Encoding:
     ----------
     claims : patients and claims as numbers, sorted by content
     patient_rows, claim_rows : (n_patients,), (n_claims,) the row of each in the frames that were encoded
-    lowest, highest : levels that a node may have, for patients' and then claims' columns
-    kept_of_patients, kept_of_claims : columns that are released as they are; those of pseudonyms still to be numbered
+    bounds : lowest and highest level that a node may have, for patients' and then claims' columns
     """
 
     claims: EncodedClaims
     patient_rows: RowNumbers
     claim_rows: RowNumbers
-    lowest: tuple[int, ...]
-    highest: tuple[int, ...]
-    kept_of_patients: tuple[str, ...]
-    kept_of_claims: tuple[str, ...]
-
-    @property
-    def bounds(self) -> tuple[tuple[int, int], ...]:
-        """Lowest and highest level of each column."""
-        return tuple(zip(self.lowest, self.highest, strict=True))
+    bounds: tuple[tuple[int, int], ...]
 
 
 def encode(data: Claims) -> Encoding:
@@ -160,77 +156,42 @@ def encode(data: Claims) -> Encoding:
     if not data.n_patients:
         raise InputError("No patients are left to be released. See what the steps before left out.")
     plan = data.plan
-    patients = _encoded(data.patients, plan.patients.qi, plan.grouping.tables)
-    claims = _encoded(data.claims, plan.claims.qi, plan.grouping.tables)
-    kept_patients, kept_claims = kept_columns(data)
-    rows = pl.Series("row", range(data.n_patients), dtype=pl.Int64)
-    known = data.patients.select(PATIENT).with_columns(rows)
+    patients, claims = ([*_encoded(data, table)] for table in TABLES)
+    rows = data.patients.select(PATIENT).with_columns(pl.Series("row", range(data.n_patients), dtype=pl.Int64))
     # the row of the patient of each claim
-    owners = data.claims.select(PATIENT).join(known, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
-    content = _content(claims, data.claims, _without_pseudonyms(kept_claims, plan.claims.roles))
-    by_owner = np.lexsort((content, owners))
-    counts = np.bincount(owners, minlength=data.n_patients)
-    own = _without_pseudonyms(kept_patients, plan.patients.roles)
-    order = _patient_order(patients, data.patients, own, content[by_owner], counts)
-    claim_rows = by_owner[_runs(order, counts)]
+    owners = data.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
+    content, counts = _content(claims, data, CLAIMS), np.bincount(owners, minlength=data.n_patients)
+    own, sequences = _content(patients, data, PATIENTS).tolist(), sorted_numbers(owners, content, data.n_patients)
+    order = np.array(sorted(range(data.n_patients), key=lambda row: (own[row], sequences[row])), dtype=np.int64)
+    claim_rows = np.lexsort((content, owners))[_runs(order, counts)]
     years = years_of(data).fill_null(0).to_numpy().astype(np.int32) if plan.truncation.per == "patient-year" else None
-    both = [*patients, *claims]
-    return Encoding(
-        EncodedClaims(
-            tuple(_taken(one.column, order) for one in patients),
-            tuple(_taken(one.column, claim_rows) for one in claims),
-            np.concatenate(([0], np.cumsum(counts[order]))).astype(np.int64),
-            None if years is None else years[claim_rows],
-        ),
-        order,
-        claim_rows,
-        tuple(one.lowest for one in both),
-        tuple(one.highest for one in both),
-        kept_patients,
-        kept_claims,
+    encoded = EncodedClaims(
+        tuple(replace(column, values=column.values[order]) for column, _ in patients),
+        tuple(replace(column, values=column.values[claim_rows]) for column, _ in claims),
+        np.concatenate(([0], np.cumsum(counts[order]))).astype(np.int64),
+        None if years is None else years[claim_rows],
     )
+    return Encoding(encoded, order, claim_rows, tuple(bounds for _, bounds in (*patients, *claims)))
 
 
-def kept_columns(data: Claims) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Columns of patients and of claims that are released as they are: no quasi-identifiers, nothing that is hidden."""
-    plan = data.plan
-    kept = []
-    for frame, section in ((data.patients, plan.patients), (data.claims, plan.claims)):
-        hidden = {column for column, role in section.roles.items() if role in NEVER_RELEASED or role in ("id", "drop")}
-        kept.append(tuple(column for column in frame.columns if column not in {*hidden, *section.qi, PATIENT}))
-    return kept[0], kept[1]
-
-
-def _without_pseudonyms(kept: Sequence[str], roles: Mapping[str, str]) -> list[str]:
-    return [column for column in kept if roles.get(column) not in PSEUDONYMS]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Column:
-    column: EncodedColumn
-    lowest: int
-    highest: int
-
-
-def _encoded(frame: pl.DataFrame, qi: Mapping[str, str], tables: Mapping[str, str]) -> list[_Column]:
-    return [_column(as_text(frame[name]), hierarchy_named(words, tables)) for name, words in qi.items()]
-
-
-def _column(text: pl.Series, bounded: BoundedHierarchy) -> _Column:
-    distinct = text.drop_nulls().unique().sort().to_list()
-    bound = bounded.hierarchy.bind(text.name, distinct)
-    highest = bound.n_levels - 1 if bounded.highest is None else bounded.highest
-    if highest >= bound.n_levels:
-        raise InputError(
-            f"Column {text.name!r} is to have levels up to {highest}, but the highest of its hierarchy is "
-            f"{bound.n_levels - 1}.",
-            column=text.name,
-        )
-    values = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-    numbers = [_numbered(labels) for labels in bound.labels]
-    levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
-    names = tuple(texts for _, texts in numbers)
-    return _Column(EncodedColumn(text.name, values, levels, names, _losses(bound)), bounded.lowest, highest)
+def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:
+    """The quasi-identifiers of a file, each with the lowest and the highest level that the plan allows."""
+    for name, words in data.plan.of(table).qi.items():
+        text, (low, high) = as_text(data.of(table)[name]), bounds_of(words)
+        distinct = text.drop_nulls().unique().sort().to_list()
+        bound = hierarchy_named(words, data.plan.grouping.tables).bind(name, distinct)
+        highest = bound.n_levels - 1 if high is None else high
+        if highest >= bound.n_levels:
+            raise InputError(
+                f"Column {name!r} is to have levels up to {highest}, but the highest of its hierarchy is "
+                f"{bound.n_levels - 1}.",
+                column=name,
+            )
+        values = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+        numbers = [_numbered(labels) for labels in bound.labels]
+        levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
+        texts = tuple(labels for _, labels in numbers)
+        yield EncodedColumn(name, values, levels, texts, _losses(bound)), (low, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:
@@ -249,44 +210,43 @@ def _losses(bound: BoundHierarchy) -> NDArray[np.float64]:
     return clipped
 
 
-def _content(columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str]) -> RowNumbers:
-    """Number of each row by its content: equal rows have one number, and numbers are in the order of the content."""
-    numbers_of = [pl.Series(f"{place}", one.column.values) for place, one in enumerate(columns)]
-    texts_of = [as_text(frame[column]).alias(f"kept {place}") for place, column in enumerate(kept)]
-    keys = pl.DataFrame([*numbers_of, *texts_of])
-    names = keys.columns
-    ordered = keys.with_row_index("row").sort(names, nulls_last=False)
+def _content(columns: Sequence[tuple[EncodedColumn, object]], data: Claims, table: str) -> RowNumbers:
+    """Number of each row by its quasi-identifiers, and then by what is released as recorded."""
+    kept = [name for name, one in kept_columns(data.plan, table).items() if one.role == KEPT]
+    frame = data.of(table)
+    keys = [pl.Series(f"{place}", column.values) for place, (column, _) in enumerate(columns)]
+    keys += [as_text(frame[name]).alias(f"kept {name}") for name in kept]
+    return numbers_by_content(pl.DataFrame(keys)) if keys else np.zeros(frame.height, dtype=np.int64)
+
+
+def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
+    """Number of each row by its content: equal rows have one number, and numbers are in the order of the content.
+
+    Missing comes first, texts are in the order of UTF-8 bytes.
+    """
+    if not keys.width or not keys.height:
+        return np.zeros(keys.height, dtype=np.int64)
+    named = keys.rename(lambda name: f"key {name}")
+    names = named.columns
+    ordered = named.with_row_index("row").sort(names, nulls_last=False, maintain_order=True)
     changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])
     numbers = ordered.select("row", changed.fill_null(True).cum_sum().alias("number"))
-    content = np.empty(frame.height, dtype=np.int64)
+    content = np.empty(keys.height, dtype=np.int64)
     content[numbers["row"].to_numpy()] = numbers["number"].to_numpy()
     return content
 
 
-def _patient_order(
-    columns: Sequence[_Column], frame: pl.DataFrame, kept: Sequence[str], content: RowNumbers, counts: NDArray[np.int64]
-) -> RowNumbers:
-    """Rows of patients, by their own content and then by that of their claims, which ``content`` has in runs."""
-    own = _content(columns, frame, kept) if columns or kept else np.zeros(frame.height, dtype=np.int64)
-    numbers = content.astype(">u4").tobytes()
-    ends = np.cumsum(counts) * 4
-    starts = ends - counts * 4
-    keys = [
-        (first, numbers[start:end])
-        for first, start, end in zip(own.tolist(), starts.tolist(), ends.tolist(), strict=True)
-    ]
-    return np.array(sorted(range(frame.height), key=keys.__getitem__), dtype=np.int64)
+def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
+    """The sorted numbers of each of n owners, as bytes that sort alike."""
+    text = numbers[np.lexsort((numbers, owners))].astype(">u4").tobytes()
+    ends = np.cumsum(np.bincount(owners, minlength=n)) * 4
+    return [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 
 
 def _runs(order: RowNumbers, counts: NDArray[np.int64]) -> RowNumbers:
     """Positions of the runs of claims of patients, when patients are put in this order."""
     starts = np.cumsum(counts) - counts
     sizes = counts[order]
-    ends = np.cumsum(sizes)
-    shift = np.repeat(starts[order] - (ends - sizes), sizes)
+    shift = np.repeat(starts[order] - (np.cumsum(sizes) - sizes), sizes)
     positions: RowNumbers = np.arange(shift.size, dtype=np.int64) + shift
     return positions
-
-
-def _taken(column: EncodedColumn, rows: RowNumbers) -> EncodedColumn:
-    return EncodedColumn(column.name, column.values[rows], column.levels, column.labels, column.losses)

@@ -1,28 +1,47 @@
 """What a release of claims says beside its facts: risk, attacks and steps; and exact figures for the custodian.
 
-Counts of everybody who was there before, less those of the files, would reveal the few who were left out in between:
-so steps that describe what is released are counted in the files (`claims/facts.py`).
+The finished release is attacked by adversaries of growing knowledge (step 12); the risk of who knows released values is
+the one figure that a recipient can work out anew. Counts of everybody who was there before, less those of the files,
+would reveal the few who were left out in between: so steps that describe what is released are counted in the files
+(`claims/facts.py`).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from cloister.masking import WITHHELD
 from cloister.results import Manifest
 
-from .adversaries import ClaimsAttack, rounded
-from .compared import compared
-from .data import Claims
-from .data_file import CLAIMS, PATIENTS
-from .declared import plan_published
-from .evaluation import as_released, correlations_of, neighbours_of
-from .facts import HIDDEN, SUPPRESSION, ClaimsFacts
+from .adversaries import (
+    AttackedClaims,
+    ClaimsAttack,
+    Power,
+    Stays,
+    all_values,
+    constant_power,
+    discharge_database,
+    exact_order,
+    in_population,
+    jointly,
+    rounded,
+    stays_of,
+    whole_claims,
+)
+from .choice import NodeChoice
+from .data import Claims, Step, StepLine, dates_of, early_steps
+from .encode import EncodedClaims, EncodedColumn
+from .facts import HIDDEN, SUPPRESSION, ClaimsFacts, PeopleCounted
+from .form import CLAIMS, PATIENTS, QUASI, TABLES, plan_published
+from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
+from .lattice_search import Node
 from .manifest import (
     DIGITS,
+    Adversary,
     ChosenLevels,
     ClaimsGuarantee,
     ClaimsRecords,
@@ -37,17 +56,140 @@ from .manifest import (
     VoterList,
     rule_of,
 )
-from .plan import ClaimsPlan
-from .prepare import PreparedClaims
+from .matching import Matching, ReleasedClaims, loss_of_released, weights_of
+from .plan import AdversaryPlan, ClaimsPlan
 from .protect import ProtectedClaims
 from .release import Laid
-from .released import loss_of_released, weights_of
-from .steps import Step, StepLine, early_steps
+from .representativeness import PreparedClaims, compared
+from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
 
 TRUNCATION = "7 truncation"
 PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"
 LEAVING = ("2 high-risk patients", "3 patients without claims")
 """Steps whose total is of patients who are left out."""
+
+PURPOSE = 1_000_001
+"""Which seed: odd, as evaluations have, and far from those of rounds."""
+
+REPEATS = 5
+
+POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "power up to 15": 15, "power up to 20": 20}
+"""Highest powers that are tried besides the plan's."""
+
+
+def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
+    """Attack a release by values drawn from the released claims, as many as the power of released values is."""
+    files, columns = laid.files, []
+    for table in TABLES:
+        own = []
+        for name in laid.form.names(table, QUASI):
+            texts = files.of(table)[name].drop_nulls().unique().sort()
+            values = files.of(table)[name].cast(pl.Enum(texts)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+            own.append(EncodedColumn.flat(name, values, texts.to_list()))
+        columns.append(tuple(own))
+    counts = np.bincount(files.owners, minlength=files.patients.height)
+    encoded = EncodedClaims(columns[0], columns[1], np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
+    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
+    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
+
+
+def attacks_on(
+    attacked: AttackedClaims,
+    believing: ReleaseRisk,
+    likeliest: RiskFigures,
+    *,
+    powers: Mapping[Adversary, Power] | None = None,
+    when: NDArray[np.int32] | None = None,
+    stays: Stays | None = None,
+) -> list[ClaimsAttack]:
+    """Attack a release in all the ways there are, beside the figures measured already of two adversaries.
+
+    Parameters
+    ----------
+    powers : other powers of the paper's adversary to try
+    when : (n_claims,) rank of each claim in time; without, nobody knows the order
+    stays : hospital stays among the claims, where they can be told
+    """
+    encoded = attacked.released.encoded
+    tried: dict[Adversary, Power] = {
+        **(powers or {}),
+        "one value of each column": constant_power(encoded, 1),
+        "five values of each column": constant_power(encoded, 5),
+        "all values": all_values(encoded),
+    }
+    discharged = None if stays is None else discharge_database(attacked, stays)
+    return [
+        *jointly(attacked),
+        *(ClaimsAttack(name, attacked.figures(power)) for name, power in tried.items()),
+        whole_claims(attacked),
+        *([] if when is None else [exact_order(attacked, when)]),
+        ClaimsAttack("flags believed (tolerant)", believing.tolerant),
+        ClaimsAttack("flags believed where nobody fits", believing.fallback),
+        ClaimsAttack("flags believed, fewest missing", believing.nearest),
+        ClaimsAttack("picks the likeliest", likeliest),
+        *([] if discharged is None else [discharged]),
+    ]
+
+
+def evaluate(
+    prepared: PreparedClaims, protected: ProtectedClaims, laid: Laid, people: PeopleCounted | None
+) -> list[ClaimsAttack]:
+    """Attack a release in all the ways there are; in the population, if there is a register of its people."""
+    data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
+    claims, asked = encoding.claims, data.plan.adversary
+    own = suppression.levels[len(claims.patients) :]
+    attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
+    powers = {name: power_at(claims, most, asked.rounding, asked.basis, own) for name, most in POWERS.items()}
+    date, when = data.plan.claims.column("date"), None
+    if date is not None:
+        days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
+        when = days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
+    found = attacks_on(
+        attacked, suppression.risk, suppression.likeliest, powers=powers, when=when, stays=stays_of(claims, data.plan)
+    )
+    return found if people is None else [*found, in_population(attacked, people, laid.patients)]
+
+
+def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:
+    """Return correlations between the diversities of columns, to two decimals."""
+    table, names = adversary.correlations(), adversary.columns
+    return {
+        own: {other: None if math.isnan(table[i, j]) else round(float(table[i, j]), 2) for j, other in enumerate(names)}
+        for i, own in enumerate(names)
+    }
+
+
+def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, object]]:
+    """Return the chosen node and its neighbours, each judged with misses decided on base values and on its own."""
+    n, names = len(encoded.patients), [column.name for column in encoded.columns]
+    places = [f"{name} of {PATIENTS if place < n else CLAIMS}" for place, name in enumerate(names)]
+
+    def levels(node: Node) -> dict[str, dict[str, int]]:
+        both = list(zip(names, node, strict=True))
+        return {PATIENTS: dict(both[:n]), CLAIMS: dict(both[n:])}
+
+    def flags(figures: RiskFigures) -> dict[str, object]:
+        return {name: rounded(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
+
+    found: list[dict[str, object]] = []
+    for one in choice.around:
+        moved = [
+            f"{place} at {own}"
+            for place, own, chosen in zip(places, one.levels, choice.levels, strict=True)
+            if own != chosen
+        ]
+        found.append(
+            {
+                "node": moved[0] if moved else "as chosen",
+                "levels": levels(one.levels),
+                "loss": math.ceil(100 * one.loss) / 100,
+                "raw": flags(one.raw),
+                "paper": flags(one.node),
+            }
+        )
+    return found
 
 
 def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> ClaimsRisk:
@@ -110,7 +252,7 @@ def described(
     }
 
 
-def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, Any]:
+def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, object]:
     """Return figures for the custodian alone."""
     suppression, tried = protected.suppression, protected.choice.tried
     return {
@@ -119,7 +261,7 @@ def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedCl
         "loss": suppression.loss,
         "rounds": suppression.rounds,
         "before_suppression": rounded(suppression.before.exact),
-        "representativeness": prepared.representativeness.exact(),
+        "representativeness": vars(prepared.representativeness),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},
         "tried": [
             {

@@ -13,8 +13,7 @@ from .data import claims_of
 from .encode import encode
 from .group_tables import exclusion_rules
 from .guessing import OF_CLAIMS, OF_PATIENTS, Guess, guess_ids, guess_roles, roles_of
-from .plan import ClaimsPlan, parse_plan
-from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY
+from .plan import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, ClaimsPlan, parse_plan
 from .prepare import prepare
 
 NAME = "the plan"

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from cloister.hierarchy.bound import add_ends, group_sizes, require_cover, texts
 
 from .group_tables import Groups, coarser_groups, groups_of, plain
 
-BOUNDS = re.compile(r"(?P<spec>.*?)(?P<bounds>@(?P<low>[0-9]{1,2})(-(?P<high>[0-9]{1,2}))?)?", re.DOTALL)
+BOUNDS = re.compile(r"(?P<spec>.*?)(?P<bounds>@[0-9]{1,2}(-[0-9]{1,2})?)?", re.DOTALL)
 DAYS = re.compile(r"[0-9]{1,9}")
 TOP_CODED = re.compile(r"[0-9]{1,9}\+")
 MOST_DAYS = 36_525
@@ -33,21 +34,14 @@ Level = Callable[[str], str]
 
 @dataclass(frozen=True)
 class NamedHierarchy:
-    """Levels that functions name, one after the other, between the value itself and `*`.
+    """Levels that functions name, from fine to coarse, between the value itself and `*`; each nested in the next.
 
     The domain is the distinct values present.
-
-    Attributes
-    ----------
-    kind : its word in a plan
-    levels : from a value to its label, from fine to coarse; each nested in the next
-    accepts : the values that it covers
-    needs : what values must be, for messages
     """
 
     kind: str
     levels: tuple[Level, ...] = field(repr=False)
-    accepts: Callable[[str], bool] = field(repr=False)
+    accepts: Callable[[str], bool] = field(default=lambda _: True, repr=False)
     needs: str = field(default="text", repr=False)
 
     @property
@@ -107,14 +101,6 @@ def _is_numbers(text: str) -> bool:
     return DAYS.fullmatch(text) is not None or TOP_CODED.fullmatch(text) is not None
 
 
-def _days_up_to(most: int) -> Callable[[str], bool]:
-    return lambda text: _is_numbers(text) and int(text.removesuffix("+")) <= most
-
-
-def _needs(most: int) -> str:
-    return f"whole numbers of days from 0 to {most:,}"
-
-
 def _bands(*bands: tuple[int, str]) -> Level:
     """A level of bands, each from a number on; what is below the first stays as it is, and so does `162+`."""
     starts, names = [start for start, _ in bands], [name for _, name in bands]
@@ -134,13 +120,11 @@ def _every(width: int, name: Callable[[int], str]) -> Level:
 
 
 def _age(width: int) -> Level:
-    def label(text: str) -> str:
-        if not text.isdigit():
-            return text
-        start = int(text) // width * width
+    def name(place: int) -> str:
+        start = place * width
         return "80+" if start >= 80 and width > 5 else f"[{start}-{start + width - 1}]"
 
-    return label
+    return _every(width, name)
 
 
 def _hospital(*bands: tuple[int, str]) -> Level:
@@ -152,6 +136,13 @@ def _months(count: int) -> Level:
     return _every(30 * count, lambda place: f"[{place * count}-{(place + 1) * count}) months")
 
 
+def _of_days(kind: str, *levels: Level, most: int = MOST_DAYS) -> NamedHierarchy:
+    def accepts(text: str) -> bool:
+        return _is_numbers(text) and int(text.removesuffix("+")) <= most
+
+    return NamedHierarchy(kind, levels, accepts, f"whole numbers of days from 0 to {most:,}")
+
+
 AGE = NamedHierarchy("age", (_age(5), _age(10), _age(20)), _is_numbers, "whole numbers of years")
 DAYS_IN_HOSPITAL = NamedHierarchy(
     "days-in-hospital",
@@ -159,32 +150,24 @@ DAYS_IN_HOSPITAL = NamedHierarchy(
     lambda text: DAYS.fullmatch(text) is not None or text == "15+",
     "whole numbers of days",
 )
-LENGTH_OF_STAY = NamedHierarchy(
+LENGTH_OF_STAY = _of_days(
     "length-of-stay",
-    (
-        _bands(
-            (7, "[1-2] weeks"),
-            (15, "(2-4] weeks"),
-            (29, "(4-8] weeks"),
-            (57, "(8-12] weeks"),
-            (85, "(12-26] weeks"),
-            (183, "26+ weeks"),
-        ),
-        _bands((0, "none"), (1, "1"), (2, "[2-6]"), (7, "7+")),
+    _bands(
+        (7, "[1-2] weeks"),
+        (15, "(2-4] weeks"),
+        (29, "(4-8] weeks"),
+        (57, "(8-12] weeks"),
+        (85, "(12-26] weeks"),
+        (183, "26+ weeks"),
     ),
-    _days_up_to(MOST_DAYS),
-    _needs(MOST_DAYS),
+    _bands((0, "none"), (1, "1"), (2, "[2-6]"), (7, "7+")),
 )
-DAYS_SINCE_FIRST = NamedHierarchy(
-    "days-since-first-claim", (_months(1), _months(3), _months(6)), _days_up_to(MOST_DAYS), _needs(MOST_DAYS)
-)
-WEEKS_SINCE_FIRST = NamedHierarchy(
-    "weeks-since-first-claim", (_every(7, lambda week: f"week {week}"),), _days_up_to(MOST_DAYS), _needs(MOST_DAYS)
-)
-PAY_DELAY = NamedHierarchy("pay-delay", (_months(1), _months(3)), _days_up_to(MOST_DELAY), _needs(MOST_DELAY))
+DAYS_SINCE_FIRST = _of_days("days-since-first-claim", _months(1), _months(3), _months(6))
+WEEKS_SINCE_FIRST = _of_days("weeks-since-first-claim", _every(7, lambda week: f"week {week}"))
+PAY_DELAY = _of_days("pay-delay", _months(1), _months(3), most=MOST_DELAY)
 
 
-def _coarser(role: str, groups: Groups | None) -> Level:
+def _coarser(role: str, groups: Groups | None = None) -> Level:
     """The level above a group; with ``groups``, of values that are not grouped yet."""
     above = coarser_groups()
     return lambda text: above.get((role, text if groups is None else groups.group(text)), "other")
@@ -204,50 +187,34 @@ def _category(groups: Groups) -> Level:
     return label
 
 
-def _diagnosis(tables: Mapping[str, str]) -> NamedHierarchy:
-    groups = groups_of("diagnosis", tables)
-    levels = (_category(groups), groups.group, _coarser("diagnosis", groups))
-    return NamedHierarchy("diagnosis", levels, lambda _: True)
+def _of_codes(role: str, tables: Mapping[str, str]) -> NamedHierarchy:
+    groups = groups_of(role, tables)
+    levels = (groups.group, _coarser(role, groups))
+    return NamedHierarchy(role, (_category(groups), *levels) if role == "diagnosis" else levels)
 
 
-def _procedure(tables: Mapping[str, str]) -> NamedHierarchy:
-    groups = groups_of("procedure", tables)
-    return NamedHierarchy("procedure", (groups.group, _coarser("procedure", groups)), lambda _: True)
-
-
-def _grouped(kind: str, role: str) -> NamedHierarchy:
-    return NamedHierarchy(kind, (_coarser(role, None),), lambda _: True)
+OF_NUMBERS = (AGE, DAYS_IN_HOSPITAL, LENGTH_OF_STAY, DAYS_SINCE_FIRST, WEEKS_SINCE_FIRST, PAY_DELAY)
+OF_GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
+"""Hierarchies that begin at groups, with the role whose columns they are for."""
 
 
 def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]:
     """Return the words for hierarchies that a plan has besides builders and files."""
-    return {
-        "age": lambda: AGE,
-        "days-in-hospital": lambda: DAYS_IN_HOSPITAL,
-        "length-of-stay": lambda: LENGTH_OF_STAY,
-        "days-since-first-claim": lambda: DAYS_SINCE_FIRST,
-        "weeks-since-first-claim": lambda: WEEKS_SINCE_FIRST,
-        "pay-delay": lambda: PAY_DELAY,
-        "diagnosis": lambda: _diagnosis(tables),
-        "diagnosis-group": lambda: _grouped("diagnosis-group", "diagnosis"),
-        "procedure": lambda: _procedure(tables),
-        "procedure-group": lambda: _grouped("procedure-group", "procedure"),
-        "place": lambda: _grouped("place", "place"),
-        "specialty": lambda: _grouped("specialty", "specialty"),
-    }
+    found: dict[str, Callable[[], Hierarchy]] = {one.kind: partial(_itself, one) for one in OF_NUMBERS}
+    found |= {role: partial(_of_codes, role, tables) for role in ("diagnosis", "procedure")}
+    return found | {kind: partial(_of_groups, kind, role) for kind, role in OF_GROUPS.items()}
+
+
+def _itself(hierarchy: Hierarchy) -> Hierarchy:
+    return hierarchy
+
+
+def _of_groups(kind: str, role: str) -> Hierarchy:
+    return NamedHierarchy(kind, (_coarser(role),))
 
 
 OF_CODES = frozenset({"icd9", "icd10"})
 """Builders that take codes alone."""
-
-
-@dataclass(frozen=True)
-class BoundedHierarchy:
-    """A hierarchy and the levels of it that may be released; ``highest`` None is its root."""
-
-    hierarchy: Hierarchy
-    lowest: int = 0
-    highest: int | None = None
 
 
 def relabelled(text: pl.Series, hierarchy: Hierarchy, level: int) -> pl.Series:
@@ -265,7 +232,13 @@ def split_bounds(words: str) -> tuple[str, str]:
     return match["spec"], match["bounds"] or ""
 
 
-def hierarchy_named(words: str, tables: Mapping[str, str]) -> BoundedHierarchy:
+def bounds_of(words: str) -> tuple[int, int | None]:
+    """Return the lowest and the highest level that words allow; None is the root."""
+    low, _, high = split_bounds(words)[1].removeprefix("@").partition("-")
+    return int(low or 0), int(high or low) if low else None
+
+
+def hierarchy_named(words: str, tables: Mapping[str, str]) -> Hierarchy:
     """Return the hierarchy that a plan names: a word of `hierarchies`, a builder as `interval:5,10`, or a file.
 
     Raises
@@ -273,23 +246,18 @@ def hierarchy_named(words: str, tables: Mapping[str, str]) -> BoundedHierarchy:
     InputError
         There is none such, or its bounds are the wrong way round.
     """
-    match = BOUNDS.fullmatch(words)
-    assert match
-    spec, low = match["spec"], int(match["low"] or 0)
-    high = None if match["bounds"] is None else int(match["high"] or low)
+    (spec, _), (low, high) = split_bounds(words), bounds_of(words)
     if high is not None and high < low:
         raise InputError("the levels after @ go from the lower to the higher, as in age@1-3.")
     known = hierarchies(tables)
     if spec in known:
-        return BoundedHierarchy(known[spec](), low, high)
-    usages = [usage for usage, _ in describe_builders()]
-    refused = False
+        return known[spec]()
     try:
         found = parse_hierarchy(spec)
-        return BoundedHierarchy(CodesOrNone(found) if spec in OF_CODES else found, low, high)
+        return CodesOrNone(found) if spec in OF_CODES else found
     except InputError:
-        refused = ":" not in spec and "/" not in spec
-        if not refused:
+        if ":" in spec or "/" in spec:
             raise
+    usages = [usage for usage, _ in describe_builders()]
     hint = did_you_mean(spec, [*known, *(usage.partition(":")[0] for usage in usages)])
     raise InputError(f"there is no such hierarchy.{hint} Known: {', '.join([*known, *usages])}, or a file.")

@@ -36,16 +36,10 @@ DECIMALS = 12
 
 @dataclass(frozen=True)
 class LatticeResult:
-    """What was found.
+    """The node that loses least; None if none that loses less than the bound is a candidate and accepted.
 
-    Attributes
-    ----------
-    levels : of the node that loses least; None if none that loses less than the bound is a candidate and accepted
-    loss : its loss
-    lattice : number of nodes
-    checked : nodes that were asked whether they are candidates
-    tested : nodes that were asked whether they are accepted
-    is_complete : whether the search came to its end; else a node that loses less may have been left
+    Of so many nodes of the lattice some were checked (are they candidates?) and some tested (are they accepted?).
+    ``is_complete``: the search came to its end; else a node that loses less may have been left.
     """
 
     levels: Node | None
@@ -57,13 +51,7 @@ class LatticeResult:
 
 
 class Budget:
-    """What searches may cost together; without bounds, anything.
-
-    Parameters
-    ----------
-    nodes : most nodes asked, by either question
-    seconds : from now on
-    """
+    """What searches may cost together: nodes asked, by either question, and seconds from now on; None is no bound."""
 
     def __init__(self, nodes: int | None = None, seconds: float | None = None) -> None:
         self._left = nodes
@@ -100,14 +88,11 @@ class _Search:
         self.place = np.empty(total.size, dtype=np.int64)
         self.place[np.lexsort((rank.ravel(), self.loss.ravel()))] = np.arange(total.size)
         self.place = self.place.reshape(self.shape)
-        self.volume = volume
+        self.volume, self.budget = volume, budget
         self.is_open = self.loss < round(bound, DECIMALS)
-        self.candidates = np.zeros(self.shape, dtype=np.bool_)
-        self.rejected = np.zeros(self.shape, dtype=np.bool_)
+        self.candidates, self.rejected = np.zeros((2, *self.shape), dtype=np.bool_)
         self.best: Node | None = None
-        self.checked = 0
-        self.tested = 0
-        self.budget = budget
+        self.checked = self.tested = 0
         self.is_complete = True
 
     def next(self) -> Node | None:
@@ -160,14 +145,11 @@ class _Search:
         """A path from a node down through open nodes, each step the one that saves most; the lowest node first."""
         path = [node]
         while True:
-            below = [
-                (*path[-1][:j], level - 1, *path[-1][j + 1 :])
-                for j, level in enumerate(path[-1])
-                if level and self.is_open[(*path[-1][:j], level - 1, *path[-1][j + 1 :])]
-            ]
+            finer = [(*path[-1][:j], level - 1, *path[-1][j + 1 :]) for j, level in enumerate(path[-1]) if level]
+            below = [one for one in finer if self.is_open[one]]
             if not below:
                 return path[::-1]
-            path.append(min(below, key=lambda finer: int(self.place[finer])))
+            path.append(min(below, key=lambda one: int(self.place[one])))
 
 
 def search_lattice(
@@ -188,10 +170,9 @@ def search_lattice(
 
     Parameters
     ----------
-    losses : what each level of each column adds to the loss; never falls with the level
+    losses : what each level of each column adds to the loss, besides ``fixed``; never falls with the level
     is_candidate : whether a node's risk is low enough, inherited by coarser nodes
     is_accepted : whether a candidate is wanted
-    fixed : loss of every node besides
     bound : nodes that lose as much are not wanted
     budget : which nodes are asked until it is spent follows from the data, but for seconds
     """
@@ -227,13 +208,9 @@ def _descend(run: _Search, node: Node, is_candidate: Question, is_accepted: Ques
 
 def corners(shape: Sequence[int]) -> list[Node]:
     """Nodes with one or two columns below the top level, which rule out most at a time where they are no candidates."""
-    top = tuple(size - 1 for size in shape)
     found = []
-    for width in (1, 2):
-        for columns in combinations(range(len(shape)), width):
-            for levels in product(*(range(top[j] - 1, -1, -1) for j in columns)):
-                node = list(top)
-                for j, level in zip(columns, levels, strict=True):
-                    node[j] = level
-                found.append(tuple(node))
+    for columns in (one for width in (1, 2) for one in combinations(range(len(shape)), width)):
+        for levels in product(*(range(shape[j] - 2, -1, -1) for j in columns)):
+            lowered = dict(zip(columns, levels, strict=True))
+            found.append(tuple(lowered.get(j, size - 1) for j, size in enumerate(shape)))
     return found

@@ -1,5 +1,6 @@
 """The manifest of patients and their claims: what a recipient may know of how they were made, as types."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -9,11 +10,20 @@ from pydantic import Field, StringConstraints, model_validator
 from cloister.manifest.head import Count, Delimiter, FileName, ManifestHead, Positive, Section, Share, fitting
 from cloister.masking import is_masked_count
 
-from .data_file import CLAIMS, PATIENTS, QUASI, ClaimsForm
-from .declared import STEPS, are_draws, is_declared, n_nodes, smallest_class, step_fits
+from .data import Masked, Step
+from .form import (
+    CLAIMS,
+    PATIENTS,
+    QUASI,
+    STEPS,
+    ClaimsForm,
+    are_draws,
+    levels_allowed,
+    lowered,
+    smallest_class,
+    step_fits,
+)
 from .plan import ClaimsPlan, out_of_range
-from .plan_sections import lowered
-from .steps import Masked, Step
 
 DIGITS = 6
 """Of published figures."""
@@ -57,11 +67,10 @@ class ClaimsSettings(Section):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        wrong = {place for place, _ in out_of_range(self.plan)} - {"ids.patients"}
-        named = {*self.plan.patients.qi, *self.plan.claims.qi}
+        plan = self.plan
         fits = {
-            "plan": not wrong and self.plan.ids.patients in ("number", "hmac"),
-            "plan.weights": self.plan.weights.keys() <= named,
+            "plan": not any(out_of_range(plan)) and plan.ids.patients in ("number", "hmac"),
+            "plan.weights": plan.weights.keys() <= {*plan.patients.qi, *plan.claims.qi},
         }
         return fitting(self, fits)
 
@@ -116,11 +125,6 @@ class SimulatedFigures(Section):
     flag_interval: Interval
     missed: Share
     draws: Positive
-
-    @model_validator(mode="after")
-    def _inside(self) -> Self:
-        both = {"interval": (self.interval, self.mean), "flag_interval": (self.flag_interval, self.flag_rate)}
-        return fitting(self, {name: low <= share <= high for name, ((low, high), share) in both.items()})
 
 
 class TolerantFigures(SimulatedFigures):
@@ -189,8 +193,8 @@ class AdversaryFigures(SimulatedFigures):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         has_stays = self.adversary == "discharge database"
-        given = {name: getattr(self, name) is not None for name in ("columns", "listed")}
-        return fitting(self, {name: found is has_stays for name, found in given.items()})
+        given = {"columns": self.columns, "listed": self.listed}
+        return fitting(self, {name: (found is not None) is has_stays for name, found in given.items()})
 
 
 class Unbounded(Section):
@@ -252,14 +256,14 @@ class ClaimsManifest(ManifestHead):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         plan, risk, choice, form = self.settings.plan, self.risk, self.choice, self.columns
-        (rule,), declared = self.guarantee.rules, is_declared(form, plan)
+        (rule,), is_declared = self.guarantee.rules, form.is_declared(plan)
         percentiles = [one if one == "none" else f"{one:g}" for one in plan.truncation.percentiles]
         listed = {name for one in self.sensitivity.attacks for name in one.columns or ()}
         fits = {
             "seed": self.seed == plan.risk.seed,
             "settings.delimiter": not self.files
             or ("delimiter" in self.settings.model_fields_set) is ("patients.csv" in self.files),
-            "columns": declared,
+            "columns": is_declared,
             "records.suppressed": is_masked_count(self.records.suppressed, rule.k),
             "guarantee.rules": rule == rule_of(plan),
             "risk.threshold": risk.threshold == rule.threshold,
@@ -272,7 +276,7 @@ class ClaimsManifest(ManifestHead):
             "choice.truncation": choice.truncation in percentiles,
             "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
-            "choice.lattice": not declared or choice.lattice == n_nodes(form, plan),
+            "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
             "steps": [step.step for step in self.steps] == [*STEPS]
             and all(step_fits(step, plan, rule.k) for step in self.steps),
             "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},
@@ -290,10 +294,7 @@ class ClaimsManifest(ManifestHead):
 class ClaimsPromise:
     """What is promised of a release, as far as its verification needs it.
 
-    Attributes
-    ----------
-    attacks : what other adversaries find; none before that was measured
-    percentile : of claims, that patients were cut to; 100 where none was; None before that is known
+    ``attacks`` by others, and the percentile of claims that patients were cut to (100 where none was), follow later.
     """
 
     form: ClaimsForm

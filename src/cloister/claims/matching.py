@@ -1,16 +1,18 @@
-"""Released claims made ready to be searched for what an adversary knows."""
+"""What of the claims is released (which patients, claims and cells), what that loses, and who fits what is known."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.errors import InternalError
 from cloister.kernels.claim_candidates import ReleasedValues, count_as_likely, count_nearest, make_released_values
 from cloister.kernels.claim_classes import (
+    ANY_NUMBER,
     NO_LIMIT,
     Cells,
     Recoding,
@@ -25,30 +27,137 @@ from cloister.kernels.claim_classes import (
 from cloister.kernels.claim_draws import Draws
 from cloister.kernels.postings import joined_postings, make_postings
 
-from .encode import MISSING, EncodedColumn
+from .encode import MISSING, EncodedClaims, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
-from .released import ReleasedClaims
 
 SPAN = 512
 """Draws that a thread takes at a time."""
 
 Levels = Sequence[int]
+Flags = NDArray[np.bool_]
+Sizes = NDArray[np.int64]
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RarestValues:
-    """The value of each draw that fewest patients have.
+class ReleasedClaims:
+    """A part of the patients, of their claims and of the cells of these.
 
     Attributes
     ----------
-    columns : (n_draws,) column of claims, -1 where nothing was drawn
-    labels : (n_draws,) number of the label at the level of the node
+    encoded : patients and claims before anything was removed
+    patients : (n_patients,) whether each patient is released
+    claims : (n_claims,) whether each claim is released; a patient of whom one is not has the flag ``claims_truncated``
+    cells : (n_columns, n_claims) whether each cell of a claim is released; one that is not has ``sup_<column>`` set
     """
 
-    columns: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    encoded: EncodedClaims
+    patients: NDArray[np.bool_]
+    claims: NDArray[np.bool_]
+    cells: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not fit together."""
+        e = self.encoded
+        shapes = self.patients.shape, self.claims.shape, self.cells.shape
+        if shapes != ((e.n_patients,), (e.n_claims,), (len(e.claims), e.n_claims)):
+            raise InternalError("What is released is not given for each patient, claim and cell.")
+
+    @classmethod
+    def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "ReleasedClaims":
+        """All patients with all their claims, or those that truncation keeps."""
+        return cls(
+            encoded,
+            np.ones(encoded.n_patients, dtype=np.bool_),
+            np.ones(encoded.n_claims, dtype=np.bool_) if claims is None else claims,
+            np.ones((len(encoded.claims), encoded.n_claims), dtype=np.bool_),
+        )
+
+    def values(self, column: int) -> NDArray[np.int32]:
+        """Base value of each claim in a column of claims, -1 where it is missing or not released."""
+        e = self.encoded
+        is_there = self.claims & self.cells[column] & np.repeat(self.patients, np.diff(e.offsets))
+        return np.where(is_there, e.claims[column].values, np.int32(MISSING))
+
+    @cached_property
+    def truncated(self) -> NDArray[np.bool_]:
+        """Whether each patient lost a claim, (n_patients,): the released flag ``claims_truncated``."""
+        return np.bincount(self.encoded.owners[~self.claims], minlength=self.encoded.n_patients) > 0
+
+    @cached_property
+    def room(self) -> NDArray[np.int32]:
+        """How many values of each column may be missing of each patient, as the flags say; (n_columns, n_patients)."""
+        e = self.encoded
+        room = np.zeros((len(e.claims), e.n_patients), dtype=np.int32)
+        for h, column in enumerate(e.claims):
+            hidden = self.claims & ~self.cells[h] & (column.values != MISSING)
+            room[h] = np.bincount(e.owners[hidden], minlength=e.n_patients)
+        room[:, self.truncated] = ANY_NUMBER
+        return room
+
+    def without_claims(self, rows: NDArray[np.bool_]) -> "ReleasedClaims":
+        """The same without some claims."""
+        return replace(self, claims=self.claims & ~rows)
+
+    def without_cells(self, cells: NDArray[np.bool_]) -> "ReleasedClaims":
+        """The same without some cells; a cell that was missing anyhow gets no flag."""
+        return replace(self, cells=self.cells & ~cells)
+
+    def without_patients(self, patients: NDArray[np.bool_]) -> "ReleasedClaims":
+        """The same without some patients and all of their claims."""
+        return replace(self, patients=self.patients & ~patients)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelLosses:
+    """The loss of a node: ``fixed``, for what is not released, and what the level of each column adds, (n_levels,)."""
+
+    fixed: float
+    by_level: tuple[NDArray[np.float64], ...]
+
+    def of(self, levels: Sequence[int]) -> float:
+        """Loss of a node in [0, 1]."""
+        return self.fixed + float(sum(own[level] for own, level in zip(self.by_level, levels, strict=True)))
+
+
+def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
+    """What each level of each column loses, over all cells that are not missing in the original, by column weights."""
+    encoded = released.encoded
+    given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
+    cells = [*(released.patients for _ in encoded.patients), *(rows & own for own in released.cells)]
+    fixed, by_level = 0.0, []
+    for column, own, weight in zip(encoded.columns, cells, (given / given.sum()).tolist(), strict=True):
+        # the search takes it for granted that a coarser level loses no less
+        if bool(np.any(np.diff(column.losses, axis=0) < 0)):
+            raise InternalError(f"Column {column.name!r}: a coarser level loses less than a finer one.")
+        present = column.values != MISSING
+        n_cells = max(1, int(present.sum()))
+        counts = np.bincount(column.values[present & own], minlength=column.n_values)
+        fixed += weight * int((present & ~own).sum()) / n_cells
+        by_level.append(weight * np.maximum.accumulate(column.losses @ counts) / n_cells)
+    return LevelLosses(fixed, tuple(by_level))
+
+
+def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
+    """Loss of a node over the patients who are released, as if there were no others."""
+    encoded, rows = released.encoded, {True: released.patients, False: released.patients[released.encoded.owners]}
+
+    def only(columns: tuple[EncodedColumn, ...], *, of_patients: bool) -> tuple[EncodedColumn, ...]:
+        return tuple(
+            replace(column, values=np.where(rows[of_patients], column.values, np.int32(MISSING))) for column in columns
+        )
+
+    left = replace(
+        encoded, patients=only(encoded.patients, of_patients=True), claims=only(encoded.claims, of_patients=False)
+    )
+    return level_losses(replace(released, encoded=left), weights).of(levels)
+
+
+def weights_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[float]:
+    """Weight of each column in the loss, those of patients first; 1 where none is set."""
+    return [float(weights.get(column.name, 1.0)) for column in encoded.columns]
 
 
 class Matching:
@@ -56,7 +165,6 @@ class Matching:
 
     Parameters
     ----------
-    released : whose claims are searched
     cap : how often a value can be known of one patient at most, so the highest power
     threads : that count side by side; figures do not depend on it
     only : the one node that will be asked about; lists for all nodes if not given
@@ -109,50 +217,47 @@ class Matching:
         self,
         levels: Levels,
         draws: Draws,
-        wanted: NDArray[np.bool_] | None = None,
+        wanted: Flags | None = None,
         span: Span | None = None,
         most: int = NO_LIMIT,
-    ) -> NDArray[np.int64]:
+    ) -> Sizes:
         """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span."""
-        found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        where = self._where(cells, draws, wanted)
-        self._run(
-            span,
-            found.size,
-            lambda part: class_sizes(self._postings, cells, recoding, draws, where, part, found, most=most),
-        )
-        return found
+        cells = self.cells(levels)
+        return self._counted(class_sizes, cells, levels, draws, wanted, span, most)
 
-    def tolerated(
-        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None = None, most: int = NO_LIMIT
-    ) -> NDArray[np.int64]:
+    def tolerated(self, levels: Levels, draws: Draws, wanted: Flags | None = None, most: int = NO_LIMIT) -> Sizes:
         """Patients that fit each draw only because flags say that something is missing, (n_draws,), up to ``most``."""
-        return self._with_leeway(count_tolerated, levels, draws, wanted, most)
+        leeway = make_leeway(self.cells(levels).of, self.released.room)
+        return self._counted(count_tolerated, leeway, levels, draws, wanted, None, most)
 
-    def nearest(
-        self, levels: Levels, draws: Draws, wanted: NDArray[np.bool_], most: int = NO_LIMIT
-    ) -> NDArray[np.int64]:
+    def nearest(self, levels: Levels, draws: Draws, wanted: Flags, most: int = NO_LIMIT) -> Sizes:
         """Of those tolerated who lack fewest values, their number, (n_draws,); 0 where the patient lacks more.
 
         Counted up to ``most``, at which some who lack fewer may not have been looked at.
         """
-        return self._with_leeway(count_nearest, levels, draws, wanted, most)
+        leeway = make_leeway(self.cells(levels).of, self.released.room)
+        return self._counted(count_nearest, leeway, levels, draws, wanted, None, most)
 
-    def _with_leeway(
-        self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None, most: int
-    ) -> NDArray[np.int64]:
-        """Count patients who fit each draw where values may be missing of those who are flagged."""
-        found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        leeway = make_leeway(cells.of, self.released.room)
-        where = self._where(cells, draws, wanted)
+    def _counted(
+        self,
+        count: Callable[..., None],
+        people: object,
+        levels: Levels,
+        draws: Draws,
+        wanted: Flags | None,
+        span: Span | None,
+        most: int,
+    ) -> Sizes:
+        """Count those of some people who fit each draw; of each draw, those of the patient's cell are looked at."""
+        found, recoding = np.zeros(draws.patients.size, dtype=np.int64), self.recoding(levels)
+        where = self.cells(levels).of[draws.patients]
+        where = where if wanted is None else np.where(wanted, where, MISSING)
         self._run(
-            None, found.size, lambda part: count(self._postings, leeway, recoding, draws, where, part, found, most=most)
+            span, found.size, lambda part: count(self._postings, people, recoding, draws, where, part, found, most=most)
         )
         return found
 
-    def likeliest(self, levels: Levels, draws: Draws) -> NDArray[np.int64]:
+    def likeliest(self, levels: Levels, draws: Draws) -> Sizes:
         """Of those who fit and of whom each draw is likeliest, their number, (n_draws,); 0 where the patient is none.
 
         A draw is likely of a patient by the released values: the share of all samples of this size that are this one.
@@ -166,15 +271,16 @@ class Matching:
         )
         return found
 
-    def rarest(self, levels: Levels, draws: Draws) -> RarestValues:
-        """The value of each draw that fewest released patients have."""
+    def rarest(self, levels: Levels, draws: Draws) -> tuple[Sizes, Sizes]:
+        """The value of each draw that fewest released patients have: its column of claims and its label at the level.
+
+        (n_draws,) each, -1 where nothing was drawn.
+        """
         columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
-        recoding = self.recoding(levels)
-        self._run(
-            None, columns.size, lambda part: rarest_values(self._postings, recoding, draws, part, columns, labels)
-        )
+        work = partial(rarest_values, self._postings, self.recoding(levels), draws, columns=columns, labels=labels)
+        self._run(None, columns.size, work)
         begins = self._begins[self._parts(levels)]
-        return RarestValues(columns, np.where(columns >= 0, labels - begins[columns], MISSING))
+        return columns, np.where(columns >= 0, labels - begins[columns], MISSING)
 
     def _parts(self, levels: Levels) -> NDArray[np.int64]:
         """Place of each column's lists among those of all columns and levels."""
@@ -189,10 +295,6 @@ class Matching:
             for h, number in enumerate(self._numbers)
         ]
         return make_released_values(gather(parts))
-
-    def _where(self, cells: Cells, draws: Draws, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        where: NDArray[np.int64] = cells.of[draws.patients]
-        return where if wanted is None else np.where(wanted, where, MISSING)
 
     def _run(self, span: Span | None, n_draws: int, work: Callable[[Span], None]) -> None:
         begin, end = span or (0, n_draws)

@@ -1,49 +1,51 @@
 """What is to be done with patients and their claims: the plan, read from TOML or refused with the key that is wrong."""
 
 import dataclasses
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
+from annotated_types import Ge, Gt, Le, Lt, Predicate
+
+from cloister import typed_toml
 from cloister.errors import InputError, did_you_mean
 from cloister.io.text import load_text
-from cloister.typed_toml import SECTION, STRICT, key, read_toml, typed
+from cloister.typed_toml import SECTION, key, read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules
-from .hierarchies import hierarchy_named, split_bounds
-from .plan_sections import (
-    HMAC,
-    NEVER_RELEASED,
-    PSEUDONYMS,
-    SEVERAL,
-    AdversaryPlan,
-    ClaimsTablePlan,
-    ExclusionsPlan,
-    GroupingPlan,
-    IdsPlan,
-    PatientsPlan,
-    PopulationPlan,
-    RemovalsPlan,
-    RiskPlan,
-    SearchPlan,
-    SuppressionPlan,
-    TopCoding,
-    TruncationPlan,
-)
+from .hierarchies import OF_GROUPS, hierarchy_named, split_bounds
 
-LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1000
-Section = PatientsPlan | ClaimsTablePlan
+STRICT = typed_toml.STRICT | {"allow_inf_nan": False}
+
+PatientRole = Literal["id", "birth-date", "birth-year", "age", "sex", "pcp", "quasi-identifier", "keep", "drop"]
+ClaimRole = Literal[
+    "id", "date", "end-date", "paid-date", "diagnosis", "diagnoses", "procedure", "procedures", "place", "specialty",
+    "length-of-stay", "days-since-first-claim", "pay-delay", "provider", "vendor", "pcp", "quasi-identifier", "keep",
+    "drop",
+]  # fmt: skip
+SEVERAL = frozenset({"quasi-identifier", "keep", "drop", "diagnoses", "procedures", "provider", "vendor", "pcp"})
+"""Roles that several columns may have."""
+
+NEVER_RELEASED = frozenset({"birth-date", "birth-year", "date", "end-date", "paid-date", "diagnoses", "procedures"})
+"""Roles of columns that steps read and that no release holds."""
+
+PSEUDONYMS = frozenset({"provider", "vendor", "pcp"})
 FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop"})
 """Roles of columns that need no hierarchy."""
 
-CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
-GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "place": "place", "specialty": "specialty"}
-"""Hierarchies that begin at codes, and that begin at groups, with the role whose columns they are for."""
-
 CODED = frozenset({"diagnosis", "diagnoses", "procedure", "procedures", "place", "specialty", "sex", *PSEUDONYMS})
 """Roles whose values are codes, names or ids, whatever they look like."""
+
+CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
+"""Hierarchies that begin at codes, with the role whose columns they are for."""
+
+HMAC = "hmac:"
+"""Stands before the file of the key, where ids are keyed hashes."""
+
+AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
+DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "length_of_stay", "pay_delay", "year"
+GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
 
 UNJOINED = (
     "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
@@ -51,18 +53,202 @@ UNJOINED = (
 )
 
 
+def _are_percentiles(given: Sequence[str | float]) -> bool:
+    return bool(given) and all(level == "none" or 50 <= float(level) < 100 for level in given)
+
+
+def _are_grouped(tables: Mapping[str, str]) -> bool:
+    return set(tables) <= {*RANGED, *NAMED}
+
+
+def _is_kind_of_id(text: str) -> bool:
+    """In a plan as it is published, `hmac` stands without the file of the key."""
+    return text in ("number", "drop", "hmac") or text.removeprefix(HMAC) not in ("", text)
+
+
+class Section:
+    """Columns of a file: what each one is, and the hierarchies of quasi-identifiers."""
+
+    roles: Mapping[str, str]
+    qi: Mapping[str, str]
+    derived: tuple[str, ...]
+
+    def columns(self, *roles: str) -> tuple[str, ...]:
+        """Columns with one of these roles."""
+        return tuple(column for column, role in self.roles.items() if role in roles)
+
+    def column(self, role: str, derived: str | None = None) -> str | None:
+        """The column with this role, else the derived column if the plan asks for it, else None."""
+        return next(iter((*self.columns(role), *(name for name in self.derived if name == derived))), None)
+
+
+@dataclass(frozen=True)
+class PatientsPlan(Section):
+    """Columns of the patients' file: roles of all, hierarchies of quasi-identifiers, derived columns among them.
+
+    Derived are the age at the first claim (years) and the days in hospital (15 and more are ``15+``).
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    roles: Mapping[str, PatientRole] = field(metadata={"allowed": "a role for each column"})
+    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
+    derived: tuple[Literal["age", "days_in_hospital"], ...] = key((), "a list among age, days_in_hospital")
+    without_claims: Literal["keep", "drop"] = key("drop", "keep or drop")
+
+
+@dataclass(frozen=True)
+class ClaimsTablePlan(Section):
+    """Columns of the claims' file, likewise.
+
+    Derived are days since the patient's first claim, length of stay (days, at least 1), pay delay (days), year.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
+    qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
+    derived: tuple[Literal["days_since_first_claim", "length_of_stay", "pay_delay", "year"], ...] = key(
+        (), "a list among days_since_first_claim, length_of_stay, pay_delay, year"
+    )
+
+
+@dataclass(frozen=True)
+class ExclusionsPlan:
+    """High-risk patients: rules of the shipped list by name (None: all), and a file of the same form with more."""
+
+    __pydantic_config__: ClassVar = STRICT
+    rules: tuple[str, ...] | None = key(None, "a list of names of rules")
+    file: str | None = key(None, "the name of a CSV file with the columns rule, kind, first, last")
+
+
+@dataclass(frozen=True)
+class RemovalsPlan:
+    """Claims that are removed."""
+
+    __pydantic_config__: ClassVar = STRICT
+    newborns: bool = key(True, "true or false")
+    letter_procedures: bool = key(True, "true or false")
+    revenue_codes: bool = key(True, "true or false")
+
+
+@dataclass(frozen=True)
+class GroupingPlan:
+    """Columns replaced by their groups from the start, by role; and tables of one's own, by role."""
+
+    __pydantic_config__: ClassVar = STRICT
+    columns: tuple[GroupedRole, ...] = key(
+        ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
+    )
+    tables: Annotated[Mapping[str, str], Predicate(_are_grouped)] = field(
+        default_factory=dict, metadata={"allowed": "names of CSV files, by role (diagnosis, procedure, ...)"}
+    )
+
+
+@dataclass(frozen=True)
+class TopCoding:
+    """One column in which all values from a quantile on get one label, such as ``162+``."""
+
+    __pydantic_config__: ClassVar = STRICT
+    column: str = field(metadata={"allowed": "the name of a column"})
+    quantile: float = key(0.95, "a number above 0 and below 1")
+    exclude_zero: bool = key(False, "true or false")
+
+
+@dataclass(frozen=True)
+class TruncationPlan:
+    """Percentiles of claims per patient to which claims may be truncated; the search takes one of them."""
+
+    __pydantic_config__: ClassVar = STRICT
+    percentiles: Annotated[tuple[Literal["none"] | float, ...], Predicate(_are_percentiles)] = key(
+        ("none", 99.0, 97.5, 95.0, 90.0),
+        'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
+    )
+    per: Literal["patient", "patient-year"] = key("patient", "patient or patient-year")
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The percentiles as numbers; ``none`` is 100."""
+        return tuple(100.0 if level == "none" else float(level) for level in self.percentiles)
+
+
+@dataclass(frozen=True)
+class AdversaryPlan:
+    """What the adversary knows: at most ``power`` values of each quasi-identifier of claims.
+
+    The power is the higher of those by recorded values and by the levels chosen with ``basis = "raw"``, the latter with
+    ``"node"``. ``tolerant``, ``likeliest``: whether the risk by who believes flags, and by who picks the likeliest of
+    those who fit, is limited.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    power: Annotated[int, Ge(1), Le(1000)] = key(5, "a whole number from 1 to 1000")
+    rounding: Literal["ceil", "floor", "round"] = key("ceil", "ceil, floor or round")
+    basis: Literal["raw", "node"] = key("raw", "raw or node")
+    tolerant: Literal["bounded", "waived"] = key("bounded", "bounded or waived")
+    likeliest: Literal["told", "bounded"] = key("told", "told or bounded")
+
+
+@dataclass(frozen=True)
+class RiskPlan:
+    """The risk that is accepted, and how it is estimated: by at most so many repeats of so many drawn patients.
+
+    Classes need ``ceil(1 / threshold)`` patients. ``max_flag_rate``, the highest share of flagged patients, is halved,
+    up to four times, where suppression does not bring the risk of the levels chosen by it under the threshold.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    threshold: Annotated[float, Gt(0), Le(0.5)] = key(0.05, "a number above 0 and at most 0.5")
+    max_flag_rate: Annotated[float, Gt(0), Lt(1)] = key(0.05, "a number above 0 and below 1")
+    seed: Annotated[int, Ge(0), Lt(2**32)] = key(0, "a whole number from 0 to below 2^32")
+    repeats: Annotated[int, Ge(1), Le(1_000_000)] = key(1000, "a whole number from 1 to 1,000,000")
+    draws: Annotated[int, Ge(1_000), Le(1_000_000)] = key(10_000, "a whole number from 1,000 to 1,000,000")
+
+
+@dataclass(frozen=True)
+class SuppressionPlan:
+    """What is suppressed of a flagged patient; of which share of the patients, and how many may be left out whole."""
+
+    __pydantic_config__: ClassVar = STRICT
+    treatment: Literal["patients", "claims", "cells"] = key("cells", "patients, claims or cells")
+    most_treated: Annotated[float, Gt(0), Le(1)] = key(0.5, "a number above 0 and at most 1")
+    most_removed: Annotated[float, Gt(0), Le(1)] = key(0.1, "a number above 0 and at most 1")
+
+
+@dataclass(frozen=True)
+class IdsPlan:
+    """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: Annotated[str, Predicate(_is_kind_of_id)] = key("number", "number or hmac:KEYFILE")
+    provider: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+    vendor: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+    pcp: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Bounds of the search, over all truncation levels; None for no bound.
+
+    What is found by then is released, and that it may not be the best is said.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    nodes: Annotated[int, Ge(1)] | None = key(None, "a whole number from 1")
+    time_limit_s: Annotated[float, Gt(0)] | None = key(None, "a number above 0")
+
+
+@dataclass(frozen=True)
+class PopulationPlan:
+    """A register of the population that the patients come from: one row a person, quasi-identifiers of patients."""
+
+    __pydantic_config__: ClassVar = STRICT
+    patients: str | None = key(None, "the name of a CSV or Parquet file")
+
+
 @dataclass(frozen=True)
 class ClaimsPlan:
     """Everything that is asked of a release of patients and their claims.
 
-    Attributes
-    ----------
-    patients, claims : columns, roles and hierarchies
-    exclusions, removals, grouping, top_coding : steps 2, 3 and 6
-    truncation, adversary, risk, suppression, search : steps 7 to 11
-    weights : of quasi-identifiers in the loss, by column; 1 for those not named
-    ids : step 1
-    population : for the attacks of step 12
+    ``weights`` are of quasi-identifiers in the loss, by column; 1 for those not named.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -76,7 +262,7 @@ class ClaimsPlan:
     adversary: AdversaryPlan = field(default_factory=AdversaryPlan, metadata=SECTION)
     risk: RiskPlan = field(default_factory=RiskPlan, metadata=SECTION)
     suppression: SuppressionPlan = field(default_factory=SuppressionPlan, metadata=SECTION)
-    weights: Mapping[str, float] = field(
+    weights: Mapping[str, Annotated[float, Ge(0.001), Le(1000)]] = field(
         default_factory=dict, metadata={"allowed": "a number from 0.001 to 1000 for each quasi-identifier named"}
     )
     ids: IdsPlan = field(default_factory=IdsPlan, metadata=SECTION)
@@ -95,23 +281,26 @@ class ClaimsPlan:
         file = Path(path)
         return parse_plan(load_text(file).data.decode(), file.name, file.resolve().parent)
 
-    def patient_columns(self, *roles: str) -> tuple[str, ...]:
-        """Columns of the patients' file with one of these roles."""
-        return tuple(column for column, role in self.patients.roles.items() if role in roles)
+    def of(self, table: str) -> Section:
+        """What is said of one file."""
+        return self.patients if table == "patients" else self.claims
 
-    def claim_columns(self, *roles: str) -> tuple[str, ...]:
-        """Columns of the claims' file with one of these roles."""
-        return tuple(column for column, role in self.claims.roles.items() if role in roles)
-
-    def patient_column(self, role: str, derived: str | None = None) -> str | None:
-        """The column of patients with this role, else the derived column if the plan asks for it, else None."""
-        asked = (derived,) if derived in self.patients.derived else ()
-        return next(iter((*self.patient_columns(role), *asked)), None)
-
-    def claim_column(self, role: str, derived: str | None = None) -> str | None:
-        """The column of claims with this role, else the derived column if the plan asks for it, else None."""
-        asked = (derived,) if derived in self.claims.derived else ()
-        return next(iter((*self.claim_columns(role), *asked)), None)
+    def with_files(self, named: Callable[[str], str], hierarchy: Callable[[str], str]) -> "ClaimsPlan":
+        """The same with other names of files, and other words for hierarchies, which may name files."""
+        patients, claims, ids, exclusions = self.patients, self.claims, self.ids.patients, self.exclusions
+        of_ids = HMAC + named(ids.removeprefix(HMAC)) if ids.startswith(HMAC) else ids
+        register = self.population.patients
+        return dataclasses.replace(
+            self,
+            patients=dataclasses.replace(patients, qi={name: hierarchy(words) for name, words in patients.qi.items()}),
+            claims=dataclasses.replace(claims, qi={name: hierarchy(words) for name, words in claims.qi.items()}),
+            exclusions=dataclasses.replace(exclusions, file=exclusions.file and named(exclusions.file)),
+            ids=dataclasses.replace(self.ids, patients=of_ids),
+            population=PopulationPlan(register and named(register)),
+            grouping=dataclasses.replace(
+                self.grouping, tables={role: named(file) for role, file in self.grouping.tables.items()}
+            ),
+        )
 
 
 def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
@@ -121,97 +310,41 @@ def parse_plan(text: str, name: str, folder: Path) -> ClaimsPlan:
 
 def plan_of(content: Mapping[str, Any], name: str, folder: Path, inside: Sequence[str] = ()) -> ClaimsPlan:
     """Return the plan in a section of a TOML file; the keys ``inside`` lead to it."""
-    plan = _with_paths(typed(content, ClaimsPlan, name, inside), folder)
-    for place, allowed in out_of_range(plan):
-        raise InputError(f"{name}: {'.'.join([*inside, place])} must be {allowed}.", file=name)
+
+    def hierarchy(words: str) -> str:
+        spec, bounds = split_bounds(words)
+        return f"{folder / spec}{bounds}" if spec and (folder / spec).is_file() else words
+
+    plan = typed(content, ClaimsPlan, name, inside).with_files(
+        lambda file: str(folder / Path(file).expanduser()), hierarchy
+    )
+    for place in out_of_range(plan):
+        raise InputError(f"{name}: {'.'.join([*inside, place])}.", file=name)
     for problem in consistency_errors(plan):
         raise InputError(f"{name}: {problem}", file=name)
     return plan
 
 
-def _with_paths(plan: ClaimsPlan, folder: Path) -> ClaimsPlan:
-    """The plan with the files it names as paths."""
-
-    def whole(name: str) -> str:
-        return str(folder / Path(name).expanduser())
-
-    def hierarchies(qi: Mapping[str, str]) -> dict[str, str]:
-        found = {}
-        for column, words in qi.items():
-            spec, bounds = split_bounds(words)
-            is_file = spec and (folder / spec).is_file()
-            found[column] = f"{folder / spec}{bounds}" if is_file else words
-        return found
-
-    patients, claims, exclusions, ids = plan.patients, plan.claims, plan.exclusions, plan.ids
-    population = plan.population
-    if population.patients is not None:
-        population = dataclasses.replace(population, patients=whole(population.patients))
-    if exclusions.file is not None:
-        exclusions = dataclasses.replace(exclusions, file=whole(exclusions.file))
-    if ids.patients.startswith(HMAC):
-        ids = dataclasses.replace(ids, patients=HMAC + whole(ids.patients.removeprefix(HMAC)))
-    tables = {role: whole(file) for role, file in plan.grouping.tables.items()}
-    return dataclasses.replace(
-        plan,
-        patients=dataclasses.replace(patients, qi=hierarchies(patients.qi)),
-        claims=dataclasses.replace(claims, qi=hierarchies(claims.qi)),
-        exclusions=exclusions,
-        ids=ids,
-        population=population,
-        grouping=dataclasses.replace(plan.grouping, tables=tables),
-    )
-
-
-def out_of_range(plan: ClaimsPlan) -> Iterator[tuple[str, str]]:
-    """Keys whose values are out of range, with what they may be."""
-    allowed = {
-        f"{section.name}.{field.name}": str(field.metadata["allowed"])
-        for section in dataclasses.fields(plan)
-        if dataclasses.is_dataclass(section.type)
-        for field in dataclasses.fields(section.type)
-    }
-    risk, search, suppression = plan.risk, plan.search, plan.suppression
-    percentiles = [level for level in plan.truncation.percentiles if level != "none"]
-    in_range = {
-        "risk.threshold": 0 < risk.threshold <= 0.5,
-        "risk.max_flag_rate": 0 < risk.max_flag_rate < 1,
-        "risk.seed": 0 <= risk.seed < 2**32,
-        "risk.repeats": 1 <= risk.repeats <= 1_000_000,
-        "risk.draws": 1_000 <= risk.draws <= 1_000_000,
-        "suppression.most_treated": 0 < suppression.most_treated <= 1,
-        "suppression.most_removed": 0 < suppression.most_removed <= 1,
-        "adversary.power": 1 <= plan.adversary.power <= 1000,
-        "truncation.percentiles": bool(plan.truncation.percentiles) and all(50 <= level < 100 for level in percentiles),
-        "search.nodes": search.nodes is None or search.nodes >= 1,
-        "search.time_limit_s": search.time_limit_s is None or 0 < search.time_limit_s < math.inf,
-        "grouping.tables": set(plan.grouping.tables) <= {*RANGED, *NAMED},
-        "ids.patients": plan.ids.patients in ("number", "drop")
-        or plan.ids.patients.removeprefix(HMAC) not in ("", plan.ids.patients),
-    }
-    yield from ((key, allowed[key]) for key, holds in in_range.items() if not holds)
-    for column, weight in plan.weights.items():
-        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
-            yield f"weights.{column}", f"a number from {LEAST_WEIGHT} to {MOST_WEIGHT}"
+def out_of_range(plan: ClaimsPlan) -> Iterator[str]:
+    """Keys whose values are out of range, with what they must be; of those whose types do not say it."""
     for number, coding in enumerate(plan.top_coding, start=1):
         if not 0 < coding.quantile < 1:
-            yield f"top_coding.quantile (section {number})", "a number above 0 and below 1"
+            yield f"top_coding.quantile (section {number}) must be a number above 0 and below 1"
     known = exclusion_rules()
-    for rule in plan.exclusions.rules or ():
-        if rule not in known:
-            yield "exclusions.rules", f"a list among {', '.join(known)}"
+    if not {*(plan.exclusions.rules or ())} <= {*known}:
+        yield f"exclusions.rules must be a list among {', '.join(known)}"
 
 
 def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
     """Sentences about what does not fit, none if all does; keys and names of columns only."""
-    for table, section in (("patients", plan.patients), ("claims", plan.claims)):
-        yield from _roles(table, section)
-        yield from _quasi_identifiers(table, section)
+    for table in ("patients", "claims"):
+        yield from _roles(table, plan.of(table))
+        yield from _quasi_identifiers(table, plan.of(table))
     if not plan.claims.qi:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
-    for table, qi in (("patients", plan.patients.qi), ("claims", plan.claims.qi)):
-        for column, words in qi.items():
+    for table in ("patients", "claims"):
+        for column, words in plan.of(table).qi.items():
             try:
                 hierarchy_named(words, plan.grouping.tables)
             except InputError as error:
@@ -222,12 +355,13 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
             if role in CODED:  # many codes look like numbers
                 yield f"top_coding: column {coding.column!r} has the role {role}, and codes are not numbers to be cut."
     known = [*plan.patients.qi, *plan.claims.qi]
-    for column in plan.weights:
-        if column not in known:
-            hint = did_you_mean(column, known)
-            yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"
+    for column in sorted(plan.weights.keys() - known):
+        hint = did_you_mean(column, known)
+        yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"
     if plan.ids.patients == "drop":
         yield UNJOINED
+    if plan.ids.patients == "hmac":
+        yield "ids.patients must be number or hmac:KEYFILE."
 
 
 def _roles(table: str, section: Section) -> Iterator[str]:
@@ -243,12 +377,10 @@ def _roles(table: str, section: Section) -> Iterator[str]:
 
 def _quasi_identifiers(table: str, section: Section) -> Iterator[str]:
     """Every column that is released and neither an id nor kept has a hierarchy, and no other has one."""
-    needed = {column for column, role in section.roles.items() if role not in FREE}
-    needed |= {*section.derived}
-    for column in section.qi:
-        if column not in needed:
-            hint = did_you_mean(column, needed)
-            yield f"{table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}"
+    needed = {column for column, role in section.roles.items() if role not in FREE} | {*section.derived}
+    for column in sorted(section.qi.keys() - needed):
+        hint = did_you_mean(column, needed)
+        yield f"{table}.qi.{column} is no quasi-identifier by its role and no derived column.{hint}"
     for column in sorted(needed - section.qi.keys()):
         yield (
             f"column {column!r} of {table} is a quasi-identifier, but {table}.qi names no hierarchy for it. Name one, "
@@ -267,8 +399,8 @@ def _grouping(plan: ClaimsPlan) -> Iterator[str]:
                 f"claims.qi.{column}: the hierarchy {word} begins at codes of a column with the role {CODES[word]}. "
                 f'Take the role out of grouping.columns, or name "{word}-group".'
             )
-        if word in GROUPS and (not grouped or role != GROUPS[word]):
+        if word in OF_GROUPS and (not grouped or role != OF_GROUPS[word]):
             yield (
-                f"claims.qi.{column}: the hierarchy {word} begins at groups. Put the role {GROUPS[word]} into "
+                f"claims.qi.{column}: the hierarchy {word} begins at groups. Put the role {OF_GROUPS[word]} into "
                 "grouping.columns, or name another hierarchy."
             )

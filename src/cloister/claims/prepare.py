@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,12 +20,22 @@ from cloister.io.text import load_bytes
 from cloister.release_folder import release_around
 
 from .codes import exclusions, grouping, top_coding
-from .data import PATIENT, Claims, check_contents, dates_of, numbers_of
+from .data import PATIENT, Claims, StepLine, Stepped, check_contents, dates_of, numbers_of
+from .form import CLAIMS, PATIENTS, PSEUDONYM, TABLES, kept_columns
 from .hierarchies import MOST_DELAY
-from .plan import UNJOINED, ClaimsPlan
-from .plan_sections import AGE, DAYS_IN_HOSPITAL, DAYS_SINCE_FIRST, HMAC, LENGTH_OF_STAY, PAY_DELAY, PSEUDONYMS, YEAR
-from .representativeness import Representativeness, representativeness
-from .steps import StepLine, Stepped
+from .plan import (
+    AGE,
+    DAYS_IN_HOSPITAL,
+    DAYS_SINCE_FIRST,
+    HMAC,
+    LENGTH_OF_STAY,
+    PAY_DELAY,
+    PSEUDONYMS,
+    UNJOINED,
+    YEAR,
+    ClaimsPlan,
+)
+from .representativeness import PreparedClaims, representativeness
 
 SHORTEST_KEY = 32
 GROUP_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 99), (100, None))
@@ -35,7 +45,6 @@ REMOVING, WITHOUT = "3 claims removed", "3 patients without claims"
 NEWBORN_DAYS = 28
 LETTER = r"^\s*[A-Za-z]"
 REVENUE = r"^\s*[0-9]{3}\s*$"
-DERIVED = "5 derived columns"
 
 TOP_DAYS = 15
 """Days in hospital from here on are one value, ``15+``, as in the released data of the Heritage Health Prize."""
@@ -52,38 +61,32 @@ def pseudonyms(data: Claims) -> Stepped:
     columns out, `per-table` gives other numbers in each file. A hash of 256 bits (HMAC-SHA256) links releases made with
     the same key, for whoever has several.
     """
-    if data.plan.ids.patients != "number" and not data.plan.ids.patients.startswith(HMAC):
-        raise InputError(UNJOINED)
     plan = data.plan
-    patients, claims = (
-        frame.drop(column for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) == "drop")
-        for table, frame in (("patients", data.patients), ("claims", data.claims))
-    )
-    (patient_id,), (claim_id,) = plan.patient_columns("id"), plan.claim_columns("id")
-    claims = claims.drop(claim_id)
-    if plan.ids.patients.startswith(HMAC):
+    is_hashed = plan.ids.patients.startswith(HMAC)
+    if plan.ids.patients != "number" and not is_hashed:
+        raise InputError(UNJOINED)
+    gone = [
+        [name for name in plan.of(table).columns(*PSEUDONYMS) if name not in kept_columns(plan, table)]
+        for table in TABLES
+    ]
+    (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
+    patients, claims = data.patients.drop(gone[0]), data.claims.drop(claim_id, *gone[1])
+    if is_hashed:
         patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
     else:
         patients = patients.drop(patient_id)
-    result = data.with_frames(patients, claims)
-    return Stepped(result, StepLine("1 pseudonyms", counts=group_sizes(result.claims, plan)))
+    line = StepLine("1 pseudonyms", counts=group_sizes(claims, plan))
+    return Stepped(replace(data, patients=patients, claims=claims), line)
 
 
-def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Number provider, vendor and PCP ids by their first appearance in the released rows.
-
-    Parameters
-    ----------
-    patients, claims : in released order
-    data : whose plan says which columns these are
-    """
-    numbers: dict[str, dict[str, int]] = {}
+def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Number provider, vendor and PCP ids by their first appearance in the rows, which are in released order."""
+    numbers: dict[str | None, dict[str, int]] = {}
     frames = []
-    for table, frame in (("patients", patients), ("claims", claims)):
-        for column, role in _released_pseudonyms(data.plan, table):
-            if column in frame.columns:
-                key = f"{role} of {table}" if getattr(data.plan.ids, role) == "per-table" else role
-                known, ids = numbers.setdefault(key, {}), frame[column]
+    for table, frame in ((PATIENTS, patients), (CLAIMS, claims)):
+        for name, column in kept_columns(plan, table).items():
+            if column.role == PSEUDONYM:
+                known, ids = numbers.setdefault(column.numbered_with, {}), frame[name]
                 for text in ids.drop_nulls().unique(maintain_order=True):
                     known.setdefault(text, len(known) + 1)
                 own = ids.replace_strict(known, return_dtype=pl.Int64) if known else ids.cast(pl.Int64)
@@ -92,20 +95,11 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, data: Claims) -> tupl
     return frames[0], frames[1]
 
 
-def _released_pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
-    return [(column, role) for column, role in _pseudonyms(plan, table) if getattr(plan.ids, role) != "drop"]
-
-
-def _pseudonyms(plan: ClaimsPlan, table: str) -> list[tuple[str, str]]:
-    roles = plan.patients.roles if table == "patients" else plan.claims.roles
-    return [(column, str(role)) for column, role in roles.items() if role in PSEUDONYMS]
-
-
 def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
     """How many pseudonyms of each column have how many of these claims."""
     counts: dict[str, int] = {}
-    for column, role in _released_pseudonyms(plan, "claims"):
-        sizes = claims[column].drop_nulls().value_counts()["count"]
+    for column in (name for name, one in kept_columns(plan, CLAIMS).items() if one.role == PSEUDONYM):
+        role, sizes = plan.claims.roles[column], claims[column].drop_nulls().value_counts()["count"]
         for low, high in GROUP_SIZES:
             band = f"{low}+" if high is None else f"{low}" if low == high else f"{low}-{high}"
             counts[f"{role} {column!r} with {band} claims"] = int(((sizes >= low) & (sizes <= (high or 2**31))).sum())
@@ -140,13 +134,13 @@ def removals(data: Claims) -> Stepped:
     """
     wanted = data.plan.removals
     masks: dict[str, pl.Series] = {}
-    birth, date = data.plan.patient_column("birth-date"), data.plan.claim_column("date")
+    birth, date = data.plan.patients.column("birth-date"), data.plan.claims.column("date")
     if wanted.newborns and birth is not None and date is not None:
         born = data.patients.select(PATIENT, dates_of(data.patients[birth], "patients").alias("\0born"))
         days = data.claims.select(PATIENT, dates_of(data.claims[date], "claims").alias("\0date"))
         joined = days.join(born, on=PATIENT, how="left", maintain_order="left")
         masks["newborns"] = ((joined["\0date"] - joined["\0born"]).dt.total_days() <= NEWBORN_DAYS).fill_null(False)
-    procedure = data.plan.claim_column("procedure")
+    procedure = data.plan.claims.column("procedure")
     if procedure is not None and wanted.letter_procedures:
         masks["procedure codes with a letter"] = data.claims[procedure].str.contains(LETTER).fill_null(False)
     if procedure is not None and wanted.revenue_codes:
@@ -162,7 +156,7 @@ def removals(data: Claims) -> Stepped:
         {reason: owners.filter(mask).n_unique() for reason, mask in masks.items()},
         owners.filter(gone).n_unique(),
     )
-    return Stepped(data.with_frames(claims=data.claims.filter(~gone)), line)
+    return Stepped(replace(data, claims=data.claims.filter(~gone)), line)
 
 
 def leave_out_without_claims(data: Claims) -> Stepped:
@@ -187,24 +181,23 @@ def derived(data: Claims) -> Stepped:
 
     What they are made of (dates, years of birth) stays for the next steps; `encode` leaves it out of what is released.
     """
-    asked = (*data.plan.claims.derived, *data.plan.patients.derived)
-    claims = data.claims
-    for name in data.plan.claims.derived:
-        claims = claims.with_columns(OF_CLAIMS[name](data).alias(name))
-    with_claims = data.with_frames(claims=claims)
-    patients = data.patients
-    for own in data.plan.patients.derived:
-        patients = patients.with_columns(OF_PATIENTS[own](with_claims).alias(own))
-    whole = data.with_frames(patients, claims)
+    plan, claims, patients = data.plan, data.claims, data.patients
+    for name in plan.claims.derived:
+        claims = claims.with_columns(DERIVATIONS[name](data).alias(name))
+    with_claims = replace(data, claims=claims)
+    for own in plan.patients.derived:
+        patients = patients.with_columns(DERIVATIONS[own](with_claims).alias(own))
+    whole = replace(data, patients=patients, claims=claims)
     counts = {
-        f"{name} missing": int((claims if name in data.plan.claims.derived else patients)[name].null_count())
-        for name in asked
+        f"{name} missing": int(whole.of(table)[name].null_count())
+        for table in (CLAIMS, PATIENTS)
+        for name in plan.of(table).derived
     }
-    return Stepped(whole, StepLine(DERIVED, counts=counts))
+    return Stepped(whole, StepLine("5 derived columns", counts=counts))
 
 
 def _dates(data: Claims, role: str, needed_for: str) -> pl.Series:
-    column = data.plan.claim_column(role)
+    column = data.plan.claims.column(role)
     if column is None:
         raise InputError(f"{needed_for} is derived from claims with the role {role}, but no column has it.")
     return dates_of(data.claims[column], "claims")
@@ -231,12 +224,9 @@ def years_of(data: Claims) -> pl.Series:
 
 
 def _age(data: Claims) -> pl.Series:
-    birth, year = data.plan.patient_column("birth-date"), data.plan.patient_column("birth-year")
-    first = (
-        data.claims.select(PATIENT, _dates(data, "date", AGE).alias("first"))
-        .group_by(PATIENT)
-        .agg(pl.col("first").min())
-    )
+    birth, year = data.plan.patients.column("birth-date"), data.plan.patients.column("birth-year")
+    dates = data.claims.select(PATIENT, _dates(data, "date", AGE).alias("first"))
+    first = dates.group_by(PATIENT).agg(pl.col("first").min())
     days = data.patients.select(PATIENT).join(first, on=PATIENT, how="left", maintain_order="left")["first"]
     if birth is not None:
         born = dates_of(data.patients[birth], "patients")
@@ -254,42 +244,24 @@ def _day_of_year(days: pl.Series) -> pl.Series:
 
 
 def _days_in_hospital(data: Claims) -> pl.Series:
-    column = data.plan.claim_column("length-of-stay", LENGTH_OF_STAY)
+    column = data.plan.claims.column("length-of-stay", LENGTH_OF_STAY)
     if column is None:
         raise InputError("days_in_hospital is derived from claims with a length of stay, but no column has it.")
-    stays = data.claims[column]
-    days = numbers_of(stays, "claims") if stays.dtype == pl.String else stays
+    days = numbers_of(data.claims[column], "claims")
     sums = data.claims.select(PATIENT, days.alias("days")).group_by(PATIENT).agg(pl.col("days").sum())
     total = data.patients.select(PATIENT).join(sums, on=PATIENT, how="left", maintain_order="left")["days"].fill_null(0)
     text = total.cast(pl.String)
     return text.set(total >= TOP_DAYS, f"{TOP_DAYS}+")
 
 
-OF_CLAIMS: dict[str, Callable[[Claims], pl.Series]] = {
+DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
     DAYS_SINCE_FIRST: _days_since_first,
     LENGTH_OF_STAY: _length_of_stay,
     PAY_DELAY: _pay_delay,
     YEAR: years_of,
+    AGE: _age,
+    DAYS_IN_HOSPITAL: _days_in_hospital,
 }
-OF_PATIENTS: dict[str, Callable[[Claims], pl.Series]] = {AGE: _age, DAYS_IN_HOSPITAL: _days_in_hospital}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PreparedClaims:
-    """Claims after steps 1 to 6.
-
-    Attributes
-    ----------
-    claims : what remains, ready to be encoded
-    lines : for the report, in the order of the steps
-    representativeness : excluded against remaining patients
-    excluded : the patients whom step 2 took out, with what is derived of them
-    """
-
-    claims: Claims
-    lines: tuple[StepLine, ...]
-    representativeness: Representativeness
-    excluded: Claims
 
 
 def prepare(data: Claims) -> PreparedClaims:
@@ -298,24 +270,11 @@ def prepare(data: Claims) -> PreparedClaims:
     Excluded patients go through the derivations as well, since they are compared with the others by them.
     """
     check_contents(data)
-    renamed = pseudonyms(data)
-    chosen = exclusions(renamed.claims)
-    assert chosen.removed is not None
-    cut = removals(chosen.claims)
-    having = leave_out_without_claims(cut.claims)
-    completed = derived(having.claims)
-    excluded = derived(chosen.removed).claims
-    compared = representativeness(excluded, completed.claims)
-    grouped = grouping(completed.claims)
-    topped = top_coding(grouped.claims)
-    lines = (
-        renamed.line,
-        chosen.line,
-        cut.line,
-        having.line,
-        compared.line,
-        completed.line,
-        grouped.line,
-        topped.line,
-    )
-    return PreparedClaims(topped.claims, lines, compared, excluded)
+    done = [pseudonyms(data)]
+    for step in (exclusions, removals, leave_out_without_claims, derived, grouping, top_coding):
+        done.append(step(done[-1].claims))
+    assert done[1].removed is not None
+    excluded, remaining = derived(done[1].removed).claims, done[4].claims
+    lines = [one.line for one in done]
+    lines.insert(4, StepLine("4 representativeness"))
+    return PreparedClaims(done[-1].claims, tuple(lines), representativeness(excluded, remaining), excluded)

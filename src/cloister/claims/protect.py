@@ -9,6 +9,7 @@ El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,13 @@ from cloister.errors import NoSafeRelease
 from .adversaries import AttackedClaims, exact_order
 from .choice import Chooser, NodeChoice, truncation
 from .encode import EncodedClaims, EncodedColumn, Encoding
+from .form import lowered
 from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
-from .matching import Matching
-from .node_risk import RiskSettings, Treatment
+from .lattice_search import Node
+from .matching import Matching, ReleasedClaims, weights_of
 from .plan import ClaimsPlan
-from .plan_sections import lowered
-from .release_risk import Excess, PatientJudge, maximum_likelihood_risk, patient_risks, release_risk
-from .released import ReleasedClaims, weights_of
-from .suppression import Suppression, suppress
+from .risk import RiskSettings, Treatment, maximum_likelihood_risk, release_risk
+from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
 
 
 def choose_and_suppress(
@@ -38,19 +38,8 @@ def choose_and_suppress(
 
     A lower MaxSup gives a coarser node, of which less has to be suppressed. A node that was tried is not tried again.
     Returned last is the MaxSup by which the node was chosen, at most what was asked.
-
-    Parameters
-    ----------
-    choose : the node for a MaxSup
-    power_of : the adversary's power for a choice
-    weights : of the columns in the loss
-
-    Raises
-    ------
-    NoSafeRelease
-        There is no node to begin with, or suppression does not suffice for any.
     """
-    tried: set[tuple[tuple[int, ...], float]] = set()
+    tried: set[tuple[Node, float]] = set()
     refusal = ""
     for max_sup in lowered(settings.max_sup):
         try:
@@ -78,10 +67,7 @@ class ProtectedClaims:
 
     Attributes
     ----------
-    encoding : what was protected
     adversary : what the adversary knows, from base values
-    choice : truncation level and node
-    suppression : what is left out of it, and the risk that is left
     settings : as they were used; ``max_sup`` may be lower than the plan's
     power : (n_patients, n_columns) of the adversary that the release was made against
     """
@@ -136,22 +122,32 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     columns and the company of pseudonyms. Cost: see `Chooser` and `suppress`, up to five
     times.
 
-    Raises
-    ------
-    NoSafeRelease
-        There is no such node, or suppression does not suffice, however low ``max_flag_rate`` is.
-
     References
     ----------
     El Emam et al. (2012), "De-identification methods for open health data: the case of the Heritage Health Prize claims
     dataset", JMIR 14(1):e33, appendix.
     """
-    claims = encoding.claims
-    adversary = adversary_power(claims, plan.adversary.power, plan.adversary.rounding)
-    at = _PowerOfNodes(claims, plan)
+    claims, asked = encoding.claims, plan.adversary
+    adversary = adversary_power(claims, asked.power, asked.rounding)
     weights = weights_of(claims, plan.weights)
-    base, bounds = adversary.of_patients, encoding.bounds
-    chooser = Chooser(claims, truncation(claims), base, settings, bounds=bounds, weights=weights, power_at=at)
+
+    @cache
+    def power_of(own: Node) -> NDArray[np.int32]:
+        """The power from the values of claims at some levels, of which few choices occur."""
+        return power_at(claims, asked.power, asked.rounding, asked.basis, own)
+
+    def at(levels: Node) -> NDArray[np.int32]:
+        return power_of(levels[len(claims.patients) :])
+
+    chooser = Chooser(
+        claims,
+        truncation(claims),
+        adversary.of_patients,
+        settings,
+        bounds=encoding.bounds,
+        weights=weights,
+        power_at=at,
+    )
     choice, suppression, max_sup = choose_and_suppress(
         chooser.choose, lambda choice: at(choice.levels), settings, weights
     )
@@ -159,30 +155,9 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels))
 
 
-class _PowerOfNodes:
-    """The power from the values of a node; few choices of claims' levels occur, each computed once."""
-
-    def __init__(self, claims: EncodedClaims, plan: ClaimsPlan) -> None:
-        self.claims, self.plan = claims, plan
-        self._known: dict[tuple[int, ...], NDArray[np.int32]] = {}
-
-    def __call__(self, levels: tuple[int, ...]) -> NDArray[np.int32]:
-        own = levels[len(self.claims.patients) :]
-        if own not in self._known:
-            asked = self.plan.adversary
-            self._known[own] = power_at(self.claims, asked.power, asked.rounding, asked.basis, own)
-        return self._known[own]
-
-
 def load_kernels() -> None:
     """Run every kernel once, on two patients with a claim each, of which one is truncated."""
-    column = EncodedColumn(
-        "any",
-        np.array([0, 1], dtype=np.int32),
-        np.array([[0, 1], [0, 0]], dtype=np.int32),
-        (("0", "1"), ("*",)),
-        np.array([[0.0, 0.0], [1.0, 1.0]]),
-    )
+    column = EncodedColumn.flat("any", np.array([0, 1], dtype=np.int32), ("0", "1"))
     encoded = EncodedClaims((column,), (column,), np.array([0, 1, 2], dtype=np.int64))
     released = ReleasedClaims.everything(encoded).without_claims(np.array([False, True]))
     settings = RiskSettings(repeats=1)

@@ -14,18 +14,14 @@ from cloister.reading import how_read
 from cloister.release_folder import read_data
 from cloister.results import Verdict
 
-from .compared import MOST_BANDS, compared
-from .data import PATIENT, Claims
-from .data_file import CLAIMS, NUMBER, PATIENTS, TRUNCATED, WrittenClaims
-from .declared import plan_published
-from .facts import SUPPRESSION, ClaimsFacts, codebook, facts_of, report_counts
+from .data import PATIENT, Claims, early_steps
+from .facts import SUPPRESSION, ClaimsFacts, codebook, counted, facts_of, read_population, report_counts, voter_list
+from .form import NUMBER, TABLES, TRUNCATED, WrittenClaims, plan_published
 from .hierarchies import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
-from .plan import ClaimsPlan
-from .plan_sections import HMAC
-from .population import counted, read_population, voter_list
-from .prepare import PreparedClaims, prepare, years_of
-from .steps import early_steps
+from .plan import HMAC, ClaimsPlan
+from .prepare import prepare, years_of
+from .representativeness import MOST_BANDS, PreparedClaims, compared
 from .verify import verify
 from .verify_original import PreparedOriginal
 
@@ -63,8 +59,10 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     def read_files(self, folder: Path, manifest: ClaimsManifest) -> WrittenClaims:
         """Read the files of patients and of claims."""
         frames = []
-        for table in (PATIENTS, CLAIMS):
-            name = next(name for name in manifest.files if name.startswith(f"{table}."))
+        for table in TABLES:
+            name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
+            if name is None:
+                raise InputError(f"The release names no file of {table}.", file="release.json")
             frames.append(read_data(folder / name, manifest.settings.delimiter).cast(pl.String))
         return WrittenClaims(frames[0], frames[1])
 
@@ -112,12 +110,7 @@ def read_original(request: Request) -> ClaimsOriginal | None:
             raise InputError("The original of claims is given as two files, that of patients and that of claims.")
         if request.plan is None:
             raise InputError("To compare claims with their original, the plan that they were released by is needed.")
-        given = Claims.read(
-            files[0],
-            files[1],
-            ClaimsPlan.read(request.plan),
-            **how_read(words),
-        )
+        given = Claims.read(files[0], files[1], ClaimsPlan.read(request.plan), **how_read(words))
     return ClaimsOriginal(given, request.secret())
 
 
@@ -203,10 +196,10 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedO
     rows = prepared.patients.select(PATIENT).with_row_index("row")
     owners = prepared.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"]
     hierarchies = {
-        table: {column: hierarchy_named(words, plan.grouping.tables).hierarchy for column, words in qi.items()}
-        for table, qi in ((PATIENTS, plan.patients.qi), (CLAIMS, plan.claims.qi))
+        table: {column: hierarchy_named(words, plan.grouping.tables) for column, words in plan.of(table).qi.items()}
+        for table in TABLES
     }
-    (name,), has_dates = plan.patient_columns("id"), plan.claim_column("date") is not None
+    (name,), has_dates = plan.patients.columns("id"), plan.claims.column("date") is not None
     return PreparedOriginal(
         prepared.patients,
         prepared.claims,
@@ -220,7 +213,7 @@ def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedO
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:
     """Return the secret map from released to original ids; ``patients``: rows of the released among the prepared."""
-    (name,) = source.plan.patient_columns("id")
+    (name,) = source.plan.patients.columns("id")
     numbers = prepared.patients[PATIENT].gather(pl.Series(patients))
     own = source.patients[name].gather(numbers)  # patients are numbered by their rows
     return pl.DataFrame([ids.alias("released"), own.alias("original")])
@@ -233,7 +226,7 @@ def origin_from(crosswalk: pl.DataFrame, source: Claims, prepared: Claims, ids: 
     """
     if crosswalk.columns != ["released", "original"]:
         return None
-    (name,) = source.plan.patient_columns("id")
+    (name,) = source.plan.patients.columns("id")
     numbers = source.patients.select(pl.col(name).alias("original"), PATIENT)
     rows = prepared.patients.select(PATIENT).with_row_index("row")
     secret = crosswalk.cast(pl.String)

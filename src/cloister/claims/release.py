@@ -11,38 +11,33 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
 from cloister.io import as_text, write_csv, write_parquet
 from cloister.release import Release
 from cloister.release_folder import read_data
 from cloister.results import Verdict
 
 from .data import Claims
-from .data_file import (
+from .encode import EncodedColumn, Encoding, numbers_by_content, sorted_numbers
+from .form import (
     CLAIMS,
-    FLAG,
-    IDENTIFIER,
     NUMBER,
     PATIENTS,
     PSEUDONYM,
-    QUASI,
     SUPPRESSED,
+    TABLES,
     TRUNCATED,
     ClaimsForm,
-    ReleasedColumn,
     WrittenClaims,
+    form_of,
+    kept_columns,
 )
-from .declared import hierarchy_published, released_as
-from .encode import EncodedColumn, Encoding
+from .matching import ReleasedClaims
 from .prepare import numbered
-from .released import ReleasedClaims
 
 Numbers = NDArray[np.int64]
 
 ROUNDS = 3
 """After so many rounds, ids that are still alike are taken to be interchangeable."""
-
-HOW = "the files were read back"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +59,9 @@ def released_order(
     original ids do so only among pseudonyms that keep the same company, where the files come out the same. Keyed
     hashes, where ids are released so, decide among patients who are alike in all else but pseudonyms.
     """
-    own, events = _dense(patients.content), _dense(claims.content)
+    own, events = numbers_by_content(patients.content), numbers_by_content(claims.content)
     n = own.size
-    people = _ranked(own.tolist(), _sequences(owners, events, n))
+    people = _ranked(own.tolist(), sorted_numbers(owners, events, n))
     if hashes is not None:
         people = _ranked(people.tolist(), [text.encode() for text in hashes])
     if patients.ids or claims.ids:
@@ -75,33 +70,11 @@ def released_order(
             colours = _coloured(patients, claims, people, events, owners, last=last)
             events = _refined(events, claims, colours, people[owners])
             mine = _refined(people, patients, colours, np.zeros(n, dtype=np.int64))
-            people = _ranked(mine.tolist(), _sequences(owners, events, n))
+            people = _ranked(mine.tolist(), sorted_numbers(owners, events, n))
     order = np.argsort(people, kind="stable").astype(np.int64)
     place = np.empty(n, dtype=np.int64)
     place[order] = np.arange(n)
     return order, np.lexsort((events, place[owners])).astype(np.int64)
-
-
-def _dense(frame: pl.DataFrame) -> Numbers:
-    """Number of each row by its content, in the order of the content; missing first."""
-    if not frame.width or not frame.height:
-        return np.zeros(frame.height, dtype=np.int64)
-    keys = frame.select(pl.all().name.map(lambda name: f"key {name}"))
-    names = keys.columns
-    ordered = keys.with_row_index("row").sort(names, nulls_last=False, maintain_order=True)
-    changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])
-    numbers = ordered.select("row", changed.fill_null(True).cum_sum().alias("number"))
-    found = np.empty(frame.height, dtype=np.int64)
-    found[numbers["row"].to_numpy()] = numbers["number"].to_numpy()
-    return found
-
-
-def _sequences(owners: Numbers, numbers: Numbers, n: int) -> list[bytes]:
-    """The sorted numbers of each owner, as bytes that sort alike."""
-    order = np.lexsort((numbers, owners))
-    text = numbers[order].astype(">u4").tobytes()
-    ends = np.cumsum(np.bincount(owners, minlength=n)) * 4
-    return [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 
 
 def _ranked(first: Sequence[int], second: Sequence[bytes]) -> Numbers:
@@ -114,7 +87,7 @@ def _coloured(
     patients: FileRows, claims: FileRows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
 ) -> dict[str, dict[str, int]]:
     """A number for each id of each group: the same for ids in the same company, but not at last."""
-    with_patient = _dense(pl.DataFrame({"patient": people[owners], "claim": events}))
+    with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
     found: dict[str, list[pl.DataFrame]] = {}
     for table, rows, colour in ((0, patients, people), (1, claims, with_patient)):
         for name, (group, ids) in rows.ids.items():
@@ -135,7 +108,7 @@ def _refined(numbers: Numbers, rows: FileRows, colours: Mapping[str, Mapping[str
     for name, (group, ids) in rows.ids.items():
         known = dict(colours[group])
         columns.append(ids.replace_strict(known, default=0, return_dtype=pl.Int64).fill_null(0).alias(name))
-    return _dense(pl.DataFrame([*columns, pl.Series("more", more)]))
+    return numbers_by_content(pl.DataFrame([*columns, pl.Series("more", more)]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,63 +120,45 @@ class Laid:
     patients: Numbers
 
 
-def form_of(data: Claims, encoding: Encoding, levels: tuple[int, ...]) -> ClaimsForm:
-    """Return the columns of a release at these levels."""
-    plan, parts, of_claims = data.plan, {}, len(encoding.claims.patients)
-    for table, section, kept, columns, own in (
-        (PATIENTS, plan.patients, encoding.kept_of_patients, encoding.claims.patients, levels[:of_claims]),
-        (CLAIMS, plan.claims, encoding.kept_of_claims, encoding.claims.claims, levels[of_claims:]),
-    ):
-        (name,) = plan.patient_columns("id") if table == PATIENTS else plan.claim_columns("id")
-        made = [(name, ReleasedColumn.model_validate({"role": IDENTIFIER, "ids": plan.ids.patients.partition(":")[0]}))]
-        for column, level in zip(columns, own, strict=True):
-            spec, top = hierarchy_published(section.qi[column.name]), column.n_levels - 1
-            made.append((column.name, ReleasedColumn(role=QUASI, hierarchy=spec, level=level, top=top)))
-        others = ((own, released_as(str(section.roles.get(own)), table, plan)) for own in kept)
-        made += [(own, column) for own, column in others if column is not None]
-        flags = [TRUNCATED] if table == PATIENTS else [f"{SUPPRESSED}{column.name}" for column in columns]
-        made += [(flag, ReleasedColumn(role=FLAG)) for flag in flags]
-        parts[table] = dict(made)
-        names = [name for name, _ in made]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise InputError(f"The release has a column {twice[0]!r} of {table} of its own. Rename yours, or drop it.")
-    return ClaimsForm(patients=parts[PATIENTS], claims=parts[CLAIMS])
-
-
 def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: tuple[int, ...]) -> Laid:
     """Return the files of a release from the frames that were encoded; ``levels``: those of patients first."""
-    form, encoded = form_of(data, encoding, levels), encoding.claims
+    plan, encoded = data.plan, encoding.claims
+    n_own = len(encoded.patients)
+    form = form_of(plan, dict(zip(TABLES, (
+        {one.name: (level, one.n_levels - 1) for one, level in zip(columns, own, strict=True)}
+        for columns, own in ((encoded.patients, levels[:n_own]), (encoded.claims, levels[n_own:]))
+    ), strict=True)))  # fmt: skip
     people = np.flatnonzero(released.patients)
     rows = np.flatnonzero(released.claims & released.patients[encoded.owners])
     owners = (np.cumsum(released.patients) - 1)[encoded.owners[rows]]
-    own_rows, n_own = encoding.patient_rows[people], len(encoded.patients)
+    own_rows = pl.Series(encoding.patient_rows[people])
     patients = [_labels(column, level, people) for column, level in zip(encoded.patients, levels[:n_own], strict=True)]
-    patients += [_as_kept(data.patients, name, own_rows) for name in encoding.kept_of_patients]
+    patients += [as_text(data.patients[name]).gather(own_rows) for name in kept_columns(plan, PATIENTS)]
     patients.append(pl.Series(TRUNCATED, released.truncated[people].astype(np.int64)).cast(pl.String))
     claims, flags = [], []
     for h, (column, level) in enumerate(zip(encoded.claims, levels[n_own:], strict=True)):
         hidden = ~released.cells[h][rows]
         claims.append(_labels(column, level, rows, hidden))
         flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
-    claims += [_as_kept(data.claims, name, encoding.claim_rows[rows]) for name in encoding.kept_of_claims]
-    frames = {PATIENTS: pl.DataFrame(patients), CLAIMS: pl.DataFrame([*claims, *flags])}
+    claim_rows = pl.Series(encoding.claim_rows[rows])
+    claims += [as_text(data.claims[name]).gather(claim_rows) for name in kept_columns(plan, CLAIMS)]
+    frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
     parts = []
-    for table, frame in frames.items():
+    for table, frame in zip(TABLES, frames, strict=True):
         pseudonyms = form.names(table, PSEUDONYM)
         ids = {name: (str(form.of(table)[name].numbered_with), frame[name]) for name in pseudonyms}
         parts.append(FileRows(frame.drop(*pseudonyms), ids))
     # keyed hashes of the patients' ids, as step 1 made them
-    hashes = None if form.ids == NUMBER else _as_kept(data.patients, form.names(PATIENTS)[0], own_rows)
+    hashes = None if form.ids == NUMBER else as_text(data.patients[form.names(PATIENTS)[0]]).gather(own_rows)
     order, claim_order = released_order(parts[0], parts[1], owners, hashes)
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
-    in_order = numbered(frames[PATIENTS][order], frames[CLAIMS][claim_order], data)
+    in_order = numbered(frames[0][order], frames[1][claim_order], plan)
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
     ids_of = names, names.gather(pl.Series(place[owners[claim_order]]))
     tables = [
         pl.DataFrame([own.alias(form.names(table)[0]), *(as_text(one) for one in frame.get_columns())])
-        for table, own, frame in zip((PATIENTS, CLAIMS), ids_of, in_order, strict=True)
+        for table, own, frame in zip(TABLES, ids_of, in_order, strict=True)
     ]
     return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
 
@@ -214,10 +169,6 @@ def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: NDArray[np
     absent = numbers < 0 if hidden is None else (numbers < 0) | hidden
     numbers[absent] = texts.len() - 1
     return texts.gather(pl.Series(numbers))
-
-
-def _as_kept(frame: pl.DataFrame, name: str, rows: Numbers) -> pl.Series:
-    return as_text(frame[name]).gather(pl.Series(rows))
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,22 +200,22 @@ class ClaimsRelease(Release):
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write both files."""
-        for table in (PATIENTS, CLAIMS):
+        names = f"{PATIENTS}.{self.format}", f"{CLAIMS}.{self.format}"
+        for table, name in zip(TABLES, names, strict=True):
             if self.format == "parquet":
-                write_parquet(self.files.of(table), folder / f"{table}.parquet")
+                write_parquet(self.files.of(table), folder / name)
             else:
-                write_csv(self.files.of(table), folder / f"{table}.csv", self.delimiter)
-        return f"{PATIENTS}.{self.format}", f"{CLAIMS}.{self.format}"
+                write_csv(self.files.of(table), folder / name, self.delimiter)
+        return names
 
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on what is read back of the files.
 
         They must be equal to what was verified; so the adversary is not simulated once more, which would find the same.
         """
-        read = [
-            read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String) for table in (PATIENTS, CLAIMS)
-        ]
-        for table, frame in zip((PATIENTS, CLAIMS), read, strict=True):
+        read = [read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String) for table in TABLES]
+        for table, frame in zip(TABLES, read, strict=True):
             if not frame.equals(self.files.of(table)):
-                return Verdict(False, HOW, (), (f"the file of {table} does not hold what was released",))
+                how = "the files were read back"
+                return Verdict(False, how, (), (f"the file of {table} does not hold what was released",))
         return self._check(WrittenClaims(read[0], read[1]), False)

@@ -1,9 +1,10 @@
 """Suppressing patients, claims or cells until the risk of the release is under its threshold (step 11).
 
 The patients most likely to be flagged are treated first, no more of them than the excess of the risk asks for, and
-nobody of whom fewer than 200 draws were looked at. ``cells``: of each flagged draw the value that fewest patients have
-goes, all of it: the least useful for analysis, and what gives the patient away. ``claims``: the claims that hold it.
-``patients``: the patient. Then all is measured anew, with other draws.
+nobody of whom fewer than 200 draws were looked at. Patients are put in order by a few draws of each, and looked at
+closely in that order. ``cells``: of each flagged draw the value that fewest patients have goes, all of it: the least
+useful for analysis, and what gives the patient away. ``claims``: the claims that hold it. ``patients``: the patient.
+Then all is measured anew, with other draws.
 
 What the published procedure leaves out: a value that is not released counts as a miss, so suppressing it makes the
 patient "low risk by definition". An adversary who sees ``claims_truncated`` or ``sup_<column>`` knows better, and for
@@ -18,30 +19,38 @@ HHP appendix, section 5 ("flagged for suppression"). What is suppressed, and tha
 in it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
+from cloister.kernels.claim_draws import Draws
 
-from .encode import EncodedColumn
-from .knowledge import DrawnKnowledge
+from .knowledge import DrawnKnowledge, chosen_draws
 from .lattice_search import Node
-from .matching import Matching
-from .node_risk import RiskFigures, RiskSettings, Treatment
-from .release_risk import (
-    Excess,
-    PatientJudge,
-    PatientRisk,
+from .matching import Flags, Matching, ReleasedClaims, level_losses
+from .risk import (
     ReleaseRisk,
-    Screening,
+    RiskFigures,
+    RiskSettings,
+    Treatment,
     maximum_likelihood_risk,
-    most_at_risk,
-    patient_risks,
     release_risk,
+    risk_of,
 )
-from .released import ReleasedClaims, level_losses
+
+GLANCE, SCREEN = 5, 20
+"""Draws of each patient by which patients are put in order: the first of everybody, all of whom one of them flags."""
+
+ROOM = 1.5
+"""Times the excess that the patients looked at closely should bear; doubled each time that they turn out not to, since
+those who come first by few draws are less at risk by many."""
+
+AT_ONCE = 400_000
+"""Draws that are held in memory together."""
 
 ROUNDS = 12
 """After so many rounds of suppressing and measuring anew there is no safe release."""
@@ -53,6 +62,143 @@ NEAR = 1.2
 """Times the threshold; above it, a risk that falls too slowly is given up: suppressed cells make classes of others
 smaller, so that with many to treat there is no end."""
 
+Figures = NDArray[np.float64]
+
+
+class Excess(NamedTuple):
+    """Patients times what each risk is too high by: figures of patients must sum up to it; not above 0 if it is not."""
+
+    flag_rate: float = 0.0
+    mean_risk: float = 0.0
+    tolerant_risk: float = 0.0
+
+
+@dataclass(frozen=True)
+class PatientJudge:
+    """A release as it stands, ready to be attacked patient by patient."""
+
+    matching: Matching
+    levels: Node
+    knowledge: DrawnKnowledge
+    settings: RiskSettings
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients, those not released among them."""
+        return int(self.knowledge.eligible.size)
+
+    def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int) -> Iterator[tuple[Draws, Figures]]:
+        """Draws of these patients from number ``first`` on, in parts; (3, n) what each adds to the sums of figures.
+
+        Risks are those of draws whose class is below k, for the paper's adversary and for the tolerant one; else 0.
+        """
+        matching, levels, k = self.matching, self.levels, self.settings.k
+        is_waived, step = self.settings.is_tolerant_waived, max(1, AT_ONCE // n_draws)
+        for at in range(0, patients.size, step):
+            draws = self.knowledge.of_patients(patients[at : at + step], n_draws, first)
+            # classes are counted up to k only: above it a draw is not flagged, however large its class
+            held = matching.contained(levels, draws)
+            fits = matching.sizes(levels, draws, held if is_waived else None, most=k)
+            tolerant = np.zeros_like(fits)
+            if not is_waived:
+                few = fits < k
+                tolerant = np.where(few, fits + matching.tolerated(levels, draws, few, k), 0)
+                nearest = matching.nearest(levels, draws, fits == 0, k)
+                tolerant = np.where(nearest > 0, np.minimum(nearest, tolerant), tolerant)
+            exact, believing = (
+                np.where(sizes < k, risk_of(sizes), 0.0) for sizes in (np.where(held, fits, 0), tolerant)
+            )
+            yield draws, np.stack([(exact > 0).astype(np.float64), exact, believing])
+
+    def sums(self, patients: NDArray[np.int64], n_draws: int, first: int) -> Figures:
+        """Figures of these patients, (3, n_patients), summed over their draws."""
+        found = np.zeros((3, self.n_patients))
+        for draws, figures in self.of_patients(patients, n_draws, first):
+            found += _summed(draws, figures, self.n_patients)
+        return found
+
+
+def _summed(draws: Draws, figures: Figures, n_patients: int) -> Figures:
+    return np.stack([np.bincount(draws.patients, own, minlength=n_patients) for own in figures])
+
+
+class Screening:
+    """The order of patients by a few draws of each, kept from round to round but for those who were treated."""
+
+    def __init__(self, n_patients: int) -> None:
+        self.figures: Figures = np.zeros((3, n_patients))
+        self._is_old = np.ones(n_patients, dtype=np.bool_)
+
+    def forget(self, patients: Flags) -> None:
+        """Have these patients, (n_patients,), screened again."""
+        self._is_old |= patients
+
+    def renew(self, judge: PatientJudge) -> None:
+        """Screen everybody who is released and was not yet, or was forgotten."""
+        some = np.flatnonzero(self._is_old & judge.knowledge.eligible)
+        found = judge.sums(some, GLANCE, 0)
+        more = judge.sums(some[found[:, some].any(axis=0)], SCREEN - GLANCE, GLANCE)
+        self.figures[:, self._is_old] = ((found + more) / SCREEN)[:, self._is_old]
+        self._is_old[:] = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PatientRisk:
+    """Figures of the patients looked at closely, (n_patients,); 0 for all others.
+
+    The share of the patient's draws that are flagged, and the part of the mean risk that these bear, for both
+    adversaries. ``is_short``: they do not make up for the excess, though all whom screening found were looked at.
+    """
+
+    flag_rates: Figures
+    mean_risks: Figures
+    tolerant_risks: Figures
+    looked_at: Flags
+    flagged: tuple[Draws, ...]
+    is_short: bool
+
+
+def patient_risks(judge: PatientJudge, screened: Figures, excess: Excess) -> PatientRisk:
+    """Estimate the figures of the patients who bear most of the risk, enough of them to make up for the excess.
+
+    Those who come first in the screening are looked at by at least 200 other draws: so many that their figures sum up
+    to the excess by these draws as well, if there are so many.
+    """
+    close = np.zeros((3, judge.n_patients))
+    looked_at = np.zeros(judge.n_patients, dtype=np.bool_)
+    flagged: list[Draws] = []
+    room, n, everyone = ROOM, judge.settings.patient_draws, _first(screened, excess, np.inf)
+    while (is_short := any(close.sum(axis=1) < excess)) and not np.array_equal(looked_at, everyone):
+        some = _first(screened, excess, room) & ~looked_at
+        for draws, figures in judge.of_patients(np.flatnonzero(some), n, SCREEN):
+            close += _summed(draws, figures, judge.n_patients) / n
+            flagged.append(chosen_draws(draws, figures[0] > 0))
+        looked_at |= some
+        room *= 2
+    return PatientRisk(close[0], close[1], close[2], looked_at, tuple(flagged), is_short)
+
+
+def _first(figures: Figures, excess: Excess, room: float) -> Flags:
+    """Those who bear so many times the excess of any kind, by these figures."""
+    # nothing times without bound is not a number
+    wanted = [room * own if own > 0 else 0.0 for own in excess]
+    chosen = np.stack([most_at_risk(own, most) for own, most in zip(figures, wanted, strict=True)])
+    return np.asarray(chosen.any(axis=0), dtype=np.bool_)
+
+
+def most_at_risk(figures: Figures, excess: float) -> Flags:
+    """The patients with the highest figures, (n_patients,), as few as make up for an excess; all above 0 if too few.
+
+    Of patients with equal figures those with lower numbers come first.
+    """
+    chosen = np.zeros(figures.size, dtype=np.bool_)
+    if excess > 0:
+        order = np.lexsort((np.arange(figures.size), -figures))
+        order = order[figures[order] > 0]
+        n_chosen = int(np.searchsorted(np.cumsum(figures[order]), excess)) + 1
+        chosen[order[:n_chosen]] = True
+    return chosen
+
 
 def without_rare_labels(released: ReleasedClaims, levels: Node, k: int) -> ReleasedClaims:
     """Suppress the cells of claims, and leave out the patients, that have a label which fewer than k patients have.
@@ -60,59 +206,42 @@ def without_rare_labels(released: ReleasedClaims, levels: Node, k: int) -> Relea
     *Guarantee*: each label of a quasi-identifier that is released at these levels is held by at least k released
     patients. Not promised: the same of combinations of labels, whose mean risk is limited. A missing value is no label.
     Cost: a sort of the values of each column, again while somebody was left out.
-
-    Parameters
-    ----------
-    levels : of all columns, those of patients first
     """
-    n_columns = len(released.encoded.patients)
+    encoded = released.encoded
+    n_columns, everybody = len(encoded.patients), np.arange(encoded.n_patients)
     while True:
-        for h, column in enumerate(released.encoded.claims):
+        for h, column in enumerate(encoded.claims):
+            labels = np.where(released.values(h) >= 0, column.at(levels[n_columns + h]), -1)
             rare = np.zeros_like(released.cells)
-            rare[h] = _rare_cells(released, h, column, levels[n_columns + h], k)
+            rare[h] = _is_rare(labels, encoded.owners, k)
             if rare.any():
                 released = released.without_cells(rare)
-        gone = _rare_patients(released, levels[:n_columns], k)
+        gone = np.zeros_like(released.patients)
+        for column, level in zip(encoded.patients, levels[:n_columns], strict=True):
+            gone |= _is_rare(np.where(released.patients, column.at(level), -1), everybody, k)
         if not gone.any():
             return released
         released = released.without_patients(gone)
 
 
-def _rare_patients(released: ReleasedClaims, levels: Node, k: int) -> NDArray[np.bool_]:
-    """Released patients with a rare label, (n_patients,)."""
-    gone = np.zeros_like(released.patients)
-    for column, level in zip(released.encoded.patients, levels, strict=True):
-        labels = np.where(released.patients, column.at(level), -1)
-        counts = np.bincount(labels[labels >= 0], minlength=1)
-        gone |= (labels >= 0) & (counts[labels] < k)
-    return gone
-
-
-def _rare_cells(released: ReleasedClaims, h: int, column: EncodedColumn, level: int, k: int) -> NDArray[np.bool_]:
-    """Released cells of a column of claims with a rare label, (n_claims,)."""
-    values = released.values(h)
-    shown = values >= 0
-    labels = np.where(shown, column.at(level), -1).astype(np.int64)
-    size = int(labels.max(initial=0)) + 1
-    held = np.unique(released.encoded.owners[shown] * size + labels[shown]) % size
-    rare: NDArray[np.bool_] = shown & (np.bincount(held, minlength=size)[labels] < k)
+def _is_rare(labels: NDArray[np.int32], owners: NDArray[np.int64], k: int) -> Flags:
+    """Whether fewer than k owners have the label of each row; -1 is no label."""
+    shown, numbers = labels >= 0, labels.astype(np.int64)
+    size = int(numbers.max(initial=0)) + 1
+    held = np.unique(owners[shown] * size + numbers[shown]) % size
+    rare: Flags = shown & (np.bincount(held, minlength=size)[numbers] < k)
     return rare
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suppression:
-    """A release whose risk is under the threshold.
+    """A release whose risk is under the threshold, as measured on draws that nothing was chosen by.
 
     Attributes
     ----------
-    levels : level of each column, those of patients first
-    released : patients, claims and cells that are left
-    risk : as measured on draws that nothing was chosen by
-    likeliest : the mean risk by who picks the likeliest of those who fit
-    before : as measured when rare labels had been taken out, before anything else was suppressed
+    before : the risk when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
-    treated : patients of whom something was suppressed for the risk, or who were left out
-    loss : of the release, with all that is not released
+    treated : (n_patients,) of whom something was suppressed for the risk, or who were left out
     """
 
     levels: Node
@@ -121,26 +250,24 @@ class Suppression:
     likeliest: RiskFigures
     before: ReleaseRisk
     rounds: int
-    treated: NDArray[np.bool_]
+    treated: Flags
     loss: float
 
     @property
-    def patients(self) -> NDArray[np.bool_]:
+    def patients(self) -> Flags:
         """Patients suppressed, (n_patients,)."""
         return ~self.released.patients
 
     @property
-    def claims(self) -> NDArray[np.bool_]:
+    def claims(self) -> Flags:
         """Claims not released, (n_claims,): truncated, suppressed, or of a patient who is."""
-        encoded = self.released.encoded
-        gone = np.repeat(self.patients, np.diff(encoded.offsets))
-        claims: NDArray[np.bool_] = gone | ~self.released.claims
+        claims: Flags = self.patients[self.released.encoded.owners] | ~self.released.claims
         return claims
 
     @property
-    def cells(self) -> NDArray[np.bool_]:
+    def cells(self) -> Flags:
         """Cells suppressed of claims that are released, (n_columns, n_claims): the flags ``sup_<column>``."""
-        cells: NDArray[np.bool_] = ~self.released.cells & ~self.claims
+        cells: Flags = ~self.released.cells & ~self.claims
         return cells
 
 
@@ -198,9 +325,7 @@ def suppress(
     return Suppression(levels, released, risk, likeliest, before, rounds, treated, loss)
 
 
-def _without_rare(
-    released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: NDArray[np.bool_]
-) -> ReleasedClaims:
+def _without_rare(released: ReleasedClaims, levels: Node, settings: RiskSettings, treated: Flags) -> ReleasedClaims:
     """The same without rare labels, refused beyond the limits of suppression; ``treated`` is added to in place."""
     before = released.patients
     released = without_rare_labels(released, levels, settings.k)
@@ -236,7 +361,7 @@ def _measured(
     return release_risk(released, levels, knowledge, settings)
 
 
-def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
+def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tuple[ReleasedClaims, Flags]:
     """Treat as many patients as the excess of the risk asks for; also whom."""
     released, settings = judge.matching.released, judge.settings
     # how much of each figure, summed over the patients released, is above what a round aims at
@@ -257,9 +382,7 @@ def _round(judge: PatientJudge, screening: Screening, risk: ReleaseRisk) -> tupl
     return released.without_patients(gone), gone | chosen
 
 
-def _treated(
-    judge: PatientJudge, people: PatientRisk, chosen: NDArray[np.bool_]
-) -> tuple[ReleasedClaims, NDArray[np.bool_]]:
+def _treated(judge: PatientJudge, people: PatientRisk, chosen: Flags) -> tuple[ReleasedClaims, Flags]:
     """Suppress cells or claims of these patients; also say for whom that cannot help, no claims having been drawn."""
     released, levels = judge.matching.released, judge.levels
     encoded = released.encoded
@@ -267,10 +390,9 @@ def _treated(
     hopeless = np.zeros_like(chosen)
     if not people.flagged:
         return released, hopeless
-    found = [(draws.patients, judge.matching.rarest(levels, draws)) for draws in people.flagged]
-    patients = np.concatenate([own for own, _ in found])
-    columns = np.concatenate([rarest.columns for _, rarest in found])
-    numbers = np.concatenate([rarest.labels for _, rarest in found])
+    patients = np.concatenate([draws.patients for draws in people.flagged])
+    rarest = [judge.matching.rarest(levels, draws) for draws in people.flagged]
+    columns, numbers = (np.concatenate(own) for own in zip(*rarest, strict=True))
     for h, column in enumerate(encoded.claims):
         labels = column.at(levels[len(encoded.patients) + h]).astype(np.int64)
         width = int(labels.max(initial=0)) + 2

@@ -15,7 +15,7 @@ import polars as pl
 
 from cloister.results import Checks, Verdict
 
-from .data_file import (
+from .form import (
     CLAIMS,
     FLAG,
     KEPT,
@@ -24,25 +24,17 @@ from .data_file import (
     PSEUDONYM,
     QUASI,
     SUPPRESSED,
+    TABLES,
     ClaimsForm,
     ReleasedColumn,
     WrittenClaims,
 )
 from .group_tables import coarser_groups
-from .hierarchies import NamedHierarchy, hierarchies
+from .hierarchies import OF_NUMBERS, TOP_CODED, NamedHierarchy, hierarchies
 from .manifest import ClaimsPromise
 from .plan import ClaimsPlan
 from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
-
-OF_NUMBERS = frozenset(
-    {"age", "days-in-hospital", "length-of-stay", "days-since-first-claim", "weeks-since-first-claim", "pay-delay"}
-)
-TOP_CODED = re.compile(r"[0-9]{1,9}\+")
-"""A label from a step before, such as `162+`, which stays up to the root."""
-
-ABOVE_GROUPS = {"diagnosis": 3, "procedure": 2, "diagnosis-group": 1, "procedure-group": 1, "place": 1, "specialty": 1}
-"""The level above the groups, whose labels are known whatever the groups are."""
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
 OWNER, PLACE = "\0owner", "\0place"
@@ -67,7 +59,7 @@ def verify(
 
 
 def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
-    for table in (PATIENTS, CLAIMS):
+    for table in TABLES:
         frame = files.of(table)
         if not checks.require(frame.columns == form.names(table), f"the columns of {table} are those declared"):
             return False
@@ -108,9 +100,9 @@ def _labels_fit(column: ReleasedColumn, released: pl.Series) -> bool:
     texts = released.drop_nulls().unique().to_list()
     if column.level == column.top:
         return all(text == "*" for text in texts)
-    if column.hierarchy in OF_NUMBERS:
+    if hierarchy in OF_NUMBERS:
         return all(_is_of_level(text, hierarchy, column.level) for text in texts)
-    if column.level == ABOVE_GROUPS[column.hierarchy]:
+    if column.level == len(hierarchy.levels):  # above the groups, whose labels are known whatever the groups are
         return {*texts} <= {*coarser_groups().values(), "other"}
     return True
 
@@ -140,18 +132,17 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     sequences: dict[int, list[int]] = dict(placed.group_by(OWNER).agg(PLACE).rows())
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
-    last = [""] * len(own) if form.ids == NUMBER else files.patients.to_series(0).to_list()
+    last, by_id = [""] * len(own), ""
+    if form.ids != NUMBER:
+        last, by_id = files.patients.to_series(0).to_list(), ", and by their ids where these are alike"
     keys = [
         (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
         for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
     ]
-    by_id = "" if form.ids == NUMBER else ", and by their ids where these are alike"
-    checks.require(
-        all(one <= two for one, two in itertools.pairwise(keys)),
-        f"patients are sorted by their released values and then by their claims{by_id}",
-    )
+    are_sorted = all(one <= two for one, two in itertools.pairwise(keys))
+    checks.require(are_sorted, f"patients are sorted by their released values and then by their claims{by_id}")
     groups: dict[str, list[pl.Series]] = {}
-    for table in (PATIENTS, CLAIMS):
+    for table in TABLES:
         for name, column in form.of(table).items():
             if column.role == PSEUDONYM:
                 groups.setdefault(str(column.numbered_with), []).append(files.of(table)[name].alias("id"))
@@ -165,7 +156,7 @@ def _labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int)
     """Look for labels of quasi-identifiers that fewer than k patients have; a missing value is no label."""
     owners = {PATIENTS: pl.Series(range(files.patients.height)), CLAIMS: pl.Series(files.owners)}
     fewest = []
-    for table in (PATIENTS, CLAIMS):
+    for table in TABLES:
         for name in form.names(table, QUASI):
             held = pl.DataFrame({"label": files.of(table)[name], "owner": owners[table]}).drop_nulls("label").unique()
             fewest.append(min(held.group_by("label").len()["len"].to_list(), default=k))

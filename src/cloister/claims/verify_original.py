@@ -19,9 +19,9 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.results import Checks
 
-from .data_file import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
-from .verify_holders import Numbers
-from .verify_simulation import History
+from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .hierarchies import relabelled
+from .verify_simulation import History, Numbers
 
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""
@@ -43,7 +43,6 @@ class PreparedOriginal:
     Attributes
     ----------
     owners : (n_claims,) row of the patient of each
-    hierarchies : by file and column
     origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None without a crosswalk
     years : (n_claims,) year of each; None where claims have no date
     ids : keyed hashes of the ids of patients; None where ids are numbers
@@ -62,10 +61,7 @@ class PreparedOriginal:
 class Truth:
     """The claims of all patients of the original, as they were and at the levels of the release.
 
-    Attributes
-    ----------
-    n_patients : of the original
-    patients : (n_released,) row of each released patient
+    ``patients``, (n_released,): the row of each released one.
     """
 
     n_patients: int
@@ -132,18 +128,18 @@ def _recoded(
     """The columns of a file at their levels; None where one is not there, or its highest level is another."""
     if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
         return None
-    columns = []
+    columns = [pl.Series(ROW, [""]).new_from_index(0, frame.height)]
     for name in form.names(table, QUASI, KEPT):
         text, column = as_text(frame[name]), form.of(table)[name]
         if column.role == QUASI:
-            values = text.drop_nulls().unique().sort().to_list()
-            bound = hierarchies[name].bind(name, values) if name in hierarchies else None
-            if bound is None or column.level is None or column.top != bound.n_levels - 1:
+            if name not in hierarchies or column.level is None:
                 return None
-            labels = {value: label or None for value, label in zip(values, bound.labels[column.level], strict=True)}
-            text = text.replace_strict(labels, return_dtype=pl.String) if labels else text
+            values = text.drop_nulls().unique().to_list()
+            if column.top != hierarchies[name].bind(name, values).n_levels - 1:
+                return None
+            text = relabelled(text, hierarchies[name], column.level)
         columns.append(text.alias(name))
-    return pl.DataFrame([*columns, pl.Series(ROW, [""]).new_from_index(0, frame.height)])
+    return pl.DataFrame(columns)
 
 
 def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: "ClaimRows") -> bool:

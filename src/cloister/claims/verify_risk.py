@@ -12,11 +12,20 @@ import polars as pl
 
 from cloister.results import Checks
 
-from .data_file import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .form import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
 from .manifest import NEAR, ClaimsPromise, SimulatedFigures
-from .verify_holders import UNKNOWN, Numbers
 from .verify_original import Truth
-from .verify_simulation import SURE, Attacks, History, Simulated, Simulation, powers, share_error
+from .verify_simulation import (
+    SURE,
+    UNKNOWN,
+    Attacks,
+    History,
+    Numbers,
+    Simulated,
+    Simulation,
+    powers,
+    share_error,
+)
 
 WIDE = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
@@ -30,6 +39,7 @@ DRAWS, RELEASED_DRAWS = 4_000, 10_000
 BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": None}
 """Adversaries who know so many values of each column of claims of every patient; all where None."""
 
+BELIEVING = "flags believed (tolerant)", "flags believed where nobody fits", "flags believed, fewest missing"
 HALF_A_DECIMAL = 0.05 + 1e-9
 LIKELIEST, UP_TO = "picks the likeliest", "power up to "
 FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
@@ -135,9 +145,9 @@ def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise,
     checks.require(is_tolerant, "the risk for an adversary who believes flags is as stated")
     if limits.tolerant == "bounded":
         highest, draws = figures.tolerant.highest, figures.tolerant.draws
-        ends = [one.mean + _half_width(one.deviation, draws) - SURE * one.error for one in believing.believing]
+        ends = [one.mean + _half_width(one.deviation, draws) - SURE * one.error for one in believing[1:]]
         checks.require(
-            max(ends) <= highest and all(_is_not_above(one, threshold) for one in believing.believing),
+            max(ends) <= highest and all(_is_not_above(one, threshold) for one in believing[1:]),
             f"the risks for those who believe flags, always or where nobody fits, are not above {threshold:g}",
         )
     few = min(DRAWS, max(FEWEST_DRAWS, LOOKED_AT // max(attacked.cells.size, 1)))
@@ -158,11 +168,7 @@ def _is_not_above(found: Simulated, threshold: float) -> bool:
 def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> None:
     """What other adversaries find comes out again, of those who can be simulated here."""
     promise = attacked.promise
-    held = {
-        "flags believed (tolerant)": believing.tolerant,
-        "flags believed where nobody fits": believing.fallback,
-        "flags believed, fewest missing": believing.nearest,
-    }
+    held = dict(zip(BELIEVING, believing[1:], strict=True))
     for number, row in enumerate(promise.attacks):
         found = attacked.by(row.adversary)
         if found is not None:
@@ -215,7 +221,7 @@ class _Attacked:
             found = self.simulation.sizes(self.power, DRAWS, (*self.seed, 2, number), with_flags=with_flags)
             exact = np.concatenate([exact[:1], found[:1]], axis=1)
             sizes = np.concatenate([sizes, found], axis=1) if with_flags else sizes
-            one, believing = Simulated.of(exact[0], k), Attacks.of(sizes, k).believing
+            one, believing = Simulated.of(exact[0], k), Attacks.of(sizes, k)[1:]
             # so far from the threshold that more draws would hardly find it on the other side
             is_clear = abs(threshold - one.mean) > SURE * one.error
             is_clear &= abs(threshold - one.flag_rate) > SURE * one.flag_error

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 
 from cloister.claims.data import Claims
-from cloister.claims.data_file import CLAIMS, PATIENTS, QUASI
-from cloister.claims.declared import plan_published
 from cloister.claims.encode import encode
-from cloister.claims.evaluation import evaluate
-from cloister.claims.facts import codebook, facts_of, report_counts
-from cloister.claims.figures import described, exact_figures, risk_of_release
+from cloister.claims.facts import codebook, counted, facts_of, read_population, report_counts, voter_list
+from cloister.claims.figures import described, evaluate, exact_figures, risk_of_release
+from cloister.claims.form import QUASI, TABLES, plan_published
 from cloister.claims.manifest import ClaimsPromise
-from cloister.claims.population import counted, read_population, voter_list
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, load_kernels, settings_of
 from cloister.claims.recheck import crosswalk_of, original_of
@@ -40,7 +37,7 @@ def protect_claims(
     watch = watch or Stopwatch()
     if seed is not None:
         data = replace(data, plan=replace(data.plan, risk=replace(data.plan.risk, seed=seed)))
-    plan = data.plan
+    plan, published = data.plan, plan_published(data.plan)
     settings = settings_of(plan, threads=threads)
     with watch.stage("start"):
         interruptible(load_kernels)
@@ -51,16 +48,16 @@ def protect_claims(
     with watch.stage("protect"):
         protected = interruptible(lambda: deidentify(encoding, plan, settings))
         laid = lay_out(prepared.claims, encoding, protected.suppression.released, protected.choice.levels)
-        known = [one for table in (PATIENTS, CLAIMS) for one in laid.form.of(table).values() if one.role == QUASI]
+        known = [one for table in TABLES for one in laid.form.of(table).values() if one.role == QUASI]
         check_useful(float(all(one.level == one.top for one in known)), accept_empty=accept_empty)
         risk = risk_of_release(protected, laid, plan)
     with watch.stage("verify"):
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
         original = original_of(prepared.claims, origin)
-        promise = ClaimsPromise(laid.form, plan_published(plan), risk)
+        promise = ClaimsPromise(laid.form, published, risk)
         passed(verify(laid.files, promise, original))
     with watch.stage("measure"):
-        facts, people = facts_of(laid.files, laid.form, promise.plan), None
+        facts, people = facts_of(laid.files, laid.form, published), None
         if population is not None:
             people = counted(population, prepared.claims, laid.files.patients, laid.form)
         voters = facts.voters if people is None else voter_list(people, settings.k, is_population=True)

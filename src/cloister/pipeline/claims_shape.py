@@ -10,8 +10,7 @@ from typing import Any
 from cloister.claims.data import Claims, claims_of
 from cloister.claims.encode import encode
 from cloister.claims.options import ClaimsOptions
-from cloister.claims.plan import ClaimsPlan, plan_of
-from cloister.claims.plan_sections import HMAC
+from cloister.claims.plan import HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.errors import InputError
@@ -152,7 +151,7 @@ class PreparedHistories(Prepared):
     def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:
         self.options, self.run, self.claims, self.how_read = options, run, claims, claims.notes
         self.original = Original(claims)
-        self.recorded = claims.plan.patient_columns("keep")
+        self.recorded = claims.plan.patients.columns("keep")
 
     def protect(self) -> Release:
         """Take them through the steps of their plan."""
@@ -179,7 +178,7 @@ class PreparedHistories(Prepared):
         """Return what was taken for granted, and what a user should know."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
-        kept = [*plan.patient_columns("keep"), *plan.claim_columns("keep")]
+        kept = [*plan.patients.columns("keep"), *plan.claims.columns("keep")]
         if kept:
             notes.append(
                 f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may "
@@ -204,7 +203,7 @@ class PreparedHistories(Prepared):
     def request_in_words(self) -> Rows:
         """Return what would be done."""
         claims, plan = self.claims, self.claims.plan
-        kept = (*plan.patient_columns("keep"), *plan.claim_columns("keep"))
+        kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
         return [
             ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
             ("quasi-identifiers", ", ".join((*plan.patients.qi, *plan.claims.qi))),

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cloister.claims.data import Step
     from cloister.claims.manifest import ChosenLevels, ClaimsManifest
     from cloister.claims.plan import ClaimsPlan
-    from cloister.claims.steps import Step
 
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""

@@ -10,6 +10,7 @@ from tests.examples import examples
 from cloister.claims.choice import truncation
 from cloister.claims.codes import grouping
 from cloister.claims.encode import encode
+from cloister.claims.form import kept_columns
 from cloister.claims.knowledge import adversary_power
 from cloister.claims.prepare import derived, leave_out_without_claims, prepare
 from cloister.errors import InputError
@@ -46,8 +47,8 @@ def test_numbers_stand_for_the_texts():
     assert [column.name for column in numbers.columns] == [*data.plan.patients.qi, *data.plan.claims.qi]
     assert numbers.claims[0].text_at(0) == data.claims["dx"].gather(encoding.claim_rows).to_list()
     assert numbers.patients[0].text_at(0) == data.patients["sex"].gather(encoding.patient_rows).to_list()
-    assert encoding.kept_of_claims == ("doctor", "note")
-    assert encoding.kept_of_patients == ()
+    assert [*kept_columns(data.plan, "claims")] == ["doctor", "note"]
+    assert kept_columns(data.plan, "patients") == {}
     assert numbers.years is None
 
 
@@ -102,9 +103,8 @@ def test_bounds_of_levels_are_handed_on():
     bounded = PLAN.replace('dx = "diagnosis"\ncpt', 'dx = "diagnosis@2-3"\ncpt')
     found = by_plan([(0, "410.01", "Home", "D1", "x")], text=bounded)
 
-    assert found.lowest == (0, 0, 0, 2, 0, 0, 0, 0, 0, 0)
-    assert found.highest == (1, 4, 3, 3, 3, 2, 2, 3, 4, 3)
-    assert found.bounds[3] == (2, 3)
+    assert [low for low, _ in found.bounds] == [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
+    assert [high for _, high in found.bounds] == [1, 4, 3, 3, 3, 2, 2, 3, 4, 3]
     with pytest.raises(InputError, match="to have levels up to 9, but the highest of its hierarchy is 4"):
         by_plan([(0, "410.01", "Home", "D1", "x")], text=bounded.replace("@2-3", "@9"))
 

@@ -20,13 +20,13 @@ from cloister.claims.adversaries import stays_of
 from cloister.claims.codes import exclusions
 from cloister.claims.data import claims_of
 from cloister.claims.encode import EncodedClaims, encode
+from cloister.claims.facts import counted, read_population
 from cloister.claims.knowledge import adversary_power
 from cloister.claims.manifest import ClaimsPromise, ClaimsRisk
-from cloister.claims.population import counted, read_population
+from cloister.claims.matching import ReleasedClaims
 from cloister.claims.prepare import prepare
 from cloister.claims.recheck import ClaimsChecker
 from cloister.claims.release import lay_out
-from cloister.claims.released import ReleasedClaims
 from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.manifests import typed
@@ -249,7 +249,7 @@ def made_up(n_patients=60):
 def test_excluded_patients_are_compared_by_the_test_of_scipy():
     """Statistic and p-value of each variable are those of the values, worked out from the columns as read."""
     data = made_up()
-    found = {one.variable: one for one in prepare(data).representativeness.comparisons}
+    found = prepare(data).representativeness.variables
     is_hit = exclusions(data).removed.patients["mrn"].to_list()
     first = {own: min(dates) for own, dates in data.claims.group_by("mrn").agg("date").iter_rows()}
     born = dict(data.patients.select("mrn", "born").iter_rows())
@@ -268,9 +268,9 @@ def test_excluded_patients_are_compared_by_the_test_of_scipy():
         expected = ks_2samp(*values, method="asymp")
         steps = sorted({*values[0], *values[1]})
         apart = max(abs(np.mean(np.array(values[0]) <= at) - np.mean(np.array(values[1]) <= at)) for at in steps)
-        assert found[variable].statistic == pytest.approx(apart)
-        assert (found[variable].statistic, found[variable].p_value) == (expected.statistic, expected.pvalue)
-    assert found["age"].p_value < 0.01
+        assert found[variable]["statistic"] == pytest.approx(apart)
+        assert (found[variable]["statistic"], found[variable]["p_value"]) == (expected.statistic, expected.pvalue)
+    assert found["age"]["p_value"] < 0.01
 
 
 def test_diversities_are_correlated_as_numpy_has_it():

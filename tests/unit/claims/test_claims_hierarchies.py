@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.claims.hierarchies import hierarchies, hierarchy_named
+from cloister.claims.hierarchies import bounds_of, hierarchies, hierarchy_named
 from cloister.errors import InputError
 
 NUMBERS = st.integers(0, 400).map(str)
@@ -27,7 +27,7 @@ VALUES = {
 
 def path(word, value):
     """The labels of a value, from fine to coarse."""
-    return [level[0] for level in hierarchy_named(word, {}).hierarchy.bind("column", [value]).labels]
+    return [level[0] for level in hierarchy_named(word, {}).bind("column", [value]).labels]
 
 
 def test_every_word_is_tested():
@@ -41,7 +41,7 @@ def test_levels_are_nested(word):
 
     @given(st.lists(VALUES[word], min_size=1, max_size=12))
     def holds(values):
-        hierarchy = hierarchy_named(word, {}).hierarchy.bind("column", values)
+        hierarchy = hierarchy_named(word, {}).bind("column", values)
         for low, high in zip(hierarchy.labels, hierarchy.labels[1:]):
             assert len(set(low)) == len(set(zip(low, high)))
         assert hierarchy.values == hierarchy.labels[0]
@@ -84,9 +84,10 @@ def test_labels_are_those_of_the_bands(word, value, labels):
 
 def test_bounds_are_taken_off_the_words():
     """`age@1-3` is age from level 1 to 3, `age@2` level 2 alone, `age` all levels."""
-    found = [hierarchy_named(words, {}) for words in ("age@1-3", "age@2", "age", "interval:5,10@1")]
+    words = ("age@1-3", "age@2", "age", "interval:5,10@1")
 
-    assert [(one.lowest, one.highest) for one in found] == [(1, 3), (2, 2), (0, None), (1, 1)]
+    assert [bounds_of(one) for one in words] == [(1, 3), (2, 2), (0, None), (1, 1)]
+    assert [hierarchy_named(one, {}).spec for one in words] == ["age", "age", "age", "interval:5,10"]
 
 
 @pytest.mark.parametrize(
@@ -106,21 +107,21 @@ def test_unknown_hierarchies_are_refused(words, said):
 def test_values_that_do_not_fit_are_counted_not_shown():
     """An age that is no number is refused without being told."""
     with pytest.raises(InputError, match="1 of 2 distinct values of column 'age' are not whole numbers") as refusal:
-        hierarchy_named("age", {}).hierarchy.bind("age", ["7", "SECRET"])
+        hierarchy_named("age", {}).bind("age", ["7", "SECRET"])
     assert "SECRET" not in refusal.value.message
 
 
 @pytest.mark.parametrize(("word", "most"), [("length-of-stay", 36_525), ("pay-delay", 3_650)])
 def test_numbers_of_days_are_days(word, most):
     """A number that no patient lives to see is a date or a mistake."""
-    hierarchy = hierarchy_named(word, {}).hierarchy
+    hierarchy = hierarchy_named(word, {})
 
     assert [str(most + 1), "20240302"] == hierarchy.outside(["0", str(most), str(most + 1), "20240302"])
 
 
 def test_no_code_is_one_more_code():
     """Beside codes of ICD-10 it is a leaf of its own, in the order of the texts; anything else is refused as before."""
-    hierarchy = hierarchy_named("icd10", {}).hierarchy
+    hierarchy = hierarchy_named("icd10", {})
     bound, without = (
         hierarchy.bind("dx", values) for values in (["z21", "no code", None, "B20"], ["B20", "z21", None])
     )

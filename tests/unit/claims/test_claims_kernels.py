@@ -8,15 +8,12 @@ from tests.encoded_claims import claims_of, column, constant_power, many_claims,
 
 from cloister.claims import adversaries
 from cloister.claims.adversaries import AttackedClaims, Stays, in_population
-from cloister.claims.evaluation import attacks_on
-from cloister.claims.facts import alike
+from cloister.claims.facts import PeopleCounted, alike, people_of, voter_list
+from cloister.claims.figures import attacks_on
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, interleaved
-from cloister.claims.matching import Matching
-from cloister.claims.node_risk import NodeRisk, RiskSettings
-from cloister.claims.population import PeopleCounted, people_of, voter_list
+from cloister.claims.matching import Matching, ReleasedClaims
 from cloister.claims.protect import load_kernels
-from cloister.claims.release_risk import maximum_likelihood_risk, release_risk
-from cloister.claims.released import ReleasedClaims
+from cloister.claims.risk import NodeRisk, RiskSettings, maximum_likelihood_risk, release_risk
 from cloister.compiling import must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_candidates import ordered_class_sizes

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from tests.claims_data import PLAN, plan
@@ -17,7 +16,9 @@ from cloister.errors import InputError
 def keys_of(kind, before=""):
     """Every key of a section by its whole name, with its default as TOML has it, or as the docs call it."""
     for key in dataclasses.fields(kind):
-        inner = next((part for part in (key.type, *get_args(key.type)) if dataclasses.is_dataclass(part)), None)
+        inner = next(
+            (part for part in (key.type, *getattr(key.type, "__args__", ())) if dataclasses.is_dataclass(part)), None
+        )
         if inner is not None:
             yield from keys_of(inner, f"{before}{key.name}.")
             continue

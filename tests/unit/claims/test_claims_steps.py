@@ -9,12 +9,12 @@ import pytest
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
 from cloister.claims.codes import exclusions, grouping, top_coding
-from cloister.claims.data import PATIENT
-from cloister.claims.declared import plan_published
+from cloister.claims.data import PATIENT, StepLine
+from cloister.claims.form import plan_published
 from cloister.claims.prepare import derived, leave_out_without_claims, numbered, prepare, pseudonyms, removals, years_of
 from cloister.claims.representativeness import representativeness
-from cloister.claims.steps import WITHHELD, StepLine
 from cloister.errors import InputError
+from cloister.masking import WITHHELD
 from cloister.report.claim_steps import worded_steps
 
 EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
@@ -73,7 +73,7 @@ def test_provider_ids_are_numbered_or_dropped(how, columns):
     """Numbers are in the order of the rows given, or the column is gone."""
     data = claims(text=f'{PLAN}\n[ids]\nprovider = "{how}"\n')
     done = pseudonyms(data).claims
-    _, events = numbered(done.patients, done.claims.reverse(), done)
+    _, events = numbered(done.patients, done.claims.reverse(), data.plan)
 
     assert columns == ("doctor" in events.columns)
     if columns:
@@ -90,7 +90,7 @@ def test_one_id_has_one_number_in_both_tables_unless_asked_otherwise():
     numbers = {}
     for how in ("number", "per-table"):
         data = pseudonyms(claims(people, text=f'{text}\n[ids]\npcp = "{how}"\n')).claims
-        patients, events = numbered(data.patients, data.claims, data)
+        patients, events = numbered(data.patients, data.claims, data.plan)
         numbers[how] = (patients["born"].to_list(), events["doctor"].to_list())
 
     assert numbers["number"] == ([1, 2, 3, None], [2, 4, 2, 3, 3, 3, 3])
@@ -242,16 +242,14 @@ def test_excluded_and_remaining_patients_are_compared():
     """Shares by band, medians of claims, and the test of Kolmogorov and Smirnov where there are numbers."""
     first = exclusions(claims())
     found = representativeness(derived(first.removed).claims, derived(first.claims).claims)
-    by_name = {one.variable: one for one in found.comparisons}
+    sex, age = (found.variables[name] for name in ("sex", "age"))
 
-    assert list(by_name) == ["sex", "age", "days since first claim", "length of stay"]
-    assert (by_name["sex"].bands, by_name["sex"].excluded, by_name["sex"].remaining) == (("F", "M"), (0, 1), (2, 1))
-    assert by_name["age"].excluded == (0, 0, 1, 0, 0, 0, 0, 0, 0)
-    assert by_name["age"].remaining == (1, 0, 0, 0, 0, 1, 0, 0, 0)
-    assert by_name["sex"].p_value is None
-    assert by_name["age"].statistic == pytest.approx(0.5)
+    assert list(found.variables) == ["sex", "age", "days since first claim", "length of stay"]
+    assert sex == {"excluded and remaining": {"F": [0, 2], "M": [1, 1]}, "statistic": None, "p_value": None}
+    assert [counts for counts, _ in age["excluded and remaining"].values()] == [0, 0, 1, 0, 0, 0, 0, 0, 0]
+    assert [counts for _, counts in age["excluded and remaining"].values()] == [1, 0, 0, 0, 0, 1, 0, 0, 0]
+    assert age["statistic"] == pytest.approx(0.5)
     assert (found.median_claims_excluded, found.median_claims_remaining) == (1.0, 3.0)
-    assert found.exact()["variables"]["sex"]["excluded and remaining"] == {"F": [0, 2], "M": [1, 1]}
 
 
 def test_lines_withhold_small_counts_and_what_tells_them():

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from tests.claims_files import DIAGNOSES, PLAN
 
-from cloister.claims.compared import compared, statistic
 from cloister.claims.data import claims_of
 from cloister.claims.encode import encode
 from cloister.claims.facts import counts_of
+from cloister.claims.matching import ReleasedClaims, level_losses, loss_of_released
 from cloister.claims.plan import parse_plan
 from cloister.claims.prepare import prepare
 from cloister.claims.release import lay_out
-from cloister.claims.released import ReleasedClaims, level_losses, loss_of_released
+from cloister.claims.representativeness import compared, statistic
 from cloister.io import Source
 from cloister.pipeline.claims import protect_claims
 

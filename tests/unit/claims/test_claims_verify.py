@@ -14,12 +14,20 @@ from tests.claims_files import write_files
 import cloister as cl
 from cloister.claims.knowledge import adversary_power
 from cloister.claims.manifest import SimulatedFigures
-from cloister.claims.node_risk import wilson
 from cloister.claims.release import FileRows, released_order
-from cloister.claims.verify_holders import ColumnHolders, ones
+from cloister.claims.risk import wilson
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, keep_company
 from cloister.claims.verify_risk import agree, can_be, enough_draws
-from cloister.claims.verify_simulation import SURE, History, Simulated, Simulation, powers, share_error
+from cloister.claims.verify_simulation import (
+    SURE,
+    ColumnHolders,
+    History,
+    Simulated,
+    Simulation,
+    ones,
+    powers,
+    share_error,
+)
 
 AMI, STROKE = "AMI", "STROKE"
 HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]

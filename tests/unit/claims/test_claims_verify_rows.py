@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.encoded_claims import form_of
 from tests.examples import examples
 
-from cloister.claims.data_file import WrittenClaims
+from cloister.claims.form import WrittenClaims
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, keep_company
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 

@@ -11,7 +11,7 @@ import pytest
 from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
-from cloister.claims.node_risk import wilson
+from cloister.claims.risk import wilson
 from cloister.cli.main import run
 
 FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}

@@ -160,7 +160,7 @@ def test_synpuf_gets_a_sensible_plan(cloister, real_data, tmp_path, files, patie
     assert plan.claims.qi.keys() == {
         "icd9", "hcpcs", "place_of_service", "specialty_proxy", "length_of_stay", "days_since_first_claim"
     } - without  # fmt: skip
-    assert tuple(plan.claim_column(role) for role in ("vendor", "pcp", "provider")) == (
+    assert tuple(plan.claims.column(role) for role in ("vendor", "pcp", "provider")) == (
         "vendor",
         "pcp",
         "operating_physician",
