@@ -25,8 +25,6 @@ NO_TRUNCATION = 100.0
 class Truncation:
     """The order in which claims are dropped.
 
-    Attributes
-    ----------
     scores : (n_claims,) 1 - least support / number of patients, in [0, 1]; higher goes first
     ranks : (n_claims,) how many claims of the same patient (or patient and year) are kept longer
     counts : claims per patient (or patient and year) that has any, in order
@@ -117,8 +115,6 @@ class TruncationTried:
 class NodeChoice:
     """The node chosen.
 
-    Attributes
-    ----------
     levels : level of each column, those of patients first
     truncation : percentile; 100 where nothing is truncated
     loss : with lost claims, before suppression
@@ -150,8 +146,6 @@ class Chooser:
     where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
     of half a million measured, by a few hundred draws each.
 
-    Parameters
-    ----------
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column
     power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given

@@ -88,10 +88,7 @@ def none_of(
 ) -> set[str]:
     """Return those of the distinct values that are no codes of a role: ``diagnosis`` or ``procedure``.
 
-    Parameters
-    ----------
-    codings : of diagnoses, those that count
-    groups : of a table of one's own, whose codes count as well
+    Of diagnoses some codings count; and codes of a table of one's own, whose groups are given.
     """
     if role == "diagnosis":
         none = {text for text, found in codings_of(values).items() if not found & codings}
@@ -108,12 +105,8 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
     """Give everything in columns of codes that is no code the one label ``no code``, at every level.
 
     Free text, a name or a misspelt code would be released as recorded otherwise. They are not refused, since real
-    claims have some, and one label holds nothing of them.
-
-    Returns
-    -------
-    tuple
-        The claims, and by column how many of them had no code, or a list with something that is none.
+    claims have some, and one label holds nothing of them. Also returned: by column how many claims had no code, or a
+    list with something that is none.
     """
     counts: dict[str, int] = {}
     for role in RANGED:
@@ -148,7 +141,8 @@ def exclusions(data: Claims) -> Stepped:
     ----------
     El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2.
     """
-    rules = rules_of(data)
+    file = data.plan.exclusions.file
+    rules = (*shipped_rules(data.plan), *(() if file is None else read_exclusions(file)))
     by_rule = {name: patients for name, patients in _patients_by_rule(data, rules).items() if not patients.is_empty()}
     hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.Int64), *by_rule.values()]).unique()
     counts = {name: patients.len() for name, patients in by_rule.items()}
@@ -160,12 +154,6 @@ def kinds_of(rules: Iterable[ExclusionRule]) -> tuple[str, ...]:
     """Kinds of codes that rules name."""
     named = {rule.kind for rule in rules}
     return tuple(kind for kind in KINDS if kind in named)
-
-
-def rules_of(data: Claims) -> tuple[ExclusionRule, ...]:
-    """The rules that the plan names, and its own."""
-    file = data.plan.exclusions.file
-    return (*shipped_rules(data.plan), *(() if file is None else read_exclusions(file)))
 
 
 def shipped_rules(plan: ClaimsPlan) -> list[ExclusionRule]:
@@ -189,24 +177,18 @@ def _hits(kind: str, cells: list[str], rules: list[ExclusionRule]) -> dict[str, 
     """Cells that each rule names, by any of their codes."""
     codes = {cell: [cell] if kind == "place" else codes_in(cell) for cell in cells}
     distinct = {code for several in codes.values() for code in several}
-    if kind == "diagnosis":
-        by_coding = {coding: [rule for rule in rules if rule.coding in (None, coding)] for coding in BOTH}
-        by_code = {
-            text: {name for coding in codings for name in _named(whole(text), by_coding[coding])}
-            for text, codings in readings(distinct).items()
-        }
-    else:
-        read = place_code if kind == "place" else plain
-        by_code = {text: _named(read(text), rules) for text in distinct}
+    read = {"diagnosis": whole, "procedure": plain, "place": place_code}[kind]
+    codings = readings(distinct) if kind == "diagnosis" else dict.fromkeys(distinct, BOTH)
+    by_coding = {coding: [rule for rule in rules if rule.coding in (None, coding)] for coding in BOTH}
+    by_code = {
+        text: {rule.range.name for coding in own for rule in by_coding[coding] if rule.range.holds(read(text))}
+        for text, own in codings.items()
+    }
     hits: dict[str, list[str]] = {}
     for cell, several in codes.items():
         for name in {name for code in several for name in by_code[code]}:
             hits.setdefault(name, []).append(cell)
     return hits
-
-
-def _named(code: str, rules: list[ExclusionRule]) -> set[str]:
-    return {rule.range.name for rule in rules if rule.range.holds(code)}
 
 
 def whole(diagnosis: str) -> str:

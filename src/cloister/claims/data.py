@@ -87,11 +87,7 @@ class Claims:
 
     @classmethod
     def read(
-        cls,
-        patients: str | Path | Query,
-        claims: str | Path | Query,
-        plan: ClaimsPlan,
-        **how: Unpack[HowRead],
+        cls, patients: str | Path | Query, claims: str | Path | Query, plan: ClaimsPlan, **how: Unpack[HowRead]
     ) -> "Claims":
         """Read both (CSV, also gzip'd, Parquet, or a query to a database); codes are text always.
 

@@ -27,8 +27,6 @@ RowNumbers = NDArray[np.int64]
 class EncodedColumn:
     """One quasi-identifier of patients (level 1) or of claims (level 2), and its hierarchy.
 
-    Attributes
-    ----------
     values : (n_rows,) int32, number of the base value of each row, -1 where it is missing
     levels : (n_levels, n_values) int32, number of the label of each base value at each level; level 0 is the
         identity, the last level has one label for all, and each level is nested in the next
@@ -73,8 +71,6 @@ class EncodedColumn:
 class EncodedClaims:
     """Patients and claims, sorted by content, so that the order of the input never matters.
 
-    Attributes
-    ----------
     patients : level-1 quasi-identifiers, (n_patients,) values each
     claims : level-2 quasi-identifiers, (n_claims,) values each
     offsets : (n_patients + 1,) int64; the claims of patient i are the rows ``offsets[i]:offsets[i + 1]``
@@ -133,8 +129,6 @@ def _check(columns: Sequence[EncodedColumn], n_rows: int) -> None:
 class Encoding:
     """Numbers, and where they come from.
 
-    Attributes
-    ----------
     claims : patients and claims as numbers, sorted by content
     patient_rows, claim_rows : (n_patients,), (n_claims,) the row of each in the frames that were encoded
     bounds : lowest and highest level that a node may have, for patients' and then claims' columns

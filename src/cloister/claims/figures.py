@@ -106,8 +106,6 @@ def attacks_on(
 ) -> list[ClaimsAttack]:
     """Attack a release in all the ways there are, beside the figures measured already of two adversaries.
 
-    Parameters
-    ----------
     powers : other powers of the paper's adversary to try
     when : (n_claims,) rank of each claim in time; without, nobody knows the order
     stays : hospital stays among the claims, where they can be told

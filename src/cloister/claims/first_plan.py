@@ -23,14 +23,7 @@ WEIGHTS = {"diagnosis": 3, "procedure": 2}
 
 @dataclass(frozen=True)
 class FirstPlan:
-    """A plan that was guessed.
-
-    Attributes
-    ----------
-    text : the TOML; holds no value of the data but names of columns
-    plan : the same, read back
-    patients, claims : what each column was taken for
-    """
+    """A plan that was guessed, as TOML without any value of the data and read back; and what columns were taken for."""
 
     text: str = field(repr=False)
     plan: ClaimsPlan = field(repr=False)
@@ -46,16 +39,16 @@ def first_plan(patients: Source, claims: Source) -> FirstPlan:
             f"No column joins {patients.name} and {claims.name}: none has the same name in both, another value for "
             "each patient, and a patient for each claim. Rename columns, or write the plan by hand."
         )
-    people = guess_roles(patients.frame, joined[0], OF_PATIENTS)
-    events = guess_roles(claims.frame, joined[1], OF_CLAIMS)
-    settings, people, events = _settings(people, events)
-    text = filled_template("cloister.claims", "plan.toml.j2", settings | {"patients": people, "claims": events})
+    filled = _filled(
+        guess_roles(patients.frame, joined[0], OF_PATIENTS), guess_roles(claims.frame, joined[1], OF_CLAIMS)
+    )
+    text = filled_template("cloister.claims", "plan.toml.j2", filled)
     plan = _read_back(text)
     encode(prepare(claims_of(patients, claims, plan)).claims)
-    return FirstPlan(text, plan, tuple(people), tuple(events))
+    return FirstPlan(text, plan, tuple(filled["patients"]), tuple(filled["claims"]))
 
 
-def _settings(people: list[Guess], events: list[Guess]) -> tuple[dict[str, Any], list[Guess], list[Guess]]:
+def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
     """What the template fills in; columns that are worked out instead are dropped."""
     own, other = roles_of(people), roles_of(events)
     of_patients, of_claims = {}, {}
@@ -79,10 +72,12 @@ def _settings(people: list[Guess], events: list[Guess]) -> tuple[dict[str, Any],
         "grouped": [role for role in ("place", "specialty") if role in other],
         "rules": exclusion_rules(),
         "weights": {guess.column: WEIGHTS[guess.role] for guess in events if guess.role in WEIGHTS},
+        "patients": people,
+        "claims": events,
     }
     if not settings["qi_of_claims"]:
         raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
-    return settings, people, events
+    return settings
 
 
 def _dropped(guesses: Sequence[Guess], role: str, why: str) -> list[Guess]:

@@ -68,8 +68,6 @@ TOTALS = frozenset({EXCLUDING, "3 claims removed", "3 patients without claims", 
 class ReleasedColumn(Section):
     """One column of a released file.
 
-    Attributes
-    ----------
     hierarchy, level, top : of a quasi-identifier: its hierarchy, the level released, and the highest there is
     numbered_with : of a pseudonym: columns with the same word share their numbers
     ids : of the identifier

@@ -40,7 +40,7 @@ class CodeRange(NamedTuple):
         if ANY not in self.first:
             return self.first <= code[: len(self.first)] <= self.last
         fixed = [place for place, character in enumerate(self.first) if character != ANY]
-        first, here, last = (tuple(text[place] for place in fixed) for text in (self.first, code, self.last))
+        first, here, last = ([text[place] for place in fixed] for text in (self.first, code, self.last))
         return first <= here <= last
 
     @property
@@ -52,13 +52,7 @@ class CodeRange(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CodeGroups:
-    """Groups of codes by ranges, the one that wins first.
-
-    Attributes
-    ----------
-    ranges : in the order of precedence
-    known : groups found so far, by code
-    """
+    """Groups of codes by ranges, the one that wins first; and what was found so far, by code."""
 
     ranges: tuple[CodeRange, ...] = field(repr=False)
     known: dict[str, str] = field(default_factory=dict, repr=False)
@@ -135,7 +129,7 @@ def coarser_groups() -> dict[tuple[str, str], str]:
 
 
 class ExclusionRule(NamedTuple):
-    """What makes a patient high-risk: a code of some kind (diagnosis, procedure, place) in a range; see `CodeRange`.
+    """What makes a patient high-risk: a code of some kind (diagnosis, procedure, place) in a range.
 
     ``coding`` says of which coding diagnoses must be, `icd9` or `icd10`; None: of any.
     """
@@ -148,7 +142,7 @@ class ExclusionRule(NamedTuple):
 @lru_cache(maxsize=1)
 def shipped_exclusions() -> tuple[ExclusionRule, ...]:
     """Return the shipped list."""
-    return _exclusions(list(_shipped("exclusions.csv")))
+    return _exclusions(_shipped("exclusions.csv"))
 
 
 def exclusion_rules() -> tuple[str, ...]:
@@ -177,14 +171,11 @@ def read_exclusions(file: str) -> tuple[ExclusionRule, ...]:
 
 
 def _exclusions(rows: Iterable[Mapping[str, str]]) -> tuple[ExclusionRule, ...]:
-    return tuple(
-        ExclusionRule(
-            row["kind"],
-            CodeRange(row["rule"], plain(row["first"]), plain(row.get("last") or row["first"])),
-            (row.get("coding") or None) if row["kind"] == "diagnosis" else None,
-        )
-        for row in rows
-    )
+    found = []
+    for row in rows:
+        codes = CodeRange(row["rule"], plain(row["first"]), plain(row.get("last") or row["first"]))
+        found.append(ExclusionRule(row["kind"], codes, (row["kind"] == "diagnosis" and row.get("coding")) or None))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from .group_tables import NameGroups, shipped_groups, words
 from .hierarchies import MOST_DAYS, NO_CODE
 from .representativeness import starts_of
 
+Content = Callable[[Sequence[str]], bool]
 Sureness = Literal["sure", "likely", "not sure"]
 IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
        "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
@@ -30,14 +31,9 @@ FEW = 12
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be.
+    """What a column seems to be, and why, in a few words without values; the hierarchy of a quasi-identifier.
 
-    Attributes
-    ----------
-    role : in the plan
-    sureness : `sure` where name and content agree, `likely` by one of them, `not sure` where neither says anything
-    why : in a few words, without values
-    hierarchy : of a quasi-identifier
+    `sure` where name and content agree, `likely` by one of them, `not sure` where neither says anything.
     """
 
     column: str
@@ -53,7 +49,7 @@ class Sign:
 
     role: str
     name: str
-    content: Callable[[Sequence[str]], bool]
+    content: Content
     hierarchy: str | None = None
 
 
@@ -92,7 +88,7 @@ def are_codes(values: Sequence[str]) -> bool:
     return _few_of(values, {*icd9().outside(values)}) or (bool(values) and not icd10().outside(values))
 
 
-def _in_groups(role: str) -> Callable[[Sequence[str]], bool]:
+def _in_groups(role: str) -> Content:
     """At least every second name stands in our table of groups; the others become OTHER."""
 
     def content(values: Sequence[str]) -> bool:
@@ -103,7 +99,7 @@ def _in_groups(role: str) -> Callable[[Sequence[str]], bool]:
     return content
 
 
-def _diagnoses(codings: frozenset[str]) -> Callable[[Sequence[str]], bool]:
+def _diagnoses(codings: frozenset[str]) -> Content:
     """Nearly all are codes of one of these codings."""
     return lambda values: _few_of(values, none_of("diagnosis", values, codings))
 
@@ -124,7 +120,7 @@ def _cpt(values: Sequence[str]) -> bool:
     return _few_of(values, none_of("procedure", values)) and 2 * long > len(values)
 
 
-def _listed(content: Callable[[Sequence[str]], bool]) -> Callable[[Sequence[str]], bool]:
+def _listed(content: Content) -> Content:
     """Lists, separated by spaces, commas, semicolons or bars, of what ``content`` is about."""
     return lambda values: (
         any(SEPARATORS.search(value.strip()) for value in values)

@@ -64,10 +64,8 @@ def gather(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Know
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdversaryPower:
-    """What the adversary knows.
+    """What the adversary knows, by column.
 
-    Attributes
-    ----------
     simpson : (n_columns, n_patients) index D in [0, 1]: 1 where a patient has one value, nan where none
     claims : (n_patients,) claims of each patient, at most ``cap``
     cap : mean + 2 population standard deviations of the claims of patients who have any
@@ -109,11 +107,8 @@ def adversary_power(
     With eta the claims of a patient, pi the diversity and r = eta / pi, it is (p_m - 1) r / max(r) + 1, rounded, where
     the maximum is over patients with pi > 0; p_m where pi = 0; then at most the patient's values that are not missing.
 
-    Parameters
-    ----------
     claims : before truncation
     highest : p_m, at least 1
-    rounding : of the formula; halves are rounded up
     levels : of the quasi-identifiers of claims; base values if not given, so that the power is the same at every node
     """
     counts = np.diff(claims.offsets).astype(np.float64)
@@ -124,7 +119,14 @@ def adversary_power(
     simpson, powers = np.empty(shape), np.empty(shape, dtype=np.int32)
     for h, column in enumerate(claims.claims):
         # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
-        known, equal = _values_and_equal_pairs(column, 0 if levels is None else levels[h], claims)
+        level = 0 if levels is None else levels[h]
+        values, size = column.at(level), len(column.labels[level])
+        is_known = values != MISSING
+        kinds, times = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
+        known, equal = (
+            np.bincount(kinds // max(size, 1), weights=of, minlength=claims.n_patients).astype(np.int64)
+            for of in (times, times * (times - 1))
+        )
         pairs = known * (known - 1)
         index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
         simpson[h] = np.where(known == 0, np.nan, index)
@@ -138,19 +140,6 @@ def adversary_power(
             whole = np.floor(power + (0.5 if rounding == "round" else 0.0) + NEARLY_WHOLE)
         powers[h] = np.minimum(whole.astype(np.int64), known)
     return AdversaryPower(tuple(column.name for column in claims.claims), simpson, eta, cap, powers)
-
-
-def _values_and_equal_pairs(
-    column: EncodedColumn, level: int, claims: EncodedClaims
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    values = column.at(level).astype(np.int64)
-    is_known = values != MISSING
-    size = len(column.labels[level])
-    pairs, counts = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
-    owners = pairs // max(size, 1)
-    known = np.bincount(owners, weights=counts, minlength=claims.n_patients)
-    equal = np.bincount(owners, weights=counts * (counts - 1), minlength=claims.n_patients)
-    return known.astype(np.int64), equal.astype(np.int64)
 
 
 def power_at(
@@ -171,8 +160,6 @@ class DrawnKnowledge:
     Missing values are never known. For each quasi-identifier values are drawn by themselves: which of them stood in one
     claim is not known ("inexact knowledge" in the HHP appendix, section 4).
 
-    Parameters
-    ----------
     encoded : untruncated
     power : (n_patients, n_columns) values of each column of claims that are known; at most all there are
     seed : every sample follows from it, the patient and the number of the draw

@@ -168,8 +168,6 @@ def search_lattice(
     than the two questions promise; answers from a simulation are as sure as it is. Cost: of the order of the nodes that
     are the coarsest to lose less than the answer, one question each; a few bytes for each node of the lattice.
 
-    Parameters
-    ----------
     losses : what each level of each column adds to the loss, besides ``fixed``; never falls with the level
     is_candidate : whether a node's risk is low enough, inherited by coarser nodes
     is_accepted : whether a candidate is wanted

@@ -44,8 +44,6 @@ Done = TypeVar("Done")
 class ReleasedClaims:
     """A part of the patients, of their claims and of the cells of these.
 
-    Attributes
-    ----------
     encoded : patients and claims before anything was removed
     patients : (n_patients,) whether each patient is released
     claims : (n_claims,) whether each claim is released; a patient of whom one is not has the flag ``claims_truncated``
@@ -163,8 +161,6 @@ def weights_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[flo
 class Matching:
     """Who fits which values, under any node: lists of patients for each label of each level, made once.
 
-    Parameters
-    ----------
     cap : how often a value can be known of one patient at most, so the highest power
     threads : that count side by side; figures do not depend on it
     only : the one node that will be asked about; lists for all nodes if not given
@@ -214,12 +210,7 @@ class Matching:
         return found
 
     def sizes(
-        self,
-        levels: Levels,
-        draws: Draws,
-        wanted: Flags | None = None,
-        span: Span | None = None,
-        most: int = NO_LIMIT,
+        self, levels: Levels, draws: Draws, wanted: Flags | None = None, span: Span | None = None, most: int = NO_LIMIT
     ) -> Sizes:
         """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span."""
         cells = self.cells(levels)

@@ -37,9 +37,6 @@ FREE = frozenset({*NEVER_RELEASED, *PSEUDONYMS, "id", "keep", "drop"})
 CODED = frozenset({"diagnosis", "diagnoses", "procedure", "procedures", "place", "specialty", "sex", *PSEUDONYMS})
 """Roles whose values are codes, names or ids, whatever they look like."""
 
-CODES = {"diagnosis": "diagnosis", "procedure": "procedure"}
-"""Hierarchies that begin at codes, with the role whose columns they are for."""
-
 HMAC = "hmac:"
 """Stands before the file of the key, where ids are keyed hashes."""
 
@@ -338,8 +335,7 @@ def out_of_range(plan: ClaimsPlan) -> Iterator[str]:
 def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
     """Sentences about what does not fit, none if all does; keys and names of columns only."""
     for table in ("patients", "claims"):
-        yield from _roles(table, plan.of(table))
-        yield from _quasi_identifiers(table, plan.of(table))
+        yield from _of_table(table, plan.of(table))
     if not plan.claims.qi:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
@@ -364,7 +360,8 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
         yield "ids.patients must be number or hmac:KEYFILE."
 
 
-def _roles(table: str, section: Section) -> Iterator[str]:
+def _of_table(table: str, section: Section) -> Iterator[str]:
+    """What a column can be; what is released and neither an id nor kept has a hierarchy, and nothing else has one."""
     given = [str(role) for role in section.roles.values()]
     for role in sorted({role for role in given if role not in SEVERAL and given.count(role) > 1}):
         yield f"only one column of {table} can have the role {role}."
@@ -373,10 +370,6 @@ def _roles(table: str, section: Section) -> Iterator[str]:
     read = {column for column, role in section.roles.items() if role != "drop"}
     for column in sorted(read.intersection(section.derived)):
         yield f"{table} has a column {column} already. Take it out of {table}.derived, or drop it."
-
-
-def _quasi_identifiers(table: str, section: Section) -> Iterator[str]:
-    """Every column that is released and neither an id nor kept has a hierarchy, and no other has one."""
     needed = {column for column, role in section.roles.items() if role not in FREE} | {*section.derived}
     for column in sorted(section.qi.keys() - needed):
         hint = did_you_mean(column, needed)
@@ -394,9 +387,9 @@ def _grouping(plan: ClaimsPlan) -> Iterator[str]:
         word, _ = split_bounds(hierarchy)
         role = plan.claims.roles.get(column)
         grouped = role in plan.grouping.columns
-        if word in CODES and (grouped or role != CODES[word]):
+        if word in RANGED and (grouped or role != word):
             yield (
-                f"claims.qi.{column}: the hierarchy {word} begins at codes of a column with the role {CODES[word]}. "
+                f"claims.qi.{column}: the hierarchy {word} begins at codes of a column with the role {word}. "
                 f'Take the role out of grouping.columns, or name "{word}-group".'
             )
         if word in OF_GROUPS and (not grouped or role != OF_GROUPS[word]):

@@ -65,8 +65,6 @@ def choose_and_suppress(
 class ProtectedClaims:
     """Claims with what is released of them decided.
 
-    Attributes
-    ----------
     adversary : what the adversary knows, from base values
     settings : as they were used; ``max_sup`` may be lower than the plan's
     power : (n_patients, n_columns) of the adversary that the release was made against

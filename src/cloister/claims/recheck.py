@@ -28,7 +28,7 @@ from .verify_original import PreparedOriginal
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
 WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 BAND = re.compile(
-    r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}",
+    r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}"
 )
 """Names of bands: of ages, days, months, weeks; and a sex, which is a short word or a digit."""
 

@@ -90,8 +90,6 @@ class Interval(NamedTuple):
 class RiskFigures:
     """What a simulation found.
 
-    Attributes
-    ----------
     flagged : draws whose class is below k
     missed : draws that the released claims of the patient do not hold
     mean : mean risk, 1/class or 0 when missed
@@ -161,8 +159,6 @@ class NodeRisk:
     promised: exactness; a figure is an estimate with an interval. Cost: for a draw of p values, the shortest list of
     patients with one of them, or a pass over the bits of all patients.
 
-    Parameters
-    ----------
     matching : the released claims; its ``cap`` at least that of the knowledge
     """
 
@@ -233,8 +229,6 @@ class Treatment(StrEnum):
 class RiskSettings:
     """What of a plan says how high the risk may be and how it is brought down, and how much that may cost.
 
-    Attributes
-    ----------
     max_sup : highest flag rate of a node to be chosen, before suppression
     seed : of the draws for choosing; evaluation takes others that follow from it
     search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
@@ -273,8 +267,6 @@ class RiskSettings:
 class ReleaseRisk:
     """What a simulation found.
 
-    Attributes
-    ----------
     exact : the paper's adversary: a draw that the released claims do not hold is missed, and no risk
     tolerant : drawn values may be missing where ``claims_truncated`` or ``sup_*`` say so; never misses, since what is
         missing of the patient is flagged

@@ -32,15 +32,7 @@ from cloister.kernels.claim_draws import Draws
 from .knowledge import DrawnKnowledge, chosen_draws
 from .lattice_search import Node
 from .matching import Flags, Matching, ReleasedClaims, level_losses
-from .risk import (
-    ReleaseRisk,
-    RiskFigures,
-    RiskSettings,
-    Treatment,
-    maximum_likelihood_risk,
-    release_risk,
-    risk_of,
-)
+from .risk import ReleaseRisk, RiskFigures, RiskSettings, Treatment, maximum_likelihood_risk, release_risk, risk_of
 
 GLANCE, SCREEN = 5, 20
 """Draws of each patient by which patients are put in order: the first of everybody, all of whom one of them flags."""
@@ -237,8 +229,6 @@ def _is_rare(labels: NDArray[np.int32], owners: NDArray[np.int64], k: int) -> Fl
 class Suppression:
     """A release whose risk is under the threshold, as measured on draws that nothing was chosen by.
 
-    Attributes
-    ----------
     before : the risk when rare labels had been taken out, before anything else was suppressed
     rounds : of suppressing, 0 where nothing had to be
     treated : (n_patients,) of whom something was suppressed for the risk, or who were left out
@@ -287,17 +277,8 @@ def suppress(
     promised: a limit for each single patient. Cost: up to 20 draws of every
     patient, and in each round 200 of those who bear one and a half times the excess.
 
-    Parameters
-    ----------
     released : truncated claims
     power : (n_patients, n_columns) adversary's power
-    weights : of the columns in the loss
-
-    Raises
-    ------
-    NoSafeRelease
-        Too many patients would have to be treated, the rounds did not suffice, or would not at the pace of the last, or
-        the likeliest are right too often.
     """
     treated = np.zeros(released.patients.size, dtype=np.bool_)
     released = _without_rare(released, levels, settings, treated)

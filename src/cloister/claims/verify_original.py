@@ -40,8 +40,6 @@ AT_ONCE = 4_000_000
 class PreparedOriginal:
     """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
 
-    Attributes
-    ----------
     owners : (n_claims,) row of the patient of each
     origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None without a crosswalk
     years : (n_claims,) year of each; None where claims have no date
@@ -165,8 +163,6 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
     A released row can be any row of the original with the same key: the patient and what is released of the row. Each
     number must have one id that all of its rows can have, each so often as the number; two numbers never have the same.
 
-    Parameters
-    ----------
     pairs : released rows with the columns key and number, and the original's rows with key and id; one pair for each
         pattern of suppressed cells
     """
@@ -212,8 +208,6 @@ class ClaimRows:
 
     Texts are numbers, the same in both frames: tens of millions of cells are compared for each pattern of suppression.
 
-    Attributes
-    ----------
     here : released claims, one row each, with the flags of suppressed cells
     there : the original's claims of these patients at the levels of the release, with the ids that pseudonyms stand for
     """
@@ -229,8 +223,6 @@ class ClaimRows:
     ) -> "ClaimRows":
         """Take the claims of released patients, from all claims of the original at the levels of the release.
 
-        Parameters
-        ----------
         owners : (n_claims,) row of the patient of each
         origin : (n_released,) row of each released patient in the original
         """

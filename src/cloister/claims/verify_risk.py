@@ -15,17 +15,7 @@ from cloister.results import Checks
 from .form import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
 from .manifest import NEAR, ClaimsPromise, SimulatedFigures
 from .verify_original import Truth
-from .verify_simulation import (
-    SURE,
-    UNKNOWN,
-    Attacks,
-    History,
-    Numbers,
-    Simulated,
-    Simulation,
-    powers,
-    share_error,
-)
+from .verify_simulation import SURE, UNKNOWN, Attacks, History, Numbers, Simulated, Simulation, powers, share_error
 
 WIDE = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""

@@ -274,8 +274,6 @@ class Flagged:
 class Simulation:
     """A release ready to be attacked by who knows some of the known claims of its patients.
 
-    Parameters
-    ----------
     cells : (n_patients,) number of the combination of quasi-identifiers of patients
     room : (n_patients, n_columns) values that may be missing of each patient, for flag-aware adversaries
     """
@@ -379,10 +377,9 @@ class _Values:
     """One column: the values of each patient to draw from."""
 
     def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
-        mine, own = owners[values >= 0], values[values >= 0]
-        order = np.argsort(mine, kind="stable")
-        self.values = own[order]
-        self.starts = np.searchsorted(mine[order], np.arange(n + 1))
+        order = np.argsort(owners, kind="stable")
+        order = order[values[order] >= 0]
+        self.values, self.starts = values[order], np.searchsorted(owners[order], np.arange(n + 1))
 
     def draw(self, patients: Numbers, power: Numbers, random: np.random.Generator) -> list[Drawn]:
         """Draw values of each patient, those with the lowest random numbers; each, and how often it was drawn."""
