@@ -14,14 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.claims.data import PATIENT
+from cloister.claims.data import PATIENT, Claims
 from cloister.claims.form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
-from cloister.claims.hierarchies import relabelled
+from cloister.claims.hierarchies import hierarchy_named, relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.recheck import ClaimsChecker, ClaimsOriginal, original_of, prepared_again
-from cloister.claims.verify_original import PreparedOriginal
+from cloister.claims.recheck import ClaimsChecker, ClaimsOriginal, prepared_again
 from cloister.claims.verify_simulation import ColumnHolders, History, powers
-from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
@@ -96,20 +94,19 @@ def open_claims(folder: Path, manifest: ClaimsManifest, original: ClaimsOriginal
     """
     source, promise = original.claims, ClaimsPromise.of(manifest)
     prepared = prepared_again(source, manifest).claims
-    truth = original_of(prepared, None)
     (name,) = source.plan.patients.columns("id")
     files = ClaimsChecker().read_files(folder, manifest)
     patients = files.patients
     all_ids = patient_ids(source.patients[name], source.n_patients)
     ids = all_ids.gather(prepared.patients[PATIENT])
     released_ids = patients[promise.form.names(PATIENTS)[0]]
-    rows = released_of(original.crosswalk, ids, released_ids, truth.patients.height)
-    adversary = _adversary(promise, truth, files, rows, seed)
+    rows = released_of(original.crosswalk, ids, released_ids, prepared.n_patients)
+    adversary = _adversary(promise, prepared, files, rows, seed)
     return OpenedRelease(
         shape="claims",
         method=manifest.method,
         k=promise.k,
-        n_patients=truth.patients.height,
+        n_patients=prepared.n_patients,
         n_released=patients.height,
         is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
@@ -129,28 +126,26 @@ def _recorded(form: ClaimsForm, files: WrittenClaims) -> dict[str, pl.Series]:
     return found
 
 
-def _adversary(
-    promise: ClaimsPromise, truth: PreparedOriginal, files: WrittenClaims, rows: Integers, seed: int
-) -> Adversary:
+def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, rows: Integers, seed: int) -> Adversary:
     """The adversary of the plan, knowing less, as much and more."""
-    form, n_patients = promise.form, truth.patients.height
+    form, n_patients, owners = promise.form, prepared.n_patients, prepared.owners
     quasi = form.names(CLAIMS, QUASI)
-    base = [as_text(truth.claims[column]) for column in quasi]
-    labels = [_labels(truth.claims, form, CLAIMS, column, truth.hierarchies[CLAIMS]) for column in quasi]
-    known = History(truth.owners, labels if promise.plan.adversary.basis == "node" else base)
+    base = [as_text(prepared.claims[column]) for column in quasi]
+    labels = [_labels(prepared, form, CLAIMS, column) for column in quasi]
+    known = History(owners, labels if promise.plan.adversary.basis == "node" else base)
     drawn = Drawn(
-        np.argsort(truth.owners, kind="stable"),
-        np.searchsorted(np.sort(truth.owners), np.arange(n_patients + 1)),
+        np.argsort(owners, kind="stable"),
+        np.searchsorted(np.sort(owners), np.arange(n_patients + 1)),
         [column.is_not_null().to_numpy() for column in base],
         powers(known, n_patients, promise.plan.adversary.power, promise.plan.adversary.rounding),
         seed,
     )
     names = form.names(PATIENTS, QUASI)
-    cells = [_labels(truth.patients, form, PATIENTS, name, truth.hierarchies[PATIENTS]) for name in names]
+    cells = [_labels(prepared, form, PATIENTS, name) for name in names]
     shown = labels, [files.claims[column] for column in quasi], files.owners
     released = _histories(_texts(cells, names), files.patients.select(names), shown, drawn, rows)
-    raw = _texts([as_text(truth.patients[name]) for name in names], names)
-    everybody = _histories(raw, raw, (base, base, truth.owners), drawn, np.arange(n_patients))
+    raw = _texts([as_text(prepared.patients[name]) for name in names], names)
+    everybody = _histories(raw, raw, (base, base, owners), drawn, np.arange(n_patients))
     steps = tuple(
         KnowledgeStep(words, number, promise.threshold if number == AS_PLANNED else None)
         for number, words in enumerate(STEPS, start=1)
@@ -165,12 +160,9 @@ def _texts(columns: Sequence[pl.Series], names: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
 
 
-def _labels(
-    frame: pl.DataFrame, form: ClaimsForm, table: str, column: str, hierarchies: dict[str, Hierarchy]
-) -> pl.Series:
-    level = form.of(table)[column].level
-    text = as_text(frame[column])
-    return text if level is None else relabelled(text, hierarchies[column], level)
+def _labels(data: Claims, form: ClaimsForm, table: str, column: str) -> pl.Series:
+    hierarchy = hierarchy_named(data.plan.of(table).qi[column], data.plan.grouping.tables)
+    return relabelled(as_text(data.of(table)[column]), hierarchy, form.of(table)[column].level or 0)
 
 
 def _histories(

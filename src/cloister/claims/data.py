@@ -3,10 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Unpack
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import StringConstraints
 
 from cloister.errors import InputError
@@ -127,6 +130,13 @@ class Claims:
     def n_claims(self) -> int:
         """Number of claims."""
         return self.claims.height
+
+    @cached_property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of the patient of each claim, (n_claims,)."""
+        rows = self.patients.select(PATIENT).with_row_index("row")
+        joined = self.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")
+        return joined["row"].to_numpy().astype(np.int64)
 
     @property
     def n_without_claims(self) -> int:

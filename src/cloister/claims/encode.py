@@ -12,7 +12,7 @@ from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
-from .data import PATIENT, Claims
+from .data import Claims
 from .form import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
 from .hierarchies import bounds_of, hierarchy_named
 from .prepare import years_of
@@ -151,10 +151,8 @@ def encode(data: Claims) -> Encoding:
         raise InputError("No patients are left to be released. See what the steps before left out.")
     plan = data.plan
     patients, claims = ([*_encoded(data, table)] for table in TABLES)
-    rows = data.patients.select(PATIENT).with_columns(pl.Series("row", range(data.n_patients), dtype=pl.Int64))
-    # the row of the patient of each claim
-    owners = data.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"].to_numpy()
-    content, counts = _content(claims, data, CLAIMS), np.bincount(owners, minlength=data.n_patients)
+    owners, content = data.owners, _content(claims, data, CLAIMS)
+    counts = np.bincount(owners, minlength=data.n_patients)
     own, sequences = _content(patients, data, PATIENTS).tolist(), sorted_numbers(owners, content, data.n_patients)
     order = np.array(sorted(range(data.n_patients), key=lambda row: (own[row], sequences[row])), dtype=np.int64)
     claim_rows = np.lexsort((content, owners))[_runs(order, counts)]

@@ -55,22 +55,12 @@ class ReleasedClaims:
     claims: NDArray[np.bool_]
     cells: NDArray[np.bool_]
 
-    def __post_init__(self) -> None:
-        """Refuse arrays that do not fit together."""
-        e = self.encoded
-        shapes = self.patients.shape, self.claims.shape, self.cells.shape
-        if shapes != ((e.n_patients,), (e.n_claims,), (len(e.claims), e.n_claims)):
-            raise InternalError("What is released is not given for each patient, claim and cell.")
-
     @classmethod
     def everything(cls, encoded: EncodedClaims, claims: NDArray[np.bool_] | None = None) -> "ReleasedClaims":
         """All patients with all their claims, or those that truncation keeps."""
-        return cls(
-            encoded,
-            np.ones(encoded.n_patients, dtype=np.bool_),
-            np.ones(encoded.n_claims, dtype=np.bool_) if claims is None else claims,
-            np.ones((len(encoded.claims), encoded.n_claims), dtype=np.bool_),
-        )
+        kept = np.ones(encoded.n_claims, dtype=np.bool_) if claims is None else claims
+        cells = np.ones((len(encoded.claims), encoded.n_claims), dtype=np.bool_)
+        return cls(encoded, np.ones(encoded.n_patients, dtype=np.bool_), kept, cells)
 
     def values(self, column: int) -> NDArray[np.int32]:
         """Base value of each claim in a column of claims, -1 where it is missing or not released."""
@@ -140,16 +130,13 @@ def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = Non
 
 def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
     """Loss of a node over the patients who are released, as if there were no others."""
-    encoded, rows = released.encoded, {True: released.patients, False: released.patients[released.encoded.owners]}
+    encoded = released.encoded
 
-    def only(columns: tuple[EncodedColumn, ...], *, of_patients: bool) -> tuple[EncodedColumn, ...]:
-        return tuple(
-            replace(column, values=np.where(rows[of_patients], column.values, np.int32(MISSING))) for column in columns
-        )
+    def only(columns: tuple[EncodedColumn, ...], rows: Flags) -> tuple[EncodedColumn, ...]:
+        return tuple(replace(one, values=np.where(rows, one.values, np.int32(MISSING))) for one in columns)
 
-    left = replace(
-        encoded, patients=only(encoded.patients, of_patients=True), claims=only(encoded.claims, of_patients=False)
-    )
+    claims = only(encoded.claims, released.patients[encoded.owners])
+    left = replace(encoded, patients=only(encoded.patients, released.patients), claims=claims)
     return level_losses(replace(released, encoded=left), weights).of(levels)
 
 

@@ -17,10 +17,9 @@ from cloister.results import Verdict
 from .data import PATIENT, Claims, early_steps
 from .facts import SUPPRESSION, ClaimsFacts, codebook, counted, facts_of, read_population, report_counts, voter_list
 from .form import NUMBER, TABLES, TRUNCATED, WrittenClaims, plan_published
-from .hierarchies import hierarchy_named
 from .manifest import ClaimsManifest, ClaimsPromise
-from .plan import HMAC, ClaimsPlan
-from .prepare import prepare, years_of
+from .plan import ClaimsPlan
+from .prepare import prepare
 from .representativeness import MOST_BANDS, PreparedClaims, compared
 from .verify import verify
 from .verify_original import PreparedOriginal
@@ -150,14 +149,13 @@ def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: P
     """Steps that count other patients or, with the crosswalk, other claims left out than are missing."""
     steps = {step.step: step for step in published.steps}
     left_out, k = steps[SUPPRESSION].counts, published.risk.k
-    n_gone = original.patients.height - files.patients.height
+    data, origin = original
+    n_gone = data.n_patients - files.patients.height
     # as it is or masked; what few patients have may be withheld
     is_right = left_out.get("patients left out", 0) in (n_gone, f"<{k}", "withheld")
     wrong = [] if is_right else ["patients left out"]
-    if original.origin is not None:
-        is_released = np.zeros(original.patients.height, dtype=np.bool_)
-        is_released[original.origin[original.origin >= 0]] = True
-        missing = int(is_released[original.owners].sum()) - files.claims.height
+    if origin is not None:
+        missing = int(np.isin(data.owners, origin).sum()) - files.claims.height
         parts = [steps["7 truncation"].total or 0, left_out.get("claims left out", 0)]
         known = [one for one in parts if isinstance(one, int)]
         adds_up = sum(known) == missing if len(known) == len(parts) else sum(known) <= missing
@@ -179,7 +177,7 @@ def _secret(
     """The original after the steps before the search, and who is who if the crosswalk is given."""
     source, prepared = original.claims, prepared_again(original.claims, published)
     if original.crosswalk is None:
-        return prepared, original_of(prepared.claims, None)
+        return prepared, PreparedOriginal(prepared.claims, None)
     # numbers are what they should be, whatever the file says
     ids = files.patients.to_series(0)
     if published.columns.ids == NUMBER:
@@ -187,28 +185,7 @@ def _secret(
     origin = origin_from(original.crosswalk, source, prepared.claims, ids)
     if origin is None:
         raise InputError("The crosswalk does not map each patient of the release to one patient of the original.")
-    return prepared, original_of(prepared.claims, origin)
-
-
-def original_of(prepared: Claims, origin: NDArray[np.int64] | None) -> PreparedOriginal:
-    """Return the original after steps 1 to 6, with the row of each released patient, (n_released,), if known."""
-    plan = prepared.plan
-    rows = prepared.patients.select(PATIENT).with_row_index("row")
-    owners = prepared.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")["row"]
-    hierarchies = {
-        table: {column: hierarchy_named(words, plan.grouping.tables) for column, words in plan.of(table).qi.items()}
-        for table in TABLES
-    }
-    (name,), has_dates = plan.patients.columns("id"), plan.claims.column("date") is not None
-    return PreparedOriginal(
-        prepared.patients,
-        prepared.claims,
-        owners.to_numpy().astype(np.int64),
-        hierarchies,
-        origin,
-        years_of(prepared).fill_null(0).to_numpy().astype(np.int64) if has_dates else None,
-        prepared.patients[name] if plan.ids.patients.startswith(HMAC) else None,
-    )
+    return prepared, PreparedOriginal(prepared.claims, origin)
 
 
 def crosswalk_of(source: Claims, prepared: Claims, patients: NDArray[np.int64], ids: pl.Series) -> pl.DataFrame:

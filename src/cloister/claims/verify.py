@@ -33,6 +33,7 @@ from .group_tables import coarser_groups
 from .hierarchies import OF_NUMBERS, TOP_CODED, NamedHierarchy, hierarchies
 from .manifest import ClaimsPromise
 from .plan import ClaimsPlan
+from .prepare import years_of
 from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
 
@@ -170,17 +171,17 @@ def _truncation_holds(
 
     By nearest rank over those who have claims: El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
     """
-    assert original.origin is not None
+    (data, origin), owners = original, original.data.owners
     by_year, loses_more = plan.truncation.per == "patient-year", plan.suppression.treatment == "claims"
-    if by_year and original.years is None:
+    if by_year and data.plan.claims.column("date") is None:
         checks.require(False, "claims have years to be cut by")
         return
-    years = original.years if by_year and original.years is not None else np.zeros_like(original.owners)
-    groups, counts = np.unique(np.stack([original.owners, years]), axis=1, return_counts=True)
+    years = years_of(data).fill_null(0).to_numpy().astype(np.int64) if by_year else np.zeros_like(owners)
+    groups, counts = np.unique(np.stack([owners, years]), axis=1, return_counts=True)
     if percentile < 100 and counts.size:
         rank = max(1, math.ceil(round(percentile * counts.size / 100, 9)))
         counts = np.minimum(counts, np.sort(counts)[rank - 1])
-    left = np.bincount(groups[0], weights=counts, minlength=original.patients.height).astype(np.int64)[original.origin]
+    left = np.bincount(groups[0], weights=counts, minlength=data.n_patients).astype(np.int64)[origin]
     released = np.bincount(files.owners, minlength=files.patients.height)
     # suppression takes whole claims by one treatment only: then fewer may be left, by the others none may be missing
     right = released <= left if loses_more else released == left

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.results import Checks
 
+from .data import Claims
 from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
-from .hierarchies import relabelled
+from .hierarchies import hierarchy_named, relabelled
+from .plan import HMAC
 from .verify_simulation import History, Numbers
 
 ROW = "\0row"
@@ -36,23 +38,15 @@ AT_ONCE = 4_000_000
 """Pairs of a number and an id that are compared together: where many rows look alike, each number could have many."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PreparedOriginal:
+class PreparedOriginal(NamedTuple):
     """What only the custodian has: patients and claims after steps 1 to 6, which are frames still.
 
-    owners : (n_claims,) row of the patient of each
-    origin : (n_released,) row of each released patient, -1 of one whom the plan leaves out; None without a crosswalk
-    years : (n_claims,) year of each; None where claims have no date
-    ids : keyed hashes of the ids of patients; None where ids are numbers
+    ``origin``, (n_released,): the row of each released patient, -1 of one whom the plan leaves out; None without a
+    crosswalk.
     """
 
-    patients: pl.DataFrame
-    claims: pl.DataFrame
-    owners: Numbers
-    hierarchies: dict[str, dict[str, Hierarchy]]
+    data: Claims
     origin: Numbers | None
-    years: Numbers | None = None
-    ids: pl.Series | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,35 +64,37 @@ class Truth:
 
 def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal) -> Truth | None:
     """Recode the original, and look for every released row in it; None where it is not known who is who."""
-    patients = _recoded(original.patients, form, PATIENTS, original.hierarchies[PATIENTS])
-    claims = _recoded(original.claims, form, CLAIMS, original.hierarchies[CLAIMS])
+    data, origin = original
+    patients, claims = _recoded(data, form, PATIENTS), _recoded(data, form, CLAIMS)
     has_levels = patients is not None and claims is not None
     checks.require(has_levels, "levels are those of the hierarchies of the plan")
     if patients is None or claims is None:
         return None
     names, ids = [*form.names(PATIENTS, QUASI, KEPT), ROW], files.patients.to_series(0)
     released = files.patients.with_columns(pl.lit("").alias(ROW)).select(names)
+    # the ids of the original are keyed hashes, too, after step 1, if the plan asks for that
+    hashes = data.patients[form.names(PATIENTS)[0]] if data.plan.ids.patients.startswith(HMAC) else None
     if form.ids != NUMBER:
-        is_hashed = original.ids is not None and ids.is_in(original.ids.implode()).all()
+        is_hashed = hashes is not None and ids.is_in(hashes.implode()).all()
         checks.require(is_hashed, "ids are the keyed hashes of ids of the original")
-    if original.origin is None:
+    if origin is None:
         there = patients.select(names).group_by(names).len("there")
         counts = released.group_by(names).len().join(there, on=names, how="left", nulls_equal=True)
         fits = (counts["len"] <= counts["there"].fill_null(0)).all()
         checks.require(fits, "every released patient is one of the original, as recoded again (without crosswalk)")
         return None
-    if not checks.require((original.origin >= 0).all(), "no released patient is one that the plan leaves out"):
+    if not checks.require((origin >= 0).all(), "no released patient is one that the plan leaves out"):
         return None
-    is_known = original.origin.size == released.height and np.unique(original.origin).size == original.origin.size
+    is_known = origin.size == released.height and np.unique(origin).size == origin.size
     if not checks.require(is_known, "every released patient is another one of the original"):
         return None
-    are_recoded = released.equals(patients.select(names)[original.origin])
+    are_recoded = released.equals(patients.select(names)[origin])
     checks.require(are_recoded, "patients are those of the original, as recoded again")
-    if original.ids is not None:
-        mine = original.ids.gather(pl.Series(original.origin)).to_list()
+    if hashes is not None:
+        mine = hashes.gather(pl.Series(origin)).to_list()
         checks.require(ids.to_list() == mine, "every patient has the hash of the own id")
-    own = [as_text(original.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
-    rows = ClaimRows.of(files, form, claims.hstack(own), original.owners, original.origin)
+    own = [as_text(data.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
+    rows = ClaimRows.of(files, form, claims.hstack(own), data.owners, origin)
     checks.require(
         rows.are_own(), "every released claim is one of the patient's, as recoded again, suppressed cells aside"
     )
@@ -108,45 +104,40 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     )
     if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
         checks.require(
-            _company_holds(files, form, original, rows),
+            _company_holds(files, form, data.patients, rows, origin),
             "pseudonyms stand for one original id each, and no two for the same",
         )
-    columns = form.names(CLAIMS, QUASI)
-    return Truth(
-        original.patients.height,
-        original.origin,
-        History(original.owners, [as_text(original.claims[name]) for name in columns]),
-        History(original.owners, [claims[name] for name in columns]),
-    )
+    base, recoded = ([as_text(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
+    return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
 
 
-def _recoded(
-    frame: pl.DataFrame, form: ClaimsForm, table: str, hierarchies: dict[str, Hierarchy]
-) -> pl.DataFrame | None:
+def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
     """The columns of a file at their levels; None where one is not there, or its highest level is another."""
+    frame, qi = data.of(table), data.plan.of(table).qi
     if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
         return None
     columns = [pl.Series(ROW, [""]).new_from_index(0, frame.height)]
     for name in form.names(table, QUASI, KEPT):
         text, column = as_text(frame[name]), form.of(table)[name]
         if column.role == QUASI:
-            if name not in hierarchies or column.level is None:
+            if name not in qi or column.level is None:
                 return None
-            values = text.drop_nulls().unique().to_list()
-            if column.top != hierarchies[name].bind(name, values).n_levels - 1:
+            hierarchy = hierarchy_named(qi[name], data.plan.grouping.tables)
+            if column.top != hierarchy.bind(name, text.drop_nulls().unique().sort().to_list()).n_levels - 1:
                 return None
-            text = relabelled(text, hierarchies[name], column.level)
+            text = relabelled(text, hierarchy, column.level)
         columns.append(text.alias(name))
     return pl.DataFrame(columns)
 
 
-def _company_holds(files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, rows: "ClaimRows") -> bool:
+def _company_holds(
+    files: WrittenClaims, form: ClaimsForm, patients: pl.DataFrame, rows: "ClaimRows", origin: Numbers
+) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
-    assert original.origin is not None
     groups: dict[str, list[Iterable[Pair]]] = defaultdict(list)
     keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
     for name in form.names(PATIENTS, PSEUDONYM):
-        own = as_text(original.patients[name]).gather(pl.Series(original.origin))
+        own = as_text(patients[name]).gather(pl.Series(origin))
         pair = pl.DataFrame([keys, files.patients[name].alias(RELEASED_ID)]), pl.DataFrame([keys, own.alias(ID)])
         groups[str(form.patients[name].numbered_with)].append([pair])
     names = form.names(CLAIMS, PSEUDONYM)

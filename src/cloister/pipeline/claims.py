@@ -19,9 +19,10 @@ from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan import HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, load_kernels, settings_of
-from cloister.claims.recheck import crosswalk_of, original_of
+from cloister.claims.recheck import crosswalk_of
 from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
+from cloister.claims.verify_original import PreparedOriginal
 from cloister.errors import InputError
 from cloister.io import Source
 from cloister.io.foreign import interruptible
@@ -69,7 +70,7 @@ def protect_claims(
         risk = risk_of_release(protected, laid, plan)
     with watch.stage("verify"):
         origin = np.asarray(encoding.patient_rows[laid.patients], dtype=np.int64)
-        original = original_of(prepared.claims, origin)
+        original = PreparedOriginal(prepared.claims, origin)
         promise = ClaimsPromise(laid.form, published, risk)
         passed(verify(laid.files, promise, original))
     with watch.stage("measure"):
