@@ -215,7 +215,7 @@ def test_shared_chunks_stand_where_the_definition_puts_them(records, k, m, polic
         for code, (_, found) in places.items()
         for members in found
     )
-    _, protected = protect(records, DisassociationRequest(k, m, k + 1, policy))
+    _, protected = protect(records, DisassociationRequest(k, m, k + 1, policy=policy))
     release = oracle.written(protected.released)
 
     assert expected == Counter(

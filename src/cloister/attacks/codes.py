@@ -206,11 +206,9 @@ def read_cells(folder: Path, manifest: CodesManifest) -> pl.Series:
 def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRecords:
     """Return records, found by the codes of their terms.
 
-    Parameters
-    ----------
-    cells : the terms of each record, as text
-    codes : what is known of patients
-    rows : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+    ``cells``: the terms of each record, as text
+    ``codes``: what is known of patients
+    ``rows``: (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
     """
     rowed = pl.DataFrame([pl.Series("row", np.arange(len(cells))), cells.str.split(" ").alias("term")])
     occurrences = rowed.explode("term").drop_nulls()

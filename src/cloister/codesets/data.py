@@ -1,7 +1,7 @@
 """Code sets as read and numbered, the form every method starts from; and as one record a line, as in ``data.csv``."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.codebook import Row, codebook_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Query
 from cloister.reading import HowRead
@@ -156,27 +157,20 @@ class CodeSets:
 
 @dataclass(frozen=True)
 class GivenCodes:
-    """Code sets as they were given: by a file, or as objects, which are called so and have no lines.
-
-    Attributes
-    ----------
-    columns : which column of the file is what
-    not_released : other columns of the file
-    n_empty : patients without codes that were left out
-    lines : (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the
-        sorted ids; never released
-    notes : what a user should know about how they were read
-    """
+    """Code sets as they were given: by a file, or as objects, which are called so and have no lines."""
 
     codes: CodeSets
     name: str = "code sets"
+    # which column of the file is what
     columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
-    not_released: tuple[str, ...] = ()
+    not_released: tuple[str, ...] = ()  # other columns of the file
     delimiter: str = ","
     format: Literal["csv", "parquet"] = "csv"
-    n_empty: int = 0
+    n_empty: int = 0  # patients without codes that were left out
+    # (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the sorted
+    # ids; never released
     lines: Integers | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a user should know about how they were read
 
     def original_ids(self) -> pl.Series:
         """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
@@ -259,10 +253,19 @@ def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
     >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
     [(1, 'a'), (2, 'a b')]
     """
-    column = code_texts(codes).sort().alias(CODES)
-    if not numbered:
-        return column.to_frame()
-    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column])
+    return framed(code_texts(codes).sort().alias(CODES), numbered)
+
+
+def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
+    """Return the column of codes with the numbers of its rows before it, if it is numbered."""
+    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
+
+
+def codebook_of_codes(meanings: Mapping[str, str], of_numbers: str | None) -> pl.DataFrame:
+    """Return the codebook of codes or terms by what they mean, and of the numbers of records, if there are any."""
+    rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
+    rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
+    return codebook_of(rows, {ID: "number", CODES: "text"})
 
 
 def code_texts(codes: CodeSets) -> pl.Series:

@@ -62,18 +62,11 @@ def occurrences(vocabulary: Sequence[str]) -> tuple[Keys, Keys]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodesByRecord:
-    """Codes by record, with repetitions.
+    """Codes by record, with repetitions."""
 
-    Attributes
-    ----------
-    names : the codes, in the order of their UTF-8 bytes
-    keys : record * number of codes + code, ascending
-    n_records : how many records were read, those without codes among them
-    """
-
-    names: list[str]
-    keys: Keys
-    n_records: int
+    names: list[str]  # the codes, in the order of their UTF-8 bytes
+    keys: Keys  # record * number of codes + code, ascending
+    n_records: int  # how many records were read, those without codes among them
     ids: pl.Series | None
     notes: tuple[str, ...] = ()
 

@@ -17,17 +17,17 @@ from cloister.manifest.head import (
     Section,
     fitting,
 )
+from cloister.results import Manifest
 
 from .data import LARGEST, GivenCodes
 from .policy import is_built, is_support, policy_words
-from .request import CodesRequest, MethodRequest
+from .request import CodesRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
 Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]
 """A number that is masked: it is smaller."""
 
 Workload = Annotated[str, StringConstraints(pattern=r"^(frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+)$")]
-
 
 SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
@@ -182,12 +182,13 @@ def columns_of(ids: str) -> CodeDataColumns:
     return CodeDataColumns(**numbered, codes=CodesColumn(role="codes"))
 
 
-def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, object]:
+def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None) -> dict[str, object]:
     """Return the settings that do not depend on the method; the delimiter is set where a file is written."""
     columns = given.columns
     return {
         "source": given.name,
-        "k": request.method.k,
+        "k": request.k,
+        "policy": policy,
         "repeats": given.codes.repeats,
         "drop_empty": request.drop_empty,
         "workload": None if request.workload is None else request.workload.spec,
@@ -197,14 +198,39 @@ def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> d
     }
 
 
+def described(
+    given: GivenCodes,
+    settings: SharedCodesSettings,
+    rules: tuple[Section, ...],
+    *,
+    method: str,
+    released: int,
+    few: int = 0,
+    **parts: Section,
+) -> Manifest:
+    """Return the part of ``release.json`` that is particular to a release of so many records.
+
+    ``few`` are patients without any code that is released; what tells patients apart is an id, or nothing.
+    """
+    has_ids = given.columns.id is not None or given.codes.ids is not None
+    return {
+        "shape": "codes",
+        "method": method,
+        "settings": settings.published(),
+        "columns": columns_of(settings.ids).published(),
+        "records": CodeRecords.of(released, left_out_of(given.n_empty, settings.k, few)).published(),
+        "guarantee": {
+            "rules": [rule.published() for rule in rules],
+            "verified": True,
+            "one_row_per_patient": "ids" if has_ids else "assumed",
+        },
+        **{name: part.published() for name, part in parts.items()},
+    }
+
+
 def has_sets(policy: str | None) -> bool:
     """Return whether what became of the sets of a policy is published: of frequent sets it is not."""
     return policy is not None and not is_support(policy)
-
-
-def one_row_of(given: GivenCodes) -> Literal["assumed", "ids"]:
-    """Return what tells patients apart."""
-    return "ids" if given.columns.id is not None or given.codes.ids is not None else "assumed"
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:

@@ -178,6 +178,12 @@ class UtilityPolicy:
             )
         return cls.of(present, GWAS)
 
+    def for_k(self, k: int) -> "UtilityPolicy":
+        """Return the policy, if it has no frequent sets that k patients or fewer may have."""
+        if self.support is not None:
+            self.support.check(k)
+        return self
+
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data."""
         _require_known({code for each in self.constraints for code in each}, codes.items_by_code(), "utility policy")

@@ -5,9 +5,8 @@ Informatics 50, section 6.1: sets of codes that a share of the patients have, an
 larger set being a smaller one and one more code (section 6.4).
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -69,42 +68,18 @@ FIRST, NO_PLACE = -1, -2
 """In place of the item of the occurrence before: the first has none; it is missing."""
 
 
-class MethodRequest(Protocol):
-    """What is asked of a method, as far as all methods go."""
-
-    @property
-    def k(self) -> int:
-        """Patients that whoever knows codes of one must be left with."""
-
-
-Method = TypeVar("Method", bound=MethodRequest, covariant=True)
-
-
 @dataclass(frozen=True)
-class CodesRequest(Generic[Method]):
-    """What is asked of code sets.
+class CodesRequest:
+    """What is asked of code sets, whatever the method."""
 
-    Attributes
-    ----------
-    policy : the utility policy of ``method``, with its names
-    workload : case counts whose error is measured for the custodian
-    numbered : whether the records of the data file are numbered
-    drop_empty : whether patients without codes were to be left out
-    accuracy : whether answers that the release gives are to be compared with the original
-    accept_empty : whether a release that loses nearly everything is one
-    """
-
-    method: Method
+    k: int  # patients that whoever knows codes of one must be left with
+    _: KW_ONLY
     policy: UtilityPolicy | None = None
-    workload: CodesWorkload | None = None
-    numbered: bool = True
-    drop_empty: bool = False
-    accuracy: bool = False
-    accept_empty: bool = False
-
-    def __post_init__(self) -> None:
-        if self.policy is not None and self.policy.support is not None:
-            self.policy.support.check(self.method.k)
+    workload: CodesWorkload | None = None  # case counts whose error is measured for the custodian
+    numbered: bool = True  # whether the records of the data file are numbered
+    drop_empty: bool = False  # whether patients without codes were to be left out
+    accuracy: bool = False  # whether answers that the release gives are to be compared with the original
+    accept_empty: bool = False  # whether a release that loses nearly everything is one
 
 
 def check_seed(seed: int) -> int:

@@ -61,10 +61,8 @@ def protect_codes_of(
         policy = parse_policy(policy, codes, k_of(request))
     elif policy is not None:
         given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
-        if given.support is not None:
-            given.support.check(k_of(request))
         # Codes of suppressed patients have no part in it.
-        policy = as_published(given.on(read.codes).within(codes), codes)
+        policy = as_published(given.for_k(k_of(request)).on(read.codes).within(codes), codes)
     columns = tuple(name for name in table.labels.columns if name != asked.column)
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id

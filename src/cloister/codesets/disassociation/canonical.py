@@ -45,13 +45,11 @@ def arrange_parts(
 ) -> tuple[Parts, Integers]:
     """Put parts and shared chunks in their final order; return them and the numbers of the parts.
 
-    Parameters
-    ----------
-    starts : (n_parts + 1,) records before each part
-    item_chunks : where the item chunk of each part begins, and the codes
-    record, shared : chunks; the owner of a shared one is a node
-    spans : first and last part below each node; nodes lie in each other or apart
-    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
+    ``starts``: (n_parts + 1,) records before each part
+    ``item_chunks``: where the item chunk of each part begins, and the codes
+    ``record``, ``shared``: chunks; the owner of a shared one is a node
+    ``spans``: first and last part below each node; nodes lie in each other or apart
+    ``class_of_part``: (n_parts,) classes are told apart by more than their contents, and come before these
     """
     sizes = np.diff(starts)
     label = _labels(written(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks))

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codebook import Row, codebook_of
-from cloister.codesets.data import CODES, ID, CodeSets, Integers, spread
+from cloister.codesets.data import CODES, CodeSets, Integers, codebook_of_codes, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
 from cloister.codesets.policy import is_made_of_codes, made_of
@@ -174,24 +173,22 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
     return [f"settings.{name} in release.json do not fit the clusters" for name, holds in fits.items() if not holds]
 
 
-EXACT = "as recorded; the chunks tell how many patients have it"
-PARTLY = "as recorded; in some clusters it is not told how many patients have it"
-SENSITIVE = "as recorded; sensitive: it is not told how many patients have it"
-NUMBER = "number of a reconstructed record, which is no patient's"
-
-
 def codebook(released: Disassociation, *, numbered: bool) -> pl.DataFrame:
     """Return one row for each code, as ``clusters.json`` writes it, and one for the id."""
-    counted = codes_counted_exactly(released)
-    sensitive = set(released.sensitive.tolist())
-    rows: list[Row] = [(ID, "identifier", None, None, None, NUMBER)] if numbered else []
+    exact, sensitive = codes_counted_exactly(released), set(released.sensitive.tolist())
+    meanings = {}
     for item, code in enumerate(released.vocabulary):
-        meaning = SENSITIVE if item in sensitive else EXACT if counted[item] else PARTLY
+        if item in sensitive:
+            meaning = "as recorded; sensitive: it is not told how many patients have it"
+        elif exact[item]:
+            meaning = "as recorded; the chunks tell how many patients have it"
+        else:
+            meaning = "as recorded; in some clusters it is not told how many patients have it"
         if released.repeats:
             name = plain_code(code, repeats=True)
             meaning += f" ({name}, occurrence {code.removeprefix(name + MARK)})"
-        rows.append((CODES, "codes", None, None, code, meaning))
-    return codebook_of(rows, {ID: "number", CODES: "text"})
+        meanings[code] = meaning
+    return codebook_of_codes(meanings, "number of a reconstructed record, which is no patient's" if numbered else None)
 
 
 def shown_of(released: Disassociation) -> ReportCounts:

@@ -16,7 +16,6 @@ from cloister.codesets.manifest import (
     Whole,
     input_settings,
 )
-from cloister.codesets.request import CodesRequest
 from cloister.manifest.head import Count, Positive, Section, Share, fitting
 
 from .data import DisassociationRequest, InferenceCheck, Refine
@@ -115,25 +114,22 @@ class DisassociationManifest(CodesManifest):
 
 def method_settings(request: DisassociationRequest, policy: str | None) -> dict[str, object]:
     """Return what was asked of the method; ``policy`` is the utility policy in words."""
+    same = ("k", "m", "refine", "inference_check")
     return {
-        "k": request.k,
-        "m": request.m,
+        **{name: getattr(request, name) for name in same},
         "max_cluster_size": request.cluster_limit,
         "policy": policy,
-        "refine": request.refine,
-        "inference_check": request.inference_check,
         "inference_threshold": float(request.inference_threshold),
     }
 
 
-def settings_of(given: GivenCodes, request: CodesRequest[DisassociationRequest]) -> DisassociationSettings:
-    """Return what was asked, and how the input was read."""
-    method = request.method
+def settings_of(given: GivenCodes, request: DisassociationRequest, policy: str | None) -> DisassociationSettings:
+    """Return what was asked, with the utility policy in words, and how the input was read."""
     return DisassociationSettings.model_validate(
         {
-            **input_settings(given, request),
-            **method_settings(method, None if request.policy is None else request.policy.spec),
-            "sensitive": tuple(method.sensitive),
-            "diversity": method.diversity if method.sensitive else None,
+            **input_settings(given, request, policy),
+            **method_settings(request, policy),
+            "sensitive": tuple(request.sensitive),
+            "diversity": request.diversity if request.sensitive else None,
         }
     )

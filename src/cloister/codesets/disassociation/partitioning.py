@@ -23,17 +23,13 @@ from .data import DisassociationRequest, RecordClasses
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoded:
-    """What the method works on.
+    """What the method works on."""
 
-    Attributes
-    ----------
-    records : the code sets, the constraint of each code, and which codes never split records (the sensitive ones)
-    unit : (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
-    level : (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
-    """
-
+    # the code sets, the constraint of each code, and which codes never split records (the sensitive ones)
     records: Records
+    # (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
     unit: NDArray[np.int32]
+    # (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
     level: NDArray[np.int32]
     supports: NDArray[np.int64]
     sensitive: NDArray[np.int32]
@@ -81,8 +77,6 @@ def partition_horizontally(records: Records, k: int, limit: int, classes: Record
 
     Cost: occurrences times the number of times that a record is on the side that has the code.
 
-    References
-    ----------
     Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
     section 4, Fig. 8.
     """
@@ -111,8 +105,6 @@ def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split
     *Guarantee*: in each cluster, at most one record in l has any one sensitive code, and the release ties it to no
     other code or record. Not promised: that nothing is learned from other clusters having no such code.
 
-    References
-    ----------
     Loukides et al. (2014), section 7.2.
     """
     if not encoded.sensitive.size:
@@ -190,8 +182,6 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
     code also waits if it would tie. Repair: see `cloister.codesets.disassociation.protect`.
 
-    References
-    ----------
     Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
     """
     parts = split.starts.size - 1

@@ -73,8 +73,6 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
 
     Cost: entries of item chunks times the logarithm of the number of clusters.
 
-    References
-    ----------
     Loukides et al. (2014), section 4, "Refining", and Fig. 10.
     """
     entries, unit = vertical.entries, encoded.unit
@@ -109,8 +107,6 @@ def neighbour_tree(
     this forest then keeps the same four rules as along the split tree. Parts of different classes, between which there
     is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined.
 
-    References
-    ----------
     Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
     pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
 from cloister.codesets.encode import occurrences
-from cloister.codesets.request import CodesRequest, CodesWorkload, counted
+from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
 from cloister.kernels.canonical_order import take_sequences
@@ -187,22 +187,15 @@ Query = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How far reconstructions are from the original; for the custodian.
-
-    Attributes
-    ----------
-    matching : interval of the matching error -> constraints of the utility policy
-    within : share of the constraints whose matching error is in [-5 %, 5 %)
-    tlost : share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
-    pairs : mean relative error of the supports of pairs of codes
-    tkd : share of the most frequent sets of codes that a reconstruction does not have among its own, in [0, 1]
-    """
+    """How far reconstructions are from the original; for the custodian."""
 
     queries: QueryErrors | None = None
+    # interval of the matching error -> constraints of the utility policy
     matching: dict[str, int] = field(default_factory=dict)
-    within: float | None = None
-    tlost: float = 0.0
-    pairs: float | None = None
+    within: float | None = None  # share of the constraints whose matching error is in [-5 %, 5 %)
+    tlost: float = 0.0  # share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
+    pairs: float | None = None  # mean relative error of the supports of pairs of codes
+    # share of the most frequent sets of codes that a reconstruction does not have among its own, in [0, 1]
     tkd: float | None = None
 
 
@@ -243,30 +236,25 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
 
 
 def exact_figures(
-    given: GivenCodes, request: CodesRequest[DisassociationRequest], protected: ProtectedCodes, seed: int
+    given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes, seed: int
 ) -> dict[str, object]:
     """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
+    is_off = request.inference_check is InferenceCheck.OFF
+    ties = None if is_off else count_ties(released, request.inference_threshold)
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
-    ties = (
-        None
-        if request.method.inference_check is InferenceCheck.OFF
-        else count_ties(released, request.method.inference_threshold)
-    )
     exact |= {
         "ties": ties.pairs if ties else None,
         "tied_codes": ties.codes if ties else None,
         "share_in_item_chunks": found.in_item_chunks / max(1, found.occurrences),
     }
     if constraints is not None:
-        exact["constraints"] = dict(
-            zip(("sets", "satisfied", "preserved"), count_sets(released, constraints).counts(), strict=True)
-        )
+        sets = count_sets(released, constraints).counts()
+        exact["constraints"] = dict(zip(("sets", "satisfied", "preserved"), sets, strict=True))
     if request.accuracy:
-        accuracy = measure_accuracy(
-            given.codes, released, workload=request.workload, constraints=constraints, seed=seed
-        )
+        workload = request.workload
+        accuracy = measure_accuracy(given.codes, released, workload=workload, constraints=constraints, seed=seed)
         exact["accuracy"] = asdict(accuracy)
     return exact
 

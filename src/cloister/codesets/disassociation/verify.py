@@ -23,13 +23,9 @@ HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
 def verify(released: Disassociation, secret: DisassociationSecret | None = None, diversity: int = 1) -> Verdict:
     """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
-    Parameters
-    ----------
-    secret : the original and the cluster of each record; then each chunk must be the projection of its records
-    diversity : l; a cluster with a sensitive code has l records or more, as at most one in l has it
+    ``secret``: the original and the cluster of each record; then each chunk must be the projection of its records
+    ``diversity``: l; a cluster with a sensitive code has l records or more, as at most one in l has it
 
-    References
-    ----------
     Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.codesets.disassociation.protect`; R4, that all
     clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing but
     their joint.

@@ -17,9 +17,7 @@ def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool =
     In a reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
     that would have no code, so that it is alone.
 
-    Parameters
-    ----------
-    rows : the class of each record, 0 where there are none, and the list of its codes, those that repeat not numbered
+    ``rows``: the class of each record, 0 where there are none, and its codes, those that repeat not numbered
     """
     # A count outside these bounds is that of no data set behind the clusters, so the file is not one of ours.
     kind = pl.col(CLASS).cast(pl.Int64)

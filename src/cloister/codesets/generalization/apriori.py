@@ -34,23 +34,15 @@ Bits = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SubtreeRecoding:
-    """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node.
+    """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node."""
 
-    Attributes
-    ----------
-    nodes : (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights;
-        where diagnoses repeat, the code itself is one more node, above its occurrences
-    bits : (n_nodes, n_words) uint64, records that hold a code below each node
-    sizes : (n_nodes,) codes below each node
-    occurrences : (n_codes,) records of each code
-    height : (n_codes,) changed in place
-    """
-
+    # (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights; where
+    # diagnoses repeat, the code itself is one more node, above its occurrences
     nodes: Integers
-    bits: Bits
-    sizes: Integers
-    occurrences: Integers
-    height: Integers
+    bits: Bits  # (n_nodes, n_words) uint64, records that hold a code below each node
+    sizes: Integers  # (n_nodes,) codes below each node
+    occurrences: Integers  # (n_codes,) records of each code
+    height: Integers  # (n_codes,) changed in place
 
     @classmethod
     def of(cls, codes: CodeSets, tree: CodeTree) -> "SubtreeRecoding":

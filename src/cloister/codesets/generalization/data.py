@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import LARGEST, CodeSets, spread, starts_of
-from cloister.codesets.policy import UtilityPolicy
+from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.hierarchy.bound import Hierarchy
 
@@ -18,16 +18,10 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sets:
-    """Sets of numbers, one after the other.
+    """Sets of numbers, one after the other."""
 
-    Attributes
-    ----------
-    offsets : (n_sets + 1,) int64, where each set begins in ``items``
-    items : int32, numbers from 0, ascending within a set
-    """
-
-    offsets: Integers
-    items: Numbers
+    offsets: Integers  # (n_sets + 1,) int64, where each set begins in ``items``
+    items: Numbers  # int32, numbers from 0, ascending within a set
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -100,20 +94,12 @@ OPEN, CLOSE, BETWEEN = "(", ")", ","
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacySets:
-    """Sets of codes of a privacy policy, as it states them.
+    """Sets of codes of a privacy policy, as it states them."""
 
-    Attributes
-    ----------
-    vocabulary : the codes that are named, in the order of their UTF-8 bytes
-    sets : positions in the vocabulary
-    spec : where the policy came from: ``all:2``, ``visits:FILE``, ``records``, a file's name
-    m : most codes of a set where all sets of so many codes are meant, for ``all:m``
-    """
-
-    vocabulary: tuple[str, ...]
-    sets: Sets
-    spec: str = "given"
-    m: int | None = None
+    vocabulary: tuple[str, ...]  # the codes that are named, in the order of their UTF-8 bytes
+    sets: Sets  # positions in the vocabulary
+    spec: str = "given"  # where the policy came from: ``all:2``, ``visits:FILE``, ``records``, a file's name
+    m: int | None = None  # most codes of a set where all sets of so many codes are meant, for ``all:m``
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -154,26 +140,18 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class GeneralizationRequest:
+class GeneralizationRequest(CodesRequest):
     """What is asked of a generalization.
 
-    Attributes
-    ----------
-    k : patients that every set of the privacy policy must lead to
-    policy : utility policy: codes are generalized only with codes of the same set; None: with any, or with none where
-        uncovered codes are suppressed; AA generalizes along the hierarchy whatever the policy
-    uncovered : codes of no set are one more set, or are suppressed where they cannot be released as they are
-    loss : what CBA and UGACLIP keep low
-    hierarchy : how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more of the codes
+    Codes are generalized only with codes of the same set of ``policy``; without one with any, or with none where
+    uncovered codes are suppressed. AA generalizes along the hierarchy whatever the policy.
     """
 
-    k: int
     privacy: PrivacySets
     method: GeneralizationMethod = GeneralizationMethod.CBA
-    policy: UtilityPolicy | None = None
-    uncovered: Uncovered = Uncovered.GENERALIZE
-    loss: TermLoss = TermLoss.ILM
-    hierarchy: Hierarchy | None = None
+    uncovered: Uncovered = Uncovered.GENERALIZE  # codes of no set are one more, or suppressed
+    loss: TermLoss = TermLoss.ILM  # what CBA and UGACLIP keep low
+    hierarchy: Hierarchy | None = None  # how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
@@ -183,6 +161,11 @@ class GeneralizationRequest:
                 "The method apriori protects all sets of up to m codes, but the privacy policy is "
                 f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
             )
+
+    @property
+    def by_sets(self) -> bool:
+        """Whether terms keep to the sets of the utility policy."""
+        return self.method is not GeneralizationMethod.APRIORI
 
 
 def term_text(codes: Sequence[str]) -> str:
@@ -198,26 +181,17 @@ def term_text(codes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:
-    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes.
-
-    Attributes
-    ----------
-    vocabulary : the codes that occur in the original, in the order of their UTF-8 bytes
-    terms : the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
-    suppressed : int32, codes of no term, ascending
-    records : the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed,
-        which is so for no record or for k at least
-    m : sets of up to so many codes are protected, if that is what is promised
-    repeats : whether the codes are numbered occurrences
-    """
+    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes."""
 
     k: int
-    vocabulary: tuple[str, ...]
-    terms: Sets
-    suppressed: Numbers
+    vocabulary: tuple[str, ...]  # the codes that occur in the original, in the order of their UTF-8 bytes
+    terms: Sets  # the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
+    suppressed: Numbers  # int32, codes of no term, ascending
+    # the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed, which is
+    # so for no record or for k at least
     records: Sets
-    m: int | None = None
-    repeats: bool = False
+    m: int | None = None  # sets of up to so many codes are protected, if that is what is promised
+    repeats: bool = False  # whether the codes are numbered occurrences
 
     def __repr__(self) -> str:
         return f"Generalization({len(self.records)} records, {len(self.terms)} terms)"
@@ -266,43 +240,28 @@ class PolicySetOutcome:
 
 @dataclass(frozen=True)
 class GeneralizationFigures:
-    """What was lost; for the custodian, since occurrences are told of codes that few have.
+    """What was lost; for the custodian, since occurrences are told of codes that few have."""
 
-    Attributes
-    ----------
-    ilm : information loss metric over all terms and suppressed codes
-    log_ul : natural logarithm of the exponential loss; -inf where nothing is lost
-    ncp : normalized certainty penalty, in [0, 1]
-    suppressed_codes, suppressed_occurrences : distinct codes, and codes of records
-    empty_records, left_out : records that keep no term, and those of them that are not released
-    ilm_terms : information loss of the terms alone, over the released records
-    closeness : the hierarchy that weights were taken from
-    """
-
-    ilm: float
-    log_ul: float
-    ncp: float
+    ilm: float  # information loss metric over all terms and suppressed codes
+    log_ul: float  # natural logarithm of the exponential loss; -inf where nothing is lost
+    ncp: float  # normalized certainty penalty, in [0, 1]
+    # suppressed_codes, suppressed_occurrences: distinct codes, and codes of records
     suppressed_codes: int
     suppressed_occurrences: int
+    # empty_records, left_out: records that keep no term, and those of them that are not released
     empty_records: int
     left_out: int
-    ilm_terms: float
-    closeness: str
+    ilm_terms: float  # information loss of the terms alone, over the released records
+    closeness: str  # the hierarchy that weights were taken from
     statuses: Mapping[Status, int]
     outcomes: tuple[PolicySetOutcome, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedCodes:
-    """Generalized code sets, and what only the custodian may know.
-
-    Attributes
-    ----------
-    origin : (n_released,) int64, record of the original behind each released one; secret
-    original : the original, without codes that occur nowhere
-    """
+    """Generalized code sets, and what only the custodian may know."""
 
     released: Generalization
-    origin: Integers
-    original: CodeSets
+    origin: Integers  # (n_released,) int64, record of the original behind each released one; secret
+    original: CodeSets  # the original, without codes that occur nowhere
     figures: GeneralizationFigures

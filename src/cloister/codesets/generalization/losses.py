@@ -20,11 +20,11 @@ import polars as pl
 from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.encode import plain_code
 from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.codesets.request import CodesRequest, CodesWorkload, counted
+from cloister.codesets.request import counted
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
-from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
+from cloister.utility import CountedSets, Reading, TermSets, query_errors
 
 from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
 from .manifest import GeneralizationUtility, TermFigures
@@ -35,16 +35,11 @@ GIVEN = "given"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeTree:
-    """The nodes above each code.
+    """The nodes above each code."""
 
-    Attributes
-    ----------
-    paths : (n_codes, top) int32, number of the node above each code at heights 1 to ``top``; at the top one for all
-    spec : where it came from: ``icd9``, ``icd10``, the name of a file
-    """
-
+    # (n_codes, top) int32, number of the node above each code at heights 1 to ``top``; at the top one for all
     paths: Numbers
-    spec: str
+    spec: str  # where it came from: ``icd9``, ``icd10``, the name of a file
 
     @property
     def top(self) -> int:
@@ -119,47 +114,30 @@ def queried_sets(released: Generalization) -> TermSets:
     )
 
 
-def workload_errors(
-    codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
-) -> QueryErrors:
-    """Compare the answers to a workload with those of the original, which has the vocabulary of what is released."""
-    answers = queried_sets(released).answers(workload.queries, reading)
-    return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
-
-
 LOG_2 = log(2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermCounts:
-    """What losses are made of.
+    """What losses are made of."""
 
-    Attributes
-    ----------
-    sizes, levels, supports : (n_terms,) int64, codes, height of the node above them, records of each term
-    top : height of the root
-    n_codes, n_records : of the original
-    term_occurrences : (n_terms,) int64, occurrences in the original of the codes of each term
-    suppressed : int64, occurrences of each suppressed code
-    """
-
+    # sizes, levels, supports: (n_terms,) int64, codes, height of the node above them, records of each term
     sizes: Integers
     levels: Integers
     supports: Integers
-    top: int
+    top: int  # height of the root
+    # n_codes, n_records: of the original
     n_codes: int
     n_records: int
-    term_occurrences: Integers
-    suppressed: Integers
+    term_occurrences: Integers  # (n_terms,) int64, occurrences in the original of the codes of each term
+    suppressed: Integers  # int64, occurrences of each suppressed code
 
 
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
     """Gather what losses need.
 
-    Parameters
-    ----------
-    occurrences : (n_codes,) original records of each code of the vocabulary
-    shown : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
+    ``occurrences``: (n_codes,) original records of each code of the vocabulary
+    ``shown``: what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
         once
     """
     terms = released.terms
@@ -214,7 +192,7 @@ def _log_subsets(size: int) -> float:
 
 
 def utility_of(
-    counts: TermFigures, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
+    counts: TermFigures, request: GeneralizationRequest, protected: GeneralizedCodes
 ) -> GeneralizationUtility:
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
     figures, policy, released = protected.figures, request.policy, protected.released
@@ -239,9 +217,7 @@ def utility_of(
     )
 
 
-def exact_figures(
-    given: GivenCodes, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
-) -> dict[str, object]:
+def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: GeneralizedCodes) -> dict[str, object]:
     """Return figures for the custodian alone."""
     released, figures = protected.released, protected.figures
     exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
@@ -250,9 +226,11 @@ def exact_figures(
     exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}
     exact["suppressed"] = [released.vocabulary[code] for code in released.suppressed.tolist()]
     if request.workload is not None:
+        # The original has the vocabulary of what is released.
+        queries, sets = request.workload.queries, queried_sets(released)
+        true = counted(protected.original).counts(queries)
         exact["accuracy"] = {
-            str(reading): asdict(workload_errors(protected.original, released, request.workload, reading))
-            for reading in Reading
+            str(reading): asdict(query_errors(true, [sets.answers(queries, reading)], queries)) for reading in Reading
         }
     return exact
 

@@ -20,7 +20,6 @@ from cloister.codesets.manifest import (
     Whole,
     input_settings,
 )
-from cloister.codesets.request import CodesRequest
 from cloister.manifest.head import Count, Positive, Section, fitting
 
 from .data import ALL, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
@@ -118,19 +117,16 @@ class GeneralizationManifest(CodesManifest):
 
 
 def settings_of(
-    given: GivenCodes, request: CodesRequest[GeneralizationRequest], policy: str | None, closeness: str
+    given: GivenCodes, request: GeneralizationRequest, policy: str | None, closeness: str
 ) -> GeneralizationSettings:
     """Return what was asked, with the policy in words and the hierarchy that weights were taken from."""
-    method = request.method
-    by_sets = method.method is not GeneralizationMethod.APRIORI
     return GeneralizationSettings.model_validate(
         {
-            **input_settings(given, request),
-            "m": method.privacy.m,
-            "privacy": method.privacy.spec,
-            "policy": policy,
-            "uncovered": method.uncovered if by_sets else None,
-            "loss": method.loss if by_sets else None,
+            **input_settings(given, request, policy),
+            "m": request.privacy.m,
+            "privacy": request.privacy.spec,
+            "uncovered": request.uncovered if request.by_sets else None,
+            "loss": request.loss if request.by_sets else None,
             "code_hierarchy": closeness,
         }
     )

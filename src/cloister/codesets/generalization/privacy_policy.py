@@ -70,9 +70,7 @@ class PrivacyPolicy(PrivacySets):
     def visits(cls, visits: str | Path | Sequence[Iterable[str]], read_as: VisitsFile | None = None) -> "PrivacyPolicy":
         """Codes that were recorded together, as at one visit.
 
-        Parameters
-        ----------
-        visits : lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
+        ``visits``: lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
             a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit);
             ids of visits must differ also between patients
         """
@@ -88,18 +86,12 @@ class PrivacyPolicy(PrivacySets):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyConstraints:
-    """A privacy policy on data; sets of numbers of codes that occur.
+    """A privacy policy on data; sets of numbers of codes that occur."""
 
-    Attributes
-    ----------
-    given : what occurs of each set of the policy, in its order; empty where nothing does
-    required : the largest sets that some record holds, of those given and their parts, in the order of their numbers
-    apart : the largest given sets whose codes all occur, but in no record together
-    """
-
-    given: Sets
+    given: Sets  # what occurs of each set of the policy, in its order; empty where nothing does
+    # the largest sets that some record holds, of those given and their parts, in the order of their numbers
     required: Sets
-    apart: Sets
+    apart: Sets  # the largest given sets whose codes all occur, but in no record together
 
 
 def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:

@@ -92,8 +92,6 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
 def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
     """Generalize codes, and suppress where that is not enough.
 
-    Guarantee
-    ---------
     Every set of the privacy policy, and every part of one, is held by no released record or by k at least, each code
     read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and that
     the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
@@ -102,12 +100,8 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
     that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint times the
     terms of the set at hand, a bit a record for each.
 
-    Parameters
-    ----------
-    codes : the original; codes of the vocabulary that no record holds are left out
+    ``codes``: the original; codes of the vocabulary that no record holds are left out
 
-    References
-    ----------
     Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
     biomedical analysis", IEEE ITAB, Algorithm 1. Beyond the paper: sets that occur only in part are protected part by
     part, in the original and again in what is released.

@@ -54,18 +54,13 @@ def is_nested(released: Generalization) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizationGuarantee:
-    """What a release is to keep.
+    """What a release is to keep."""
 
-    Attributes
-    ----------
-    privacy : sets of codes of which every part has no record or k; may be None where sets of up to m codes are meant
-    utility : disjoint sets of codes that terms do not reach beyond; None where terms follow a hierarchy
-    uncovered_together : whether codes of no such set may share a term
-    """
-
+    # sets of codes of which every part has no record or k; may be None where sets of up to m codes are meant
     privacy: PrivacySets | None = None
+    # disjoint sets of codes that terms do not reach beyond; None where terms follow a hierarchy
     utility: UtilityPolicy | None = None
-    uncovered_together: bool = True
+    uncovered_together: bool = True  # whether codes of no such set may share a term
 
 
 NO_SETS = UtilityPolicy((), ())
@@ -95,12 +90,8 @@ def verify(
 ) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
-    Parameters
-    ----------
-    secret : the original; then each record must be what the original's record becomes by the terms
+    ``secret``: the original; then each record must be what the original's record becomes by the terms
 
-    References
-    ----------
     Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
     """
     checks = Checks()

@@ -51,23 +51,16 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
 
 @dataclass(eq=False, repr=False)
 class _Counting:
-    """Distinct records one after the other, and how far the search has come.
+    """Distinct records one after the other, and how far the search has come."""
 
-    Attributes
-    ----------
-    items, ends, weights : of each place: the term, where its record ends, how many records are like it
-    bits : (n_terms + 1, n_bytes) records of each term
-    likes : (n_distinct,) how many records are like each
-    steps : itemsets that were continued
-    """
-
+    # items, ends, weights: of each place: the term, where its record ends, how many records are like it
     items: Integers
     ends: Integers
     weights: Integers
-    bits: NDArray[np.uint8]
-    likes: Integers
+    bits: NDArray[np.uint8]  # (n_terms + 1, n_bytes) records of each term
+    likes: Integers  # (n_distinct,) how many records are like each
     k: int
-    steps: int = 0
+    steps: int = 0  # itemsets that were continued
 
     @classmethod
     def of(cls, distinct: Counter[Sequence[int]], k: int) -> "_Counting":
@@ -139,9 +132,7 @@ class _Counting:
 def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, k: int) -> bool:
     """Whether some set, or what a record has of it, is held by 1 to k - 1 records.
 
-    Parameters
-    ----------
-    wanted : (n_sets, width) terms of each set, below 0 where there is none
+    ``wanted``: (n_sets, width) terms of each set, below 0 where there is none
     """
     # Each set of terms once, a term once in each; the number of terms stands for no term.
     sets = np.sort(np.where(wanted < 0, n_terms, wanted).astype(np.int32), axis=1)
