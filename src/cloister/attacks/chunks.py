@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, owners
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
 from cloister.codesets.disassociation.manifest import DisassociationManifest
@@ -45,9 +45,9 @@ class _Index:
 
     @classmethod
     def of(cls, chunks: Chunks, n_codes: int) -> "_Index":
-        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-        subrecord = np.repeat(np.arange(chunks.item_offsets.size - 1), np.diff(chunks.item_offsets))
-        chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+        chunk = owners(chunks.domain_offsets)
+        subrecord = owners(chunks.item_offsets)
+        chunk_of = owners(chunks.subrecord_offsets)
         return cls(
             chunks, postings(chunks.domain, chunk, n_codes), postings(chunks.items, subrecord, n_codes), chunk_of
         )
@@ -93,7 +93,7 @@ class InChunks:
 
     def __post_init__(self) -> None:
         released, n_codes = self.released, len(self.released.vocabulary)
-        cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
+        cluster = owners(released.item_offsets)
         for name, value in (
             ("_record", _Index.of(released.record_chunks, n_codes)),
             ("_shared", _Index.of(released.shared_chunks, n_codes)),

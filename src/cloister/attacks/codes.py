@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.codesets.data import CODES, CodeSets
+from cloister.codesets.data import CODES, CodeSets, owners
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
@@ -61,9 +61,9 @@ def _both(few: Integers, many: Integers) -> Integers:
 
 def as_recorded(codes: CodeSets) -> TermRecords:
     """Return the original records, each known to be its patient's."""
-    owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    owner = owners(codes.offsets)
     return TermRecords(
-        postings(codes.items, owners, codes.n_codes),
+        postings(codes.items, owner, codes.n_codes),
         np.arange(codes.n_codes),
         codes,
         np.ones(codes.n_records, dtype=np.int64),

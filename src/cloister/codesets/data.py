@@ -43,6 +43,11 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
+def owners(offsets: Integers) -> Integers:
+    """Return the number of the run that each value is in, of runs that begin at these places."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
 def are_runs(offsets: Integers, end: int) -> bool:
     """Return whether offsets say where runs begin, from 0 to the end."""
     return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))

@@ -13,7 +13,7 @@ import numpy as np
 from cloister.errors import InputError
 from cloister.utility import CountedSets, frequent_itemsets
 
-from .data import CodeSets
+from .data import CodeSets, owners
 from .encode import occurrence
 from .policy import UtilityPolicy, least_support
 
@@ -110,7 +110,7 @@ def _is_numbered(codes: CodeSets) -> bool:
     for found, item in place.items():
         if found is not None:
             before[item] = FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * codes.n_codes
+    owner = owners(codes.offsets) * codes.n_codes
     earlier = before[codes.items]
     later = earlier != FIRST
     return bool(np.all(earlier != NO_PLACE) and np.isin((owner + earlier)[later], owner + codes.items).all())

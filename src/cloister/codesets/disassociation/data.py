@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, Codes, Integers, spread
+from cloister.codesets.data import LARGEST, Codes, Integers, owners, spread
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 
@@ -207,7 +207,7 @@ def lay_out(released: Disassociation) -> Layout:
     """Lay a forest out, its trees one after the other."""
     n, joints = released.n_clusters, released.n_joints
     parent = np.full(n + joints, -1, dtype=np.int64)
-    parent[released.children] = n + np.repeat(np.arange(joints), np.diff(released.child_offsets))
+    parent[released.children] = n + owners(released.child_offsets)
     levels = _levels(released, parent)
     clusters = np.concatenate([np.ones(n, dtype=np.int64), np.zeros(joints, dtype=np.int64)])
     records = np.concatenate([released.sizes, np.zeros(joints, dtype=np.int64)])

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, permutations
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CODES, CodeSets, Integers, codebook_of_codes, spread
+from cloister.codesets.data import CODES, CodeSets, Integers, codebook_of_codes, owners, spread
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import KmRule, PolicySets, has_sets
 from cloister.codesets.policy import is_made_of_codes, made_of
@@ -24,10 +25,7 @@ from .manifest import (
     SensitiveCodesRule,
     TiedCodes,
 )
-from .verify_chunks import blocks, codes_by_subrecords
-
-Rules = tuple[KmRule] | tuple[KmRule, SensitiveCodesRule]
-
+from .verify_chunks import Occurrences, blocks, codes_by_subrecords
 
 NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
 
@@ -60,7 +58,7 @@ def count_sets(released: Disassociation, constraints: Sequence[Sequence[int]]) -
     own = layout.position[record.owner]
     over = ((record, own, own + 1), (shared, layout.low[shared.owner], layout.high[shared.owner]))
     for chunks, begin, end in over:
-        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
+        chunk = owners(chunks.domain_offsets)
         constraint, chunk = np.unique(np.stack([of_code[chunks.domain], chunk]), axis=1)
         spans.append(np.stack([constraint, begin[chunk], end[chunk]]))
     constraint, begin, end = np.concatenate(spans, axis=1)
@@ -107,32 +105,30 @@ def facts_of(released: Disassociation, settings: MethodSettings, sets: PolicySet
     item_share = int((released.sizes * np.diff(released.item_offsets)).sum())
     occurrences = int(published_supports(released).sum())
     known = sets_of(released, settings.policy) or sets
-    ties = (
-        None if settings.inference_check is InferenceCheck.OFF else count_ties(released, settings.inference_threshold)
+    is_off = settings.inference_check is InferenceCheck.OFF
+    ties = None if is_off else count_ties(released, settings.inference_threshold)
+    utility = DisassociationUtility(
+        **dict(zip(PolicySets.model_fields, known.counts(), strict=True)),
+        codes=len(released.vocabulary),
+        suppressed_codes=0,
+        codes_counted_exactly=int(codes_counted_exactly(released).sum()),
+        occurrences_told=occurrences,
+        occurrences_in_item_chunks=item_share / max(1, occurrences + item_share),
+        are=None,
     )
-    return ClusterFacts(
-        utility=DisassociationUtility(
-            **dict(zip(PolicySets.model_fields, known.counts(), strict=True)),
-            codes=len(released.vocabulary),
-            suppressed_codes=0,
-            codes_counted_exactly=int(codes_counted_exactly(released).sum()),
-            occurrences_told=occurrences,
-            occurrences_in_item_chunks=item_share / max(1, occurrences + item_share),
-            are=None,
-        ),
-        risk=TiedCodes(tied_pairs=ties.pairs if ties else None, tied_codes=ties.codes if ties else None),
-        clusters=PartCounts(
-            clusters=released.n_clusters,
-            smallest=int(released.sizes.min()),
-            largest=int(released.sizes.max()),
-            record_chunks=len(released.record_chunks),
-            joint_clusters=released.n_joints,
-            shared_chunks=len(released.shared_chunks),
-        ),
+    clusters = PartCounts(
+        clusters=released.n_clusters,
+        smallest=int(released.sizes.min()),
+        largest=int(released.sizes.max()),
+        record_chunks=len(released.record_chunks),
+        joint_clusters=released.n_joints,
+        shared_chunks=len(released.shared_chunks),
     )
+    risk = TiedCodes(tied_pairs=ties.pairs if ties else None, tied_codes=ties.codes if ties else None)
+    return ClusterFacts(utility, risk, clusters)
 
 
-def rules_of(settings: DisassociationSettings) -> Rules:
+def rules_of(settings: DisassociationSettings) -> tuple[KmRule] | tuple[KmRule, SensitiveCodesRule]:
     """Return what is promised."""
     rule = KmRule(model="k^m-anonymity", k=settings.k, m=settings.m)
     if settings.diversity is None:
@@ -160,11 +156,11 @@ def method_failures(released: Disassociation, settings: MethodSettings) -> list[
 
     Where no code may give another away, occurrences of one code still do.
     """
-    safe, threshold = settings.inference_check, settings.inference_threshold
+    threshold = settings.inference_threshold
     fits = {
         "k and m": (settings.k, settings.m) == (released.k, released.m),
         "refine": settings.refine is not Refine.OFF or not released.n_joints,
-        "inference_check": safe is not InferenceCheck.ENFORCE
+        "inference_check": settings.inference_check is not InferenceCheck.ENFORCE
         or count_ties(released, threshold).pairs == ties_of_repeats(released, threshold),
         "policy": settings.policy is None
         or not is_made_of_codes(settings.policy)
@@ -228,16 +224,12 @@ PAIRS_A_SUBRECORD = 16
 """Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ties:
-    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands.
-
-    ``codes`` are distinct codes x; ``by_cluster`` (n_clusters,) are pairs in each cluster's record chunks.
-    """
+class Ties(NamedTuple):
+    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands."""
 
     pairs: int
-    codes: int
-    by_cluster: NDArray[np.int64]
+    codes: int  # distinct codes x
+    by_cluster: NDArray[np.int64]  # (n_clusters,) pairs in each cluster's record chunks
 
 
 def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
@@ -256,11 +248,12 @@ def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
 
 
 def _tied(chunks: Chunks, threshold: float) -> Pairs:
+    """The owners of the tied pairs (x, y), and x."""
     lengths = np.diff(chunks.item_offsets)
-    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
+    chunk_of = owners(chunks.subrecord_offsets)
     pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
     many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
-    found = [_tied_by_counting(chunks, span, ~many, threshold) for span in blocks(chunks, BLOCK)]
+    found = [_tied_by_counting(occurrences, ~many, threshold) for occurrences in blocks(chunks, BLOCK)]
     for chunk in np.flatnonzero(many).tolist():
         # Of a chunk with long subrecords, codes of the same records are taken together.
         codes = codes_by_subrecords(chunks, chunk)
@@ -274,13 +267,8 @@ def _tied(chunks: Chunks, threshold: float) -> Pairs:
     return chunks.owner[at].astype(np.int64), np.concatenate([at[:0], *(pair[1] for pair in found)])
 
 
-def _tied_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], threshold: float) -> Pairs:
-    first, last = chunks.subrecord_offsets[list(span)].tolist()
-    bounds = chunks.item_offsets[first : last + 1]
-    items = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
-    ends = np.repeat(bounds[1:] - bounds[0], np.diff(bounds))
-    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
-    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(bounds))
+def _tied_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], threshold: float) -> Pairs:
+    items, ends, owner = occurrences
     width = int(items.max()) + 1
     single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
     at = np.flatnonzero(light[owner])
@@ -304,3 +292,46 @@ def ties_of_repeats(released: Disassociation, threshold: float) -> int:
             for _, group in groupby(sorted(support, key=names.__getitem__), key=names.__getitem__):
                 tied += sum(support[y] >= threshold * support[x] for x, y in permutations(group, 2))
     return tied
+
+
+SET, CLASS, CODE, COUNT = "set", "class", "code", "count"
+
+
+def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> int:
+    """Return how many codes stand in rows of a class more or less often than the clusters allow.
+
+    Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. In a
+    reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
+    that would have no code, so that it is alone.
+    """
+    # A count outside these bounds is that of no data set behind the clusters, so the file is not one of ours.
+    kind = pl.col(CLASS).cast(pl.Int64)
+    found = rows.explode(SET).group_by(kind, pl.col(SET).alias(CODE)).len(COUNT)
+    both = counts_allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)
+    most = pl.col("most")
+    if is_drawn:
+        single = rows.filter(pl.col(SET).list.len() == 1)
+        alone = single.group_by(kind, pl.col(SET).list.first().alias(CODE)).len("alone")
+        both = both.join(alone, on=[CLASS, CODE], how="left")
+        most = pl.min_horizontal(most, pl.col("least") + pl.col("alone").fill_null(0))
+    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), most).fill_null(value=False)).to_series()
+    return int((~fits).sum())
+
+
+def counts_allowed(released: Disassociation) -> pl.DataFrame:
+    """Return the least and the most of each code in each class: as chunks say, and one to all records an item chunk."""
+    n = released.n_clusters
+    class_of = released.class_of if released.class_of.size else np.zeros(n, dtype=np.int32)
+    of_joint = np.zeros(released.n_joints, dtype=np.int64)
+    for joint, child in enumerate(released.children[released.child_offsets[:-1]].tolist()):
+        of_joint[joint] = class_of[child] if child < n else of_joint[child - n]  # children come first
+    own = class_of[owners(released.item_offsets)], released.item_chunks, released.sizes[owners(released.item_offsets)]
+    parts = [(own[0].astype(np.int64), own[1].astype(np.int64), own[2])]
+    for chunks, classes in ((released.record_chunks, class_of), (released.shared_chunks, of_joint)):
+        held = classes[chunks.owner].repeat(np.diff(chunks.item_offsets[chunks.subrecord_offsets]))
+        parts.append((held.astype(np.int64), chunks.items.astype(np.int64), np.ones(held.size, dtype=np.int64)))
+    table = pl.concat([pl.DataFrame(dict(zip((CLASS, "item", "most"), part, strict=True))) for part in parts])
+    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    counted = table.group_by(CLASS, "item").agg(pl.len().cast(pl.Int64).alias("least"), pl.col("most").sum())
+    named = counted.with_columns(pl.Series(CODE, plain, dtype=pl.String).gather(counted["item"]))
+    return named.group_by(CLASS, CODE).agg(pl.col("least").sum(), pl.col("most").sum())

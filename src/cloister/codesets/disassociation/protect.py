@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, owners
 from cloister.errors import InputError
 from cloister.kernels.canonical_order import take_sequences
 from cloister.kernels.horpart import Split, Tree, make_tree
@@ -110,7 +110,7 @@ def neighbour_tree(
     Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
     pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
-    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
+    part = owners(entries.offsets)
     groups: list[tuple[int, Held]] = [(number, {}) for number in range(entries.offsets.size - 1)]
     for owner, code, support in zip(
         part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True

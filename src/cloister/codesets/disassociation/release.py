@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
+from cloister.codesets.data import CodeSets, GivenCodes, Integers, owners, starts_of
 from cloister.codesets.encode import occurrences
 from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
@@ -112,7 +112,7 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
     """Shared chunks with the positions in their span that hold their (first) code elsewhere."""
     shared, record, n = released.shared_chunks, released.record_chunks, released.n_clusters
     in_record = np.repeat(record.owner, np.diff(record.domain_offsets))
-    owner = np.concatenate([in_record, np.repeat(np.arange(n), np.diff(released.item_offsets))])
+    owner = np.concatenate([in_record, owners(released.item_offsets)])
     code = np.concatenate([record.domain, released.item_chunks]).astype(np.int64)
     keys = np.sort(code * n + layout.position[owner])
     first = shared.domain[shared.domain_offsets[:-1]].astype(np.int64)
@@ -132,7 +132,7 @@ def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32])
     unit, level = occurrences(released.vocabulary)
     if not level.all():
         raise InputError(CHANGED)
-    cluster = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    cluster = owners(starts)
     order = np.lexsort((level[codes], unit[codes], cluster))
     return Items(starts, codes[order], level[codes[order]] > 1)
 

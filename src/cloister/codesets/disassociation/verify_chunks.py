@@ -6,11 +6,12 @@ Supports are counted from subrecords. Clusters, joint clusters and chunks must s
 from collections.abc import Iterator
 from itertools import pairwise
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, spread, starts_of
+from cloister.codesets.data import Integers, owners, spread, starts_of
 
 from .data import Chunks, Disassociation
 
@@ -28,40 +29,49 @@ MOST_SHARED = 1 << 18
 """Sets of subrecords, shared by codes of one chunk, that are looked at; their number can grow exponentially."""
 
 
+class Occurrences(NamedTuple):
+    """Codes of some chunks, subrecord by subrecord: where that of each ends, and the chunk that it is of."""
+
+    items: Integers
+    ends: Integers
+    chunk: Integers
+
+
 def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
-    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
-    # No subrecord has a set of more codes.
-    m = min(m, int(lengths.max(initial=1)))
-    # How many sets of up to m codes the subrecords of each chunk have.
     longest = int(lengths.max(initial=0))
+    # No subrecord has a set of more codes.
+    m = min(m, max(1, longest))
+    # How many sets of up to m codes the subrecords of each chunk have.
     n_sets = [float(sum(comb(length, size) for size in range(1, m + 1))) for length in range(longest + 1)]
-    cost = np.bincount(chunk_of, weights=np.array(n_sets)[lengths], minlength=len(chunks))
+    weights = np.array(n_sets)[lengths]
+    cost = np.bincount(owners(chunks.subrecord_offsets), weights=weights, minlength=len(chunks))
     # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
-    rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks, BLOCK)]
+    rare = [_rare_by_counting(occurrences, ~many, k, m) for occurrences in blocks(chunks, BLOCK)]
     slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
     return np.unique(np.concatenate([*rare, np.array(slow, dtype=np.int64)]))
 
 
-def blocks(chunks: Chunks, size: int) -> list[tuple[int, int]]:
-    """Runs of chunks with about so many occurrences each."""
+def blocks(chunks: Chunks, size: int) -> Iterator[Occurrences]:
+    """Yield the codes of runs of chunks with about so many occurrences each."""
     if not len(chunks):
-        return []
+        return
     ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
     cuts = np.searchsorted(ends, np.arange(size, max(1, int(ends[-1])), size)) + 1
-    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
+    for start, stop in pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()):
+        subrecords = chunks.subrecord_offsets[start : stop + 1]
+        bounds = chunks.item_offsets[subrecords[0] : subrecords[-1] + 1]
+        lengths = np.diff(bounds)
+        chunk_of = np.repeat(np.repeat(np.arange(start, stop), np.diff(subrecords)), lengths)
+        codes = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
+        yield Occurrences(codes, np.repeat(bounds[1:] - bounds[0], lengths), chunk_of)
 
 
-def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], k: int, m: int) -> Integers:
+def _rare_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], k: int, m: int) -> Integers:
     """Count every set of 1, 2, ... m codes: each occurrence of a set is continued by each later code."""
-    first, last = int(chunks.subrecord_offsets[span[0]]), int(chunks.subrecord_offsets[span[1]])
-    items = chunks.items[chunks.item_offsets[first] : chunks.item_offsets[last]].astype(np.int64)
-    ends = np.repeat(chunks.item_offsets[first + 1 : last + 1], np.diff(chunks.item_offsets[first : last + 1]))
-    ends -= chunks.item_offsets[first]
-    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
-    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(chunks.item_offsets[first : last + 1]))
+    items, ends, owner = occurrences
     at = np.flatnonzero(light[owner])
     known = owner[at]
     width = int(items.max()) + 1 if items.size else 1
@@ -109,7 +119,7 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
     bounds = chunks.item_offsets[first : last + 1]
     items = chunks.items[bounds[0] : bounds[-1]]
     order = np.argsort(items, kind="stable")
-    rows = np.repeat(np.arange(last - first), np.diff(bounds))[order]
+    rows = owners(bounds)[order]
     holds = np.zeros(last - first, dtype=np.bool_)
     found: dict[int, list[int]] = {}
     codes, starts = np.unique(items[order], return_index=True)
@@ -139,7 +149,7 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     Chunks come by their smallest code.
     """
     parents = np.full(released.n_clusters + released.n_joints, -1, dtype=np.int64)
-    parents[released.children] = np.repeat(np.arange(released.n_joints), np.diff(released.child_offsets))
+    parents[released.children] = owners(released.child_offsets)
     items = released.item_offsets, released.item_chunks
     runs = _chunk_runs(released.record_chunks, released.n_clusters)
     contents = _contents(runs, np.arange(released.n_clusters), released.sizes, items)
@@ -180,7 +190,7 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
         members = np.flatnonzero(height == level)
         offsets, children = _taken((released.child_offsets, released.children), members)
         inside = labels[children]
-        inside = inside[np.lexsort((inside, np.repeat(np.arange(members.size), np.diff(offsets))))]
+        inside = inside[np.lexsort((inside, owners(offsets)))]
         contents = _contents(runs, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
         steps = _steps(contents)
         if not _ascends(steps, around[members]):

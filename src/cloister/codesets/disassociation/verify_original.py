@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Codes, CodeSets, Integers, spread
+from ..data import Codes, CodeSets, Integers, owners, spread
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 
@@ -94,12 +94,12 @@ class _Projection:
         self.released, self.layout, self.secret = released, layout, secret
         width, n = max(1, len(released.vocabulary)), released.n_clusters
         record, shared = released.record_chunks, released.shared_chunks
-        chunk = np.repeat(np.arange(len(record)), np.diff(record.domain_offsets))
+        chunk = owners(record.domain_offsets)
         keys = record.owner[chunk] * np.int64(width) + record.domain
         order = np.argsort(keys)
         self.record_keys, self.record_chunk = keys[order], chunk[order]
-        self.item_keys = np.repeat(np.arange(n), np.diff(released.item_offsets)) * width + released.item_chunks
-        shared_chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
+        self.item_keys = owners(released.item_offsets) * width + released.item_chunks
+        shared_chunk = owners(shared.domain_offsets)
         joint = shared.owner[shared_chunk]
         starts = shared.domain * np.int64(n) + layout.low[joint]
         by_start = np.argsort(starts)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, starts_of
+from cloister.codesets.data import CodeSets, owners, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.terms import supports
@@ -170,7 +170,7 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     # The terms of each record, each once, then the records in the order of what they hold.
     width = max(1, len(names))
     term = place[codes.items]
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * width + term
+    owner = owners(codes.offsets) * width + term
     owner, term = np.divmod(np.unique(owner[term >= 0]), width)
     offsets = starts_of(np.bincount(owner, minlength=codes.n_records))
     records = Sets(offsets, term.astype(np.int32))

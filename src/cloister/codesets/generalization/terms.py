@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, starts_of
+from cloister.codesets.data import CodeSets, owners, starts_of
 from cloister.codesets.encode import occurrences
 from cloister.kernels.terms import (
     SUPPRESSED,
@@ -160,7 +160,7 @@ class Repeated:
 def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
     """Return the records of each code, one bit a record: (n_codes, ceil(n_records / 64))."""
     bits = np.zeros((codes.n_codes, -(-codes.n_records // WORD)), dtype=np.uint64)
-    record = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    record = owners(codes.offsets)
     places = (codes.items, record // WORD)
     np.bitwise_or.at(bits, places, np.uint64(1) << (record % WORD).astype(np.uint64))
     return bits

@@ -8,6 +8,7 @@ has those of the earlier ones, that leads to the same records as the term of the
 counted as where codes do not repeat.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -90,72 +91,64 @@ def verify(
 ) -> Verdict:
     """Check generalized code sets: form, terms, supports, and with the original every record.
 
-    ``secret``: the original; then each record must be what the original's record becomes by the terms
-
-    Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
+    With the secret each record must be what the original's record becomes by the terms. Source: Loukides,
+    Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
     """
     checks = Checks()
-    if _check_form(checks, released):
-        if not released.repeats or checks.require(
-            is_nested(released), "whoever has the term of an occurrence of a code has those of all earlier ones"
-        ):
+    if all(checks.require(holds, promise) for promise, holds in _form(released)):
+        nested = "whoever has the term of an occurrence of a code has those of all earlier ones"
+        if not released.repeats or checks.require(is_nested(released), nested):
             _check_privacy(checks, released, guarantee)
         if guarantee.utility is not None:
-            _check_inside(checks, released, guarantee.utility, uncovered_together=guarantee.uncovered_together)
+            # Definition 3.2; codes of no set are a set of their own, or each is.
+            number = {code: place for place, each in enumerate(guarantee.utility.constraints) for code in each}
+            names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+            alone = [-1 if guarantee.uncovered_together else -2 - place for place in range(len(names))]
+            group = [number.get(name, own) for name, own in zip(names, alone, strict=True)]
+            inside = all(len({group[code] for code in term}) == 1 for term in _rows(released.terms))
+            checks.require(inside, "the codes of each term are in one set of the utility policy")
         if secret is not None:
             _check_original(checks, released, secret)
-    how = HOW if secret is None else HOW_COMPARED
-    return checks.verdict(how)
+    return checks.verdict(HOW if secret is None else HOW_COMPARED)
 
 
-def _is_sound(sets: Sets, width: int, *, may_be_empty: bool) -> bool:
+def _is_sound(sets: Sets, width: int) -> bool:
     """Whether sets are runs of ascending numbers below the width."""
-    return bool(
-        are_runs(sets.offsets, sets.items.size)
-        and (may_be_empty or np.all(np.diff(sets.offsets) > 0))
-        and np.all((sets.items >= 0) & (sets.items < width))
-        and ascend(sets.items, sets.offsets)
-    )
+    in_range = np.all((sets.items >= 0) & (sets.items < width))
+    return are_runs(sets.offsets, sets.items.size) and bool(in_range) and ascend(sets.items, sets.offsets)
 
 
-def _check_form(checks: Checks, released: Generalization) -> bool:
-    vocabulary, terms = released.vocabulary, released.terms
+def _form(released: Generalization) -> Iterator[tuple[str, bool | np.bool_]]:
+    """What the rest takes for granted; each relies on those before it, and is asked for where these hold."""
+    vocabulary, terms, records = released.vocabulary, released.terms, released.records
     n_codes, n_terms = len(vocabulary), terms.offsets.size - 1
-    placed = np.concatenate([terms.items, released.suppressed])
-    return (
-        checks.require(released.k >= 1 and (released.m is None or released.m >= 1), "k and m are 1 or more")
-        and checks.require(all(a.encode() < b.encode() for a, b in pairwise(vocabulary)), "the codes are in order")
-        and checks.require(
-            _is_sound(terms, n_codes, may_be_empty=False)
-            and np.all(np.diff(terms.items[terms.offsets[:-1]], prepend=np.int32(-1)) > 0),
-            "terms are sets of codes, in the order of their smallest codes",
-        )
-        and checks.require(
-            np.array_equal(np.sort(placed), np.arange(n_codes)), "every code is in one term, or suppressed"
-        )
-        and checks.require(_is_sound(released.records, n_terms, may_be_empty=True), "records are sets of terms")
-        and checks.require(
-            all(before <= after for before, after in pairwise(_rows(released.records))),
-            "records stand in the order of their terms",
-        )
-        and checks.require(np.unique(released.records.items).size == n_terms, "every term is held by some record")
-    )
+    yield "k and m are 1 or more", released.k >= 1 and (released.m is None or released.m >= 1)
+    yield "the codes are in order", all(a.encode() < b.encode() for a, b in pairwise(vocabulary))
+    sound = _is_sound(terms, n_codes) and bool(np.all(np.diff(terms.offsets) > 0))
+    in_order = sound and np.all(np.diff(terms.items[terms.offsets[:-1]], prepend=np.int32(-1)) > 0)
+    yield "terms are sets of codes, in the order of their smallest codes", in_order
+    placed = np.sort(np.concatenate([terms.items, released.suppressed]))
+    yield "every code is in one term, or suppressed", np.array_equal(placed, np.arange(n_codes))
+    yield "records are sets of terms", _is_sound(records, n_terms)
+    rows = pairwise(_rows(records))
+    yield "records stand in the order of their terms", all(before <= after for before, after in rows)
+    yield "every term is held by some record", np.unique(records.items).size == n_terms
 
 
 def _check_privacy(checks: Checks, released: Generalization, guarantee: GeneralizationGuarantee) -> None:
-    k, records = released.k, released.records
+    k, m, records, n_terms = released.k, released.m, released.records, released.terms.offsets.size - 1
     # Whoever knows that a patient has no code that is released looks among these.
     empty = int(np.sum(np.diff(records.offsets) == 0))
     checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
-    checks.require(guarantee.privacy is not None or released.m is not None, "a privacy policy is known")
-    checks.require(released.terms.offsets.size > 1 and len(records) >= k, "there are terms, and k records or more")
+    checks.require(guarantee.privacy is not None or m is not None, "a privacy policy is known")
+    checks.require(n_terms > 0 and len(records) >= k, "there are terms, and k records or more")
     # Codes of one term cannot be told apart, so that sets of terms are all that anybody can look for.
-    if released.m is not None:
-        by_size = f"every set of up to {released.m} terms is held by no record or by {k} or more"
-        checks.require(not has_rare_itemset(records.offsets, records.items, k, released.m), by_size)
+    if m is not None:
+        by_size = f"every set of up to {m} terms is held by no record or by {k} or more"
+        checks.require(not has_rare_itemset(records.offsets, records.items, k, m), by_size)
     if guarantee.privacy is not None:
         wanted = _as_terms(released, guarantee.privacy)
-        rare = has_rare_part(records.offsets, records.items, released.terms.offsets.size - 1, wanted, k)
+        rare = has_rare_part(records.offsets, records.items, n_terms, wanted, k)
         by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
         checks.require(not rare, by_policy)
 
@@ -179,29 +172,14 @@ def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int3
     return table
 
 
-def _check_inside(
-    checks: Checks, released: Generalization, utility: UtilityPolicy, *, uncovered_together: bool
-) -> None:
-    """Definition 3.2; codes of no set are a set of their own, or each is."""
-    number = {code: place for place, each in enumerate(utility.constraints) for code in each}
-    names = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    group = [number.get(name, -1 if uncovered_together else f"alone {code}") for code, name in enumerate(names)]
-    checks.require(
-        all(len({group[code] for code in term}) == 1 for term in _rows(released.terms)),
-        "the codes of each term are in one set of the utility policy",
-    )
-
-
 def _check_original(checks: Checks, released: Generalization, secret: GeneralizationSecret) -> None:
     codes = secret.codes
     held = set(codes.items.tolist())
     occurring = tuple(code for number, code in enumerate(codes.vocabulary) if number in held)
     term_of = dict(zip(released.vocabulary, released.term_of().tolist(), strict=True))
     term, items = [term_of.get(code, -1) for code in codes.vocabulary], codes.items.tolist()
-    expected = [
-        tuple(sorted({term[item] for item in items[start:end]} - {-1}))
-        for start, end in pairwise(codes.offsets.tolist())
-    ]
+    bounds = pairwise(codes.offsets.tolist())
+    expected = [tuple(sorted({term[item] for item in items[start:end]} - {-1})) for start, end in bounds]
     # All records are released, but for those without any term where these are fewer than k.
     kept = [record for record, terms in enumerate(expected) if terms]
     kept = kept if len(expected) - len(kept) < released.k else list(range(len(expected)))

@@ -1,14 +1,14 @@
 """Sets of terms in released records, counted anew: every itemset of some size, and the sets of a privacy policy."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import spread, starts_of
+from cloister.codesets.data import owners, spread
 from cloister.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -22,7 +22,6 @@ BYTE = 8
 
 MOST_STEPS = 10_000_000
 """Itemsets that are continued, some minutes to an hour; more are refused."""
-
 
 FEW, MANY = 64, 4
 """Records that are looked at one by one, where so many terms or more are still to come."""
@@ -140,14 +139,15 @@ def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, 
     repeated[:, 1:] = sets[:, 1:] == sets[:, :-1]
     sets = np.unique(np.sort(np.where(repeated, n_terms, sets), axis=1), axis=0).astype(np.int32)
     bits = _bits(offsets, items, n_terms)
-    postings = _Postings.of(offsets, items, n_terms)
+    starts = np.cumsum(np.bincount(items, minlength=n_terms))
+    records = np.split(owners(offsets)[np.argsort(items, kind="stable")], starts[:-1])  # of each term, ascending
     for some in _at_a_time(sets):
         held = _held(bits, some)
         if np.any((held > 0) & (held < k)):
             return True
         # A set that no record holds may still have a part that few hold.
         for terms in some[held == 0].tolist():
-            parts = postings.parts([term for term in terms if term < n_terms], n_terms)
+            parts = _parts({term: records[term] for term in terms if term < n_terms}, n_terms)
             if any(np.any(_held(bits, block) < k) for block in _at_a_time(parts)):
                 return True
     return False
@@ -157,36 +157,22 @@ def _at_a_time(sets: Table) -> Iterator[Table]:
     return (sets[start : start + SETS_AT_ONCE] for start in range(0, len(sets), SETS_AT_ONCE))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Postings:
-    """Records by term: those of term ``t`` are ``records[starts[t]:starts[t + 1]]``, ascending."""
-
-    starts: Integers
-    records: Integers
-
-    @classmethod
-    def of(cls, offsets: Integers, items: Table, n_terms: int) -> "_Postings":
-        starts = starts_of(np.bincount(items, minlength=n_terms))
-        record = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        return cls(starts, record[np.argsort(items, kind="stable")])
-
-    def parts(self, terms: Iterable[int], n_terms: int) -> Table:
-        """What records have of some terms, each once: rows of terms, ``n_terms`` beyond the end."""
-        found = [(term, self.records[self.starts[term] : self.starts[term + 1]]) for term in sorted(terms)]
-        term = np.repeat([number for number, _ in found], [len(records) for _, records in found])
-        record = np.concatenate([records for _, records in found]) if found else np.empty(0, dtype=np.int64)
-        order = np.argsort(record, kind="stable")
-        row = np.cumsum(np.diff(record[order], prepend=-1) > 0) - 1
-        sizes = np.bincount(row)
-        table = np.full((len(sizes), int(sizes.max(initial=0))), n_terms, dtype=np.int32)
-        table[np.arange(table.shape[1]) < sizes[:, None]] = term[order]
-        return np.unique(table, axis=0) if table.size else table
+def _parts(records: Mapping[int, Integers], n_terms: int) -> Table:
+    """What records have of some terms, ascending, each once: rows of terms, ``n_terms`` beyond the end."""
+    term = np.repeat(list(records), [len(found) for found in records.values()])
+    record = np.concatenate(list(records.values()))
+    order = np.argsort(record, kind="stable")
+    row = np.cumsum(np.diff(record[order], prepend=-1) > 0) - 1
+    sizes = np.bincount(row)
+    table = np.full((len(sizes), int(sizes.max(initial=0))), n_terms, dtype=np.int32)
+    table[np.arange(table.shape[1]) < sizes[:, None]] = term[order]
+    return np.unique(table, axis=0) if table.size else table
 
 
 def _bits(offsets: Integers, items: Table, n_terms: int) -> NDArray[np.uint8]:
     """Records of each term, one bit a record; one more row for what every record holds."""
     n_records = len(offsets) - 1
-    record = np.repeat(np.arange(n_records), np.diff(offsets))
+    record = owners(offsets)
     bits = np.zeros((n_terms + 1, -(-n_records // BYTE)), dtype=np.uint8)
     np.bitwise_or.at(bits, (items, record // BYTE), np.uint8(128) >> (record % BYTE).astype(np.uint8))
     # No term is a row of ones, which changes no intersection.
