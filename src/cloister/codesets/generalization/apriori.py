@@ -9,18 +9,16 @@ tree, and one choice of nodes is looked for among all. The loss is NCP, an item'
 covers, weighted by occurrences; ties: the lowest heights, in the order of the items. Nothing is suppressed.
 """
 
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, starts_of
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
-from .data import Integers, Numbers, Sets
+from .data import Numbers, Sets
 from .losses import CodeTree
 from .privacy_policy import combinations_in, from_table
 from .terms import Repeated, record_bits
@@ -28,35 +26,24 @@ from .terms import Repeated, record_bits
 MOST_CHOICES = 5_000_000
 """Choices of nodes that are tried, some minutes; more are refused."""
 
-Node = int
-Bits = NDArray[np.uint64]
 
-
-@dataclass(frozen=True, eq=False, repr=False)
 class SubtreeRecoding:
     """A cut through the hierarchy: the height to which each code is generalized, the same for all below a node."""
 
-    # (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights; where
-    # diagnoses repeat, the code itself is one more node, above its occurrences
-    nodes: Integers
-    bits: Bits  # (n_nodes, n_words) uint64, records that hold a code below each node
-    sizes: Integers  # (n_nodes,) codes below each node
-    occurrences: Integers  # (n_codes,) records of each code
-    height: Integers  # (n_codes,) changed in place
-
-    @classmethod
-    def of(cls, codes: CodeSets, tree: CodeTree) -> "SubtreeRecoding":
-        """Begin with every code as it is."""
+    def __init__(self, codes: CodeSets, tree: CodeTree) -> None:
         plain = [Repeated.of(codes.vocabulary).code] if codes.repeats else []
         levels = [np.arange(codes.n_codes), *plain, *tree.paths.T.astype(np.int64)]
         first = np.cumsum([0, *(int(level.max()) + 1 for level in levels)])
-        nodes = np.stack([level + start for level, start in zip(levels, first[:-1], strict=True)], axis=1)
+        # (n_codes, top + 1) the node above each code at each height, itself at 0; numbered through all heights; where
+        # diagnoses repeat, the code itself is one more node, above its occurrences
+        self.nodes = np.stack([level + start for level, start in zip(levels, first[:-1], strict=True)], axis=1)
         own = record_bits(codes)
-        bits = np.zeros((int(first[-1]), own.shape[1]), dtype=np.uint64)
-        for level in nodes.T:
-            np.bitwise_or.at(bits, level, own)
-        sizes = np.bincount(nodes.reshape(-1), minlength=int(first[-1]))
-        return cls(nodes, bits, sizes, codes.supports(), np.zeros(codes.n_codes, dtype=np.int64))
+        self.bits = np.zeros((int(first[-1]), own.shape[1]), dtype=np.uint64)  # records below each node
+        for level in self.nodes.T:
+            np.bitwise_or.at(self.bits, level, own)
+        self.sizes = np.bincount(self.nodes.reshape(-1), minlength=int(first[-1]))  # codes below each node
+        self.occurrences = codes.supports()
+        self.height = np.zeros(codes.n_codes, dtype=np.int64)  # of each code
 
     def current(self) -> Numbers:
         """Return the node of each code."""
@@ -67,7 +54,7 @@ class SubtreeRecoding:
 def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
     """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records."""
     tried = 0
-    cut = SubtreeRecoding.of(codes, tree)
+    cut = SubtreeRecoding(codes, tree)
     records = Sets(codes.offsets, codes.items)
     for size in range(1, m + 1):
         # Sets of so many terms that some record holds, each named by the smallest codes of its terms.
@@ -100,11 +87,11 @@ def _smallest(current: Numbers) -> Numbers:
 
 
 def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
-    """Generalize the items of an itemset in the cheapest way that makes k records hold it."""
+    """Generalize the items of an itemset in the cheapest way that makes k records hold it; all hold the root."""
     # A code below a node loses its occurrences times the codes below that, nothing if it is alone there.
     covered = np.where(cut.sizes > 1, cut.sizes, 0)
     paid = cut.occurrences * covered[cut.current()]
-    best: tuple[int, int, tuple[int, ...]] | None = None
+    options: list[tuple[int, int, tuple[int, ...]]] = []
     top = cut.nodes.shape[1]
     for heights in product(*(range(height, top) for height in cut.height[codes].tolist())):
         nodes = _topmost(cut, codes, heights)
@@ -116,18 +103,12 @@ def _mend(cut: SubtreeRecoding, codes: Numbers, k: int) -> None:
             int(cut.occurrences[codes_below].sum()) * int(covered[node]) - int(paid[codes_below].sum())
             for node, codes_below in below.items()
         )
-        option = (added, sum(heights), heights)
-        best = option if best is None else min(best, option)
-    if best is None:
-        raise ValueError("there are fewer than k records")
-    for node, height in _topmost(cut, codes, best[2]).items():
+        options.append((added, sum(heights), heights))
+    for node, height in _topmost(cut, codes, min(options)[2]).items():
         cut.height[cut.nodes[:, height] == node] = height
 
 
-def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[Node, int]:
-    chosen = {int(cut.nodes[code, height]): height for code, height in zip(codes.tolist(), heights, strict=True)}
-    above = {
-        int(cut.nodes[code, height]): {int(node) for node in cut.nodes[code, height + 1 :]}
-        for code, height in zip(codes.tolist(), heights, strict=True)
-    }
-    return {node: height for node, height in chosen.items() if not above[node] & chosen.keys()}
+def _topmost(cut: SubtreeRecoding, codes: Numbers, heights: tuple[int, ...]) -> dict[int, int]:
+    paths = [cut.nodes[code, height:].tolist() for code, height in zip(codes.tolist(), heights, strict=True)]
+    chosen = {path[0]: height for path, height in zip(paths, heights, strict=True)}
+    return {path[0]: chosen[path[0]] for path in paths if chosen.keys().isdisjoint(path[1:])}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,8 @@ class Sets:
 
 def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets with names in place of numbers."""
-    return [tuple(names[item] for item in sets.members(number).tolist()) for number in range(len(sets))]
+    words = [names[item] for item in sets.items.tolist()]
+    return [tuple(words[start:end]) for start, end in pairwise(sets.offsets.tolist())]
 
 
 RECORDS, VISITS, ALL = "records", "visits", "all"
@@ -224,7 +226,8 @@ class Generalization:
 class PolicySetOutcome:
     """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
 
-    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2).
+    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2), and fully preserved if
+    nothing of it is suppressed either: the patients with any of its codes are as many.
     """
 
     name: str
@@ -234,7 +237,7 @@ class PolicySetOutcome:
 
     @property
     def fully_preserved(self) -> bool:
-        """Whether the set is satisfied and nothing of it suppressed: the patients with any of its codes are as many."""
+        """Whether the set is satisfied and nothing of it suppressed."""
         return self.satisfied and not self.suppressed
 
 

@@ -13,13 +13,15 @@ nor the error of a workload, which a recipient could compare with that of a gues
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.encode import plain_code
-from cloister.codesets.policy import CLASSIFICATIONS, is_built
+from cloister.codesets.manifest import PolicySets
+from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, is_built
 from cloister.codesets.request import counted
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
@@ -29,8 +31,6 @@ from cloister.utility import CountedSets, Reading, TermSets, query_errors
 from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
 from .manifest import GeneralizationUtility, TermFigures
 from .release import texts_in_file
-
-GIVEN = "given"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,13 +61,11 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     """
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
-    found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
-    best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
+    found = {kind: {name: load_classification(kind).path(name) for name in names} for kind in kinds}
+    best = max(kinds, key=lambda kind: sum(path is not None for path in found[kind].values()))
+    paths = [(name, found[best][name]) for name in names]
     levels = [
-        [
-            (name, "") if path is None else ("", str(getattr(path, level)))
-            for name, path in zip(names, found[best], strict=True)
-        ]
+        [(name, "") if path is None else ("", str(getattr(path, level))) for name, path in paths]
         for level in ("category", "section", "chapter")
     ]
     return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
@@ -108,37 +106,29 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
 
 def queried_sets(released: Generalization) -> TermSets:
     """Index released records for questions about codes of their vocabulary."""
-    records = released.records
-    return TermSets(
-        CountedSets.of(records.offsets, records.items, len(released.terms)), released.term_of(), released.terms.sizes
-    )
-
-
-LOG_2 = log(2)
+    terms, records = released.terms, released.records
+    return TermSets(CountedSets.of(records.offsets, records.items, len(terms)), released.term_of(), terms.sizes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermCounts:
-    """What losses are made of."""
+    """What losses are made of: of each term, of the hierarchy and of the original."""
 
-    # sizes, levels, supports: (n_terms,) int64, codes, height of the node above them, records of each term
-    sizes: Integers
-    levels: Integers
-    supports: Integers
+    sizes: Integers  # (n_terms,) codes
+    levels: Integers  # (n_terms,) height of the node above them
+    supports: Integers  # (n_terms,) records
     top: int  # height of the root
-    # n_codes, n_records: of the original
     n_codes: int
     n_records: int
-    term_occurrences: Integers  # (n_terms,) int64, occurrences in the original of the codes of each term
-    suppressed: Integers  # int64, occurrences of each suppressed code
+    term_occurrences: Integers  # (n_terms,) occurrences in the original of the codes of each term
+    suppressed: Integers  # occurrences of each suppressed code
 
 
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
-    """Gather what losses need.
+    """Gather what losses need, from the original records of each code: (n_codes,).
 
-    ``occurrences``: (n_codes,) original records of each code of the vocabulary
-    ``shown``: what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
-        once
+    If ``shown``, as the released records tell it: as if suppressed codes had no occurrences, and a code that repeats
+    counts once.
     """
     terms = released.terms
     codes = {plain_code(code, repeats=released.repeats and shown) for code in released.vocabulary}
@@ -167,11 +157,10 @@ def log_exponential_loss(counts: TermCounts) -> float:
     A suppressed code counts the share of records that hold it, as in ILM.
     """
     whole = _log_subsets(counts.n_codes)
+    terms = zip(counts.sizes.tolist(), counts.levels.tolist(), counts.supports.tolist(), strict=True)
     parts = [
         _log_subsets(size) - whole + log(level / counts.top) + log(support / counts.n_records)
-        for size, level, support in zip(
-            counts.sizes.tolist(), counts.levels.tolist(), counts.supports.tolist(), strict=True
-        )
+        for size, level, support in terms
         if level and support
     ]
     parts += [log(support / counts.n_records) for support in counts.suppressed.tolist()]
@@ -188,7 +177,7 @@ def certainty_penalty(counts: TermCounts) -> float:
 
 def _log_subsets(size: int) -> float:
     """The logarithm of the number of non-empty subsets."""
-    return size * LOG_2 + log1p(-(0.5**size))
+    return size * log(2) + log1p(-(0.5**size))
 
 
 def utility_of(
@@ -196,20 +185,22 @@ def utility_of(
 ) -> GeneralizationUtility:
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
     figures, policy, released = protected.figures, request.policy, protected.released
-    outcomes = None if policy is None or policy.support is not None else figures.outcomes
-    if outcomes is not None and policy is not None and is_built(policy.spec):
-        # A builder makes sets of the data's own codes: counted are those of which a code is released. How many others
-        # there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
-        outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
+    outcomes = figures.outcomes
+    sets: dict[str, Any] = dict.fromkeys(PolicySets.model_fields)
+    if policy is not None and policy.support is None:
+        if is_built(policy.spec):
+            # A builder makes sets of the data's own codes: counted are those of which a code is released. How many
+            # others there are tells which suppressed codes belong together, and everybody knows the diseases of gwas.
+            outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
+        found = len(outcomes), sum(one.satisfied for one in outcomes), sum(one.fully_preserved for one in outcomes)
+        sets = dict(zip(sets, found, strict=True))
     # One that repeats counts once: its suppressed occurrences would tell how often some patient has it.
     plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    codes, suppressed = len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
+    suppressed = len({plain[code] for code in released.suppressed.tolist()})
     return GeneralizationUtility(
         **counts.model_dump(),
-        constraints=None if outcomes is None else len(outcomes),
-        constraints_satisfied=None if outcomes is None else sum(each.satisfied for each in outcomes),
-        constraints_preserved=None if outcomes is None else sum(each.fully_preserved for each in outcomes),
-        codes=codes,
+        **sets,
+        codes=len(set(plain)),
         suppressed_codes=suppressed,
         ilm=None if suppressed else figures.ilm_terms,
         ilm_terms=figures.ilm_terms,

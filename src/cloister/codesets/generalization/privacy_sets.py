@@ -68,13 +68,10 @@ VISIT = "visit of each line"
 def sets_of(given: Iterable[Iterable[str]], spec: str) -> PrivacySets:
     """Return sets of codes; codes that do not occur in the data are allowed."""
     sets = [set(codes) for codes in given]
-    if not sets or not all(sets):
-        empty = sum(not codes for codes in sets)
-        raise InputError(
-            f"A privacy policy needs sets of codes, but {empty} of {len(sets)} have none. Leave them out."
-            if sets
-            else "A privacy policy needs at least one set of codes."
-        )
+    if not sets:
+        raise InputError("A privacy policy needs at least one set of codes.")
+    if empty := sum(not codes for codes in sets):
+        raise InputError(f"A privacy policy needs sets of codes, but {empty} of {len(sets)} have none. Leave them out.")
     vocabulary = tuple(sorted(set().union(*sets)))
     number = {code: place for place, code in enumerate(vocabulary)}
     return PrivacySets(vocabulary, Sets.of([number[code] for code in codes] for codes in sets), spec)
@@ -130,17 +127,16 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
     if asked.visit is not None and asked.visit not in present:
         message = f"Column {asked.visit!r} was asked for with {setting('visit')}, but {name} has no such column."
         raise InputError(message, file=name, column=asked.visit)
-    named = [(asked.codes, True), (asked.code, False)]
-    usual = [*((column, True) for column in CODES_NAMES), *((column, False) for column in CODE_NAMES)]
-    column, is_wide = next(((column, wide) for column, wide in (*named, *usual) if column in present), (None, False))
-    if column is None:
+    wide = next((column for column in (asked.codes, *CODES_NAMES) if column in present), None)
+    long = next((column for column in (asked.code, *CODE_NAMES) if column in present), None)
+    if wide is not None and not (wide != asked.codes and long is not None and long == asked.code):
+        return CodeColumns(codes=wide)  # a column that was named goes before those of the usual names
+    if long is None:
         raise InputError(
             f"{name} has no column of codes: none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}, or as in the "
             "data. Rename it.",
             file=name,
         )
-    if is_wide:
-        return CodeColumns(codes=column)
     visit = asked.visit or next((one for one in (*VISIT_NAMES, *ID_NAMES) if one in present), None)
     if visit is None:
         raise InputError(
@@ -148,4 +144,4 @@ def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
             f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with {setting('visit')}.",
             file=name,
         )
-    return CodeColumns(id=visit, code=column)
+    return CodeColumns(id=visit, code=long)

@@ -78,8 +78,7 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()
-    term_of = released.term_of()
-    found = []
+    term_of, found = released.term_of(), []
     for name, members in zip(policy.names, policy.item_numbers(codes), strict=True):
         items = np.array(members, dtype=np.int64)
         terms = np.unique(term_of[items])
@@ -92,19 +91,17 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
 def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
     """Generalize codes, and suppress where that is not enough.
 
-    Every set of the privacy policy, and every part of one, is held by no released record or by k at least, each code
-    read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and that
-    the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
+    *Guarantee*: every set of the privacy policy, and every part of one, is held by no released record or by k at least,
+    each code read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and
+    that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
     (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything against
     somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not have; nor
     that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint times the
     terms of the set at hand, a bit a record for each.
 
-    ``codes``: the original; codes of the vocabulary that no record holds are left out
-
-    Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
-    biomedical analysis", IEEE ITAB, Algorithm 1. Beyond the paper: sets that occur only in part are protected part by
-    part, in the original and again in what is released.
+    Codes of the vocabulary that no record holds are left out. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
+    "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB, Algorithm 1. Beyond
+    the paper: sets that occur only in part are protected part by part, in the original and again in what is released.
     """
     codes = occurring(codes)
     if codes.n_records < request.k:
@@ -127,7 +124,8 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"With k = {request.k} every code would have to be suppressed, or too few patients would keep one. Ask for "
             "a smaller k, or let more codes be generalized together."
         )
-    counts = count_terms(everyone, codes.supports(), tree)
+    occurrences = codes.supports()
+    counts = count_terms(everyone, occurrences, tree)
     figures = GeneralizationFigures(
         ilm=information_loss(counts),
         log_ul=log_exponential_loss(counts),
@@ -136,7 +134,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         suppressed_occurrences=int(counts.suppressed.sum()),
         empty_records=int(np.sum(everyone.records.sizes == 0)),
         left_out=codes.n_records - released.n_records,
-        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, shown=True)),
+        ilm_terms=information_loss(count_terms(released, occurrences, tree, shown=True)),
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),

@@ -178,21 +178,16 @@ def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_tog
     return Groups(starts, codes, group)
 
 
-def by_support(terms: WorkingTerms, sets: Sets, k: int) -> Sets:
-    """Return the sets that fewer than k records hold: by support, the largest first, then the larger, then by codes."""
-    held = supports(terms.term_of, terms.arrays.bits, sets.offsets, sets.items, k)
-    below = np.flatnonzero((held > 0) & (held < k))
-    order = np.lexsort((-sets.sizes[below], -held[below]))
-    return sets.chosen(below[order])
-
-
 def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:
     """Generalize and suppress until no set has 1 to k - 1 records: CBA.
 
     The terms are changed in place. Each set is held by some record, and they stand in the order of their codes. Where
     ``exponential``, losses grow exponentially with the codes of a term.
     """
-    queue = by_support(terms, sets, k)
+    # Sets that fewer than k records hold: by support, the largest first, then the larger, then by codes.
+    held = supports(terms.term_of, terms.arrays.bits, sets.offsets, sets.items, k)
+    below = np.flatnonzero((held > 0) & (held < k))
+    queue = sets.chosen(below[np.lexsort((-sets.sizes[below], -held[below]))])
     at = terms.first_below(queue, k, 0)
     while at < len(queue):
         codes = queue.members(at)

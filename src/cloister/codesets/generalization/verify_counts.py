@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import owners, spread
+from cloister.codesets.data import owners, spread, starts_of
 from cloister.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -36,7 +35,7 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     values = items.tolist()
     bounds = pairwise(offsets.tolist())
     distinct: Counter[Sequence[int]] = Counter(tuple(values[start:end]) for start, end in bounds)
-    counting = _Counting.of(distinct, k)
+    counting = _Counting(distinct, k)
     lengths = np.array([len(record) for record in distinct], dtype=np.int64)
     is_few = np.array(list(distinct.values()), dtype=np.int64) < k
     # Every part of a record is held by k records if the record itself is: of a short one that is one count.
@@ -48,28 +47,18 @@ def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
     return counting.has_rare(places, np.repeat(is_few & ~is_short, lengths), (), m)
 
 
-@dataclass(eq=False, repr=False)
 class _Counting:
     """Distinct records one after the other, and how far the search has come."""
 
-    # items, ends, weights: of each place: the term, where its record ends, how many records are like it
-    items: Integers
-    ends: Integers
-    weights: Integers
-    bits: NDArray[np.uint8]  # (n_terms + 1, n_bytes) records of each term
-    likes: Integers  # (n_distinct,) how many records are like each
-    k: int
-    steps: int = 0  # itemsets that were continued
-
-    @classmethod
-    def of(cls, distinct: Counter[Sequence[int]], k: int) -> "_Counting":
+    def __init__(self, distinct: Counter[Sequence[int]], k: int) -> None:
         lengths = np.array([len(record) for record in distinct], dtype=np.int64)
-        likes = np.array(list(distinct.values()), dtype=np.int64)
-        flat = np.array([term for record in distinct for term in record], dtype=np.int64)
-        ends = np.cumsum(lengths)
-        offsets = np.concatenate([[0], ends]).astype(np.int64)
-        bits = _bits(offsets, flat.astype(np.int32), int(flat.max(initial=-1)) + 1)
-        return cls(flat, np.repeat(ends, lengths), np.repeat(likes, lengths), bits, likes, k)
+        self.likes = np.array(list(distinct.values()), dtype=np.int64)  # how many records are like each
+        # Of each place the term, where its record ends, and how many records are like it.
+        self.items = np.array([term for record in distinct for term in record], dtype=np.int64)
+        self.ends, self.weights = np.repeat(np.cumsum(lengths), lengths), np.repeat(self.likes, lengths)
+        n_terms = int(self.items.max(initial=-1)) + 1
+        self.bits = _bits(starts_of(lengths), self.items.astype(np.int32), n_terms)
+        self.k, self.steps = k, 0  # itemsets that were continued
 
     def is_rare(self, terms: Sequence[int]) -> bool:
         """Whether fewer than k records hold all of some terms that one holds."""
