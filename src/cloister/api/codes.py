@@ -21,8 +21,7 @@ from cloister.pipeline.codes_shape import USUAL_M, disassociation_of, generaliza
 from cloister.pipeline.generalized_codes import protect_by_generalization
 from cloister.settings import check_word
 
-MEMORY = ("auto", "memory")
-"""Engines that work in this process."""
+MEMORY = ("auto", "memory")  # Engines that work in this process
 
 
 def disassociate(

@@ -28,6 +28,8 @@ from .labelled import postings
 from .simulation import OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
+A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
+USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,9 +71,6 @@ def as_recorded(codes: CodeSets) -> TermRecords:
         np.ones(codes.n_records, dtype=np.int64),
         np.arange(codes.n_records),
     )
-
-
-A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,9 +127,6 @@ class FurtherCode:
         worth[[term for term in known if term != NO_TERM]] = 0
         guess = int(np.argmax(worth)) if worth.size else NO_TERM
         return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
-
-
-USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 def open_codes(

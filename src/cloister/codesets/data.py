@@ -19,11 +19,10 @@ from cloister.sources import read_code_lists
 from .encode import MARK, check_writable, codes_by_record, counted_once, plain_code
 
 Integers = NDArray[np.int64]
-Codes = NDArray[np.int32]
-"""Item numbers: positions of codes in the vocabulary."""
-
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
+Codes = NDArray[np.int32]  # Item numbers: positions of codes in the vocabulary
+LARGEST = 2**31 - 1  # The largest number that a request may state
+ID, CODES = "id", "codes"
+RECORDS_AT_ONCE = 1 << 18
 
 
 def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
@@ -242,10 +241,6 @@ def read_given(
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
     source = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     return encode(source, repeats=repeats, drop_empty=drop_empty)
-
-
-ID, CODES = "id", "codes"
-RECORDS_AT_ONCE = 1 << 18
 
 
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:

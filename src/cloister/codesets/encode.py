@@ -16,11 +16,8 @@ Keys = NDArray[np.int64]
 MARK = "#"
 """Stands between a code and the number of its occurrence where diagnoses repeat."""
 
-NUMBERED = re.compile(rf"(.+){MARK}([1-9][0-9]{{0,8}})", re.DOTALL)
-"""A code with the number of its occurrence."""
-
-RECORDS_AT_ONCE = 1 << 20
-"""Records that are split into codes at a time, so that the text of all is never held twice."""
+NUMBERED = re.compile(rf"(.+){MARK}([1-9][0-9]{{0,8}})", re.DOTALL)  # A code with the number of its occurrence
+RECORDS_AT_ONCE = 1 << 20  # Records that are split into codes at a time, so that the text of all is never held twice
 
 
 def plain_code(code: str, *, repeats: bool) -> str:

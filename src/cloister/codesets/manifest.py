@@ -24,11 +24,8 @@ from .policy import is_built, is_support, policy_words
 from .request import CodesRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
-Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]
-"""A number that is masked: it is smaller."""
-
+Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]  # A number that is masked: it is smaller
 Workload = Annotated[str, StringConstraints(pattern=r"^(frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+)$")]
-
 SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 

@@ -26,6 +26,21 @@ from cloister.utility import frequent_itemsets, maximal
 from .data import CodeSets
 from .encode import plain_code
 
+LEVELS = {1: "category", 2: "section", 3: "chapter"}
+BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
+BUILDERS = ("level", "sim", BY_SUPPORT)
+CLASSIFICATIONS = ("icd9", "icd10")
+FINENESS = 10_000  # Parts of a percent in which the smallest percentage is named
+SHOWN = 5  # How many codes a message names, of a policy that the user wrote
+UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
+PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
+
+POLICY_FILES: dict[str, tuple[type, str, str]] = {
+    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
+    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
+}
+"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
+
 
 @lru_cache(maxsize=1)
 def gwas_diseases() -> dict[str, tuple[str, ...]]:
@@ -35,17 +50,6 @@ def gwas_diseases() -> dict[str, tuple[str, ...]]:
     text = files("cloister.codesets").joinpath("diseases", "gwas_diseases.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {row["disease"]: tuple(row["prefixes"].replace(".", "").split()) for row in rows}
-
-
-LEVELS = {1: "category", 2: "section", 3: "chapter"}
-BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
-BUILDERS = ("level", "sim", BY_SUPPORT)
-CLASSIFICATIONS = ("icd9", "icd10")
-FINENESS = 10_000
-"""Parts of a percent in which the smallest percentage is named."""
-
-SHOWN = 5
-"""How many codes a message names, of a policy that the user wrote."""
 
 
 @dataclass(frozen=True)
@@ -356,15 +360,6 @@ def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
     tables = load_classification(kind)
     paths = {code: tables.path(code) for code in codes.items_by_code()}
     return {code: path for code, path in paths.items() if path is not None}
-
-
-UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
-PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
-POLICY_FILES: dict[str, tuple[type, str, str]] = {
-    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
-    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
-}
-"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
 
 
 def read_policy_file(path: Path, what: str) -> Any:

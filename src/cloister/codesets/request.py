@@ -20,6 +20,7 @@ from .policy import UtilityPolicy, least_support
 LARGEST_QUERY = 4
 FEWEST = 1
 MOST_QUERIES = 100_000
+FIRST, NO_PLACE = -1, -2  # In place of the item of the occurrence before: the first has none; it is missing
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,6 @@ def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
     if kind == "random" and number.is_integer():
         return random_workload(codes, int(number), seed)
     raise InputError(f"A workload is frequent:PERCENT or random:QUERIES, as frequent:5 or random:1000, not {spec!r}.")
-
-
-FIRST, NO_PLACE = -1, -2
-"""In place of the item of the occurrence before: the first has none; it is missing."""
 
 
 @dataclass(frozen=True)

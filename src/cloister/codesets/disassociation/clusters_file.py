@@ -26,7 +26,6 @@ METHOD = "disassociation"
 CLUSTERS, JOINTS, SHARED = "clusters", "joint_clusters", "shared_chunks"
 CHUNKS_AT_ONCE = 1 << 16
 INSIDE, LAST_OF_SUBRECORD, LAST_OF_CHUNK = range(3)
-
 Numbers = NDArray[np.int64]
 
 

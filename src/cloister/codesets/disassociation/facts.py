@@ -28,6 +28,14 @@ from .manifest import (
 from .verify_chunks import Occurrences, blocks, codes_by_subrecords
 
 NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+BLOCK = 500_000  # Occurrences that are looked at together
+MANY_PAIRS = 1e6  # Pairs of occurrences that are counted whatever the subrecords are like
+
+PAIRS_A_SUBRECORD = 16
+"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
+
+SET, CLASS, CODE, COUNT = "set", "class", "code", "count"
 
 
 def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:
@@ -212,18 +220,6 @@ def counted(released: Disassociation, column: str) -> Counted:
     return Counted("clusters", column, "patients", after, least=least)
 
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-BLOCK = 500_000
-"""Occurrences that are looked at together."""
-
-MANY_PAIRS = 1e6
-"""Pairs of occurrences that are counted whatever the subrecords are like."""
-
-PAIRS_A_SUBRECORD = 16
-"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
-
-
 class Ties(NamedTuple):
     """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands."""
 
@@ -292,9 +288,6 @@ def ties_of_repeats(released: Disassociation, threshold: float) -> int:
             for _, group in groupby(sorted(support, key=names.__getitem__), key=names.__getitem__):
                 tied += sum(support[y] >= threshold * support[x] for x, y in permutations(group, 2))
     return tied
-
-
-SET, CLASS, CODE, COUNT = "set", "class", "code", "count"
 
 
 def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> int:

@@ -52,6 +52,10 @@ from .partitioning import (
 )
 from .release import reconstruct
 
+Held = dict[int, int]
+ANY = 2.0  # A confidence that no pair reaches
+RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
+
 
 def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:
     """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
@@ -93,9 +97,6 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
             span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
             entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
         entries.place[entries.place == SHARED] = ITEM_CHUNK
-
-
-Held = dict[int, int]
 
 
 def neighbour_tree(
@@ -146,10 +147,6 @@ def _joined_once(
         found.append((last, held))
         at += 1
     return found
-
-
-ANY = 2.0
-"""A confidence that no pair reaches."""
 
 
 def disassociate(
@@ -220,9 +217,6 @@ def disassociate(
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
     )
     return ProtectedCodes(released, cluster_of, figures)
-
-
-RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
 
 
 def load_kernels() -> None:

@@ -34,7 +34,6 @@ from .manifest import DisassociationManifest
 from .verify import DisassociationSecret, verify
 
 CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
-
 ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
 
 

@@ -50,6 +50,11 @@ from .clusters_file import read_clusters, same_release, write_clusters
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
 from .facts import count_sets, count_ties, published_supports
 
+CHANGED = "The clusters stand for no code sets: they were changed since they were released."
+RECONSTRUCTIONS = 10  # Reconstructions whose mean answers a query
+CLOSE = 0.05  # A constraint whose matching error is within this is well supported (section 6.5)
+Query = tuple[int, ...]  # Item numbers, each once
+
 
 class ItemSupport(StrEnum):
     """To how many records a code of an item chunk is given: one, up to k - 1, or up to all of the cluster."""
@@ -58,8 +63,6 @@ class ItemSupport(StrEnum):
     BELOW_K = "below-k"
     ANY = "any"
 
-
-CHANGED = "The clusters stand for no code sets: they were changed since they were released."
 
 HOW_MANY = {ItemSupport.ONE: ONE_ROW, ItemSupport.BELOW_K: BELOW_K, ItemSupport.ANY: ANY_NUMBER}
 
@@ -173,16 +176,6 @@ class CodesRelease(Release):
         if not frame.equals(self.frame.cast(pl.String)):
             return Verdict(False, "the files were read back", (), (f"{DATA[0]} does not hold what was reconstructed",))
         return self._check(written)
-
-
-RECONSTRUCTIONS = 10
-"""Reconstructions whose mean answers a query."""
-
-CLOSE = 0.05
-"""A constraint whose matching error is within this is well supported (section 6.5)."""
-
-Query = tuple[int, ...]
-"""Item numbers, each once."""
 
 
 @dataclass(frozen=True)

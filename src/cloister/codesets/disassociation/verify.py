@@ -19,9 +19,7 @@ from .verify_original import differences
 
 HOW = "sets of codes were counted anew in every chunk"
 HOW_COMPARED = f"{HOW}, and every chunk was compared with the original"
-
-Promises = Iterator[tuple[str, bool | np.bool_]]
-"""What must hold, each with whether it does."""
+Promises = Iterator[tuple[str, bool | np.bool_]]  # What must hold, each with whether it does
 
 
 def verify(released: Disassociation, secret: DisassociationSecret | None = None, diversity: int = 1) -> Verdict:

@@ -15,18 +15,18 @@ from cloister.codesets.data import Integers, owners, spread, starts_of
 
 from .data import Chunks, Disassociation
 
-BLOCK = 2_000_000
-"""Occurrences that are looked at together."""
-
-MANY_SETS = 200_000
-"""Sets of codes that are counted whatever the subrecords are like."""
+BLOCK = 2_000_000  # Occurrences that are looked at together
+MANY_SETS = 200_000  # Sets of codes that are counted whatever the subrecords are like
 
 SETS_A_SUBRECORD = 8
 """Chunks with more sets of codes, in all and a subrecord, are looked at by the records that their codes share."""
 
-
 MOST_SHARED = 1 << 18
 """Sets of subrecords, shared by codes of one chunk, that are looked at; their number can grow exponentially."""
+
+Ragged = tuple[Integers, NDArray[np.int32]]  # Runs of numbers: where each begins, and the numbers
+BREAK = -1  # What stands between the chunks of an owner and what else it has
+LEAD = 64  # Numbers of all runs that are compared together; those that are still equal are compared one by one
 
 
 class Occurrences(NamedTuple):
@@ -129,16 +129,6 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
         found.setdefault(column, []).append(code)
         holds[held] = False
     return found
-
-
-Ragged = tuple[Integers, NDArray[np.int32]]
-"""Runs of numbers: where each begins, and the numbers."""
-
-BREAK = -1
-"""What stands between the chunks of an owner and what else it has."""
-
-LEAD = 64
-"""Numbers of all runs that are compared together; those that are still equal are compared one by one."""
 
 
 def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:

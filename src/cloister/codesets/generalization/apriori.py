@@ -23,8 +23,7 @@ from .losses import CodeTree
 from .privacy_policy import combinations_in, from_table
 from .terms import Repeated, record_bits
 
-MOST_CHOICES = 5_000_000
-"""Choices of nodes that are tried, some minutes; more are refused."""
+MOST_CHOICES = 5_000_000  # Choices of nodes that are tried, some minutes; more are refused
 
 
 class SubtreeRecoding:

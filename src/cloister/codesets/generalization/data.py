@@ -15,6 +15,8 @@ from cloister.hierarchy.bound import Hierarchy
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
+RECORDS, VISITS, ALL = "records", "visits", "all"  # Words that a policy begins with where it is no JSON file
+OPEN, CLOSE, BETWEEN = "(", ")", ","  # What a term of several codes is written with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,13 +87,6 @@ def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets with names in place of numbers."""
     words = [names[item] for item in sets.items.tolist()]
     return [tuple(words[start:end]) for start, end in pairwise(sets.offsets.tolist())]
-
-
-RECORDS, VISITS, ALL = "records", "visits", "all"
-"""Words that a policy begins with where it is no JSON file."""
-
-OPEN, CLOSE, BETWEEN = "(", ")", ","
-"""What a term of several codes is written with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

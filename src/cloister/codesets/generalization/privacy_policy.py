@@ -26,8 +26,9 @@ from .data import ALL, VISITS, Integers, Numbers, PrivacySets, Sets
 from .privacy_sets import VisitsFile, sets_in, sets_of, sets_of_json, sets_of_records, sets_of_visits, size_in
 from .terms import record_bits
 
-WHOLE = 1
-"""One record is enough for a set to occur."""
+WHOLE = 1  # One record is enough for a set to occur
+AT_ONCE = 5_000_000  # Sets that are enumerated before those that were met before are left out
+MOST_SETS = 500_000_000  # More sets than these, counted once for each record that holds them, are refused
 
 
 class PrivacyPolicy(PrivacySets):
@@ -137,13 +138,6 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
     if m is not None:
         return PrivacyPolicy.all_combinations(codes, m)
     return PrivacyPolicy.maximal_of(sets_in(spec, codes, read_as))
-
-
-AT_ONCE = 5_000_000
-"""Sets that are enumerated before those that were met before are left out."""
-
-MOST_SETS = 500_000_000
-"""More sets than these, counted once for each record that holds them, are refused."""
 
 
 def maximal(sets: Sets) -> Sets:

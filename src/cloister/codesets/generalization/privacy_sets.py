@@ -19,8 +19,12 @@ from cloister.reading import ReadingWords, how_read
 
 from .data import ALL, RECORDS, VISITS, PrivacySets, Sets
 
-DIGITS = 10
-"""Digits of a number of codes that nobody knows."""
+DIGITS = 10  # Digits of a number of codes that nobody knows
+
+VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
+"""Names that a column telling visits apart is looked for by, the likeliest first."""
+
+VISIT = "visit of each line"
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,6 @@ def sets_in(words: str, codes: CodeSets | None, read_as: VisitsFile | None = Non
             f"{setting('original')}."
         )
     return sets_of_records(codes)
-
-
-VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
-"""Names that a column telling visits apart is looked for by, the likeliest first."""
-
-VISIT = "visit of each line"
 
 
 def sets_of(given: Iterable[Iterable[str]], spec: str) -> PrivacySets:

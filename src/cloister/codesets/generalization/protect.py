@@ -33,6 +33,8 @@ from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, informat
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
 from .terms import WorkingTerms, clip, cluster, grouped, record_bits
 
+RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
+
 
 def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
     """Return parts of sets, as terms, that 1 to k - 1 released records hold.
@@ -91,17 +93,17 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
 def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
     """Generalize codes, and suppress where that is not enough.
 
-    *Guarantee*: every set of the privacy policy, and every part of one, is held by no released record or by k at least,
-    each code read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and
-    that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
-    (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything against
-    somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not have; nor
-    that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint times the
-    terms of the set at hand, a bit a record for each.
+    *Guarantee*: every set of the privacy policy, and every part of one, is held by no released record or by k or more,
+    each code read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient,
+    and that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy
+    only (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything
+    against somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not
+    have; nor that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint
+    times the terms of the set at hand, a bit a record for each.
 
     Codes of the vocabulary that no record holds are left out. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
-    "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB, Algorithm 1. Beyond
-    the paper: sets that occur only in part are protected part by part, in the original and again in what is released.
+    "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB, Algorithm 1.
+    Beyond the paper: sets that occur only in part are protected part by part, in the original and in what is released.
     """
     codes = occurring(codes)
     if codes.n_records < request.k:
@@ -211,9 +213,6 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
         first = released.terms.items[released.terms.offsets[:-1]]
         waiting = maximal(Sets(rare.offsets, first[rare.items]))
     return terms.term_of
-
-
-RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 
 
 def load_kernels() -> None:

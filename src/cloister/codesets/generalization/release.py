@@ -26,11 +26,10 @@ from cloister.results import Verdict
 from .data import BETWEEN, CLOSE, OPEN, Generalization, Integers, Sets, term_text
 from .manifest import GeneralizationManifest, GeneralizationSettings, PolicyRule, TermFigures, TermRisk
 
-AGREEMENT = 1e-9
-"""How far a loss may be from the one recomputed."""
-
-TOP = 4
-"""Height of the root of a classification: category, section, chapter, root."""
+AGREEMENT = 1e-9  # How far a loss may be from the one recomputed
+TOP = 4  # Height of the root of a classification: category, section, chapter, root
+MOST_BYTES = 2**31  # A larger data file is refused
+MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
 def facts_of(released: Generalization) -> tuple[TermFigures, TermRisk]:
@@ -135,12 +134,6 @@ def _sets_are_possible(
         whole = sum(not each & gone for each in kept)
         return unseen == 0 and (satisfied, preserved) == (len(kept), whole)
     return 0 <= unseen <= utility.suppressed_codes and satisfied == len(kept) + unseen
-
-
-MOST_BYTES = 2**31
-"""A larger data file is refused."""
-
-MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
 def check_writable(codes: CodeSets) -> None:

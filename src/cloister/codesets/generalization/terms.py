@@ -45,6 +45,7 @@ from .data import Integers, Numbers, Sets
 from .losses import CodeTree
 
 WORD = 64
+NEVER = -1
 
 
 class WorkingTerms:
@@ -200,9 +201,6 @@ def cluster(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = Fals
             else:
                 terms.merge(*pair)
         at = terms.first_below(queue, k, at + 1)
-
-
-NEVER = -1
 
 
 def clip(terms: WorkingTerms, sets: Sets, k: int, *, exponential: bool = False) -> None:

@@ -23,6 +23,10 @@ from cloister.results import Checks, Verdict
 from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered
 from .verify_counts import has_rare_itemset, has_rare_part
 
+NO_SETS = UtilityPolicy((), ())
+HOW = "sets of terms were counted anew in the released records"
+HOW_COMPARED = f"{HOW}, and every record was compared with the original"
+
 
 def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
     """Return the terms of the occurrences of each code, the first first; None if they are not numbered without gaps."""
@@ -62,12 +66,6 @@ class GeneralizationGuarantee:
     # disjoint sets of codes that terms do not reach beyond; None where terms follow a hierarchy
     utility: UtilityPolicy | None = None
     uncovered_together: bool = True  # whether codes of no such set may share a term
-
-
-NO_SETS = UtilityPolicy((), ())
-
-HOW = "sets of terms were counted anew in the released records"
-HOW_COMPARED = f"{HOW}, and every record was compared with the original"
 
 
 def guarantee_of(request: GeneralizationRequest) -> GeneralizationGuarantee:

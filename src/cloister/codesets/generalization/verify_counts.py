@@ -13,17 +13,10 @@ from cloister.errors import InputError
 Integers = NDArray[np.int64]
 Table = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-
-SETS_AT_ONCE = 1024
-"""Sets whose records are looked at together."""
-
+SETS_AT_ONCE = 1024  # Sets whose records are looked at together
 BYTE = 8
-
-MOST_STEPS = 10_000_000
-"""Itemsets that are continued, some minutes to an hour; more are refused."""
-
-FEW, MANY = 64, 4
-"""Records that are looked at one by one, where so many terms or more are still to come."""
+MOST_STEPS = 10_000_000  # Itemsets that are continued, some minutes to an hour; more are refused
+FEW, MANY = 64, 4  # Records that are looked at one by one, where so many terms or more are still to come
 
 
 def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
