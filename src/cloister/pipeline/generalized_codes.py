@@ -6,7 +6,7 @@ from typing import Any
 from cloister.codesets.data import GivenCodes
 from cloister.codesets.generalization.data import GeneralizationRequest
 from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
-from cloister.codesets.generalization.manifest import settings_of
+from cloister.codesets.generalization.manifest import facts_of, rules_of, settings_of
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.release import (
     GeneralizedCodesRelease,
@@ -14,8 +14,6 @@ from cloister.codesets.generalization.release import (
     check_writable,
     codebook,
     data_frame,
-    facts_of,
-    rules_of,
     shown_of,
 )
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify

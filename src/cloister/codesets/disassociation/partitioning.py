@@ -37,7 +37,12 @@ class Encoded:
 
 def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
     """Number everything."""
-    unit, level = _units(codes)
+    unit, level = np.arange(codes.n_codes), np.zeros(codes.n_codes, dtype=np.int64)
+    if codes.repeats:
+        unit, level = occurrences(codes.vocabulary)
+        wrong = np.flatnonzero((level == 0) | (level[unit] != 1))
+        if wrong.size:
+            raise InputError(f"Code number {wrong[0] + 1} is not an occurrence whose first one is there. Number them.")
     numbers = codes.items_by_code()
     barred = np.zeros(codes.n_codes, dtype=np.bool_)
     unknown = sum(code not in numbers for code in request.sensitive)
@@ -50,17 +55,8 @@ def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
         for name in names:
             constraint[numbers.get(name, [])] = index
     records = Records(codes.offsets, codes.items, constraint, barred)
-    return Encoded(records, unit, level, codes.supports(), np.flatnonzero(barred).astype(np.int32))
-
-
-def _units(codes: CodeSets) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if not codes.repeats:
-        return np.arange(codes.n_codes, dtype=np.int32), np.zeros(codes.n_codes, dtype=np.int32)
-    unit, level = occurrences(codes.vocabulary)
-    wrong = np.flatnonzero((level == 0) | (level[unit] != 1))
-    if wrong.size:
-        raise InputError(f"Code number {wrong[0] + 1} is not an occurrence whose first one is there. Number them.")
-    return unit.astype(np.int32), level.astype(np.int32)
+    sensitive = np.flatnonzero(barred).astype(np.int32)
+    return Encoded(records, unit.astype(np.int32), level.astype(np.int32), codes.supports(), sensitive)
 
 
 def partition_horizontally(records: Records, k: int, limit: int, classes: RecordClasses | None = None) -> Split:
@@ -75,10 +71,9 @@ def partition_horizontally(records: Records, k: int, limit: int, classes: Record
 
     Where there are classes, each is split by itself.
 
-    Cost: occurrences times the number of times that a record is on the side that has the code.
-
-    Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
-    section 4, Fig. 8.
+    Cost: occurrences times the number of times that a record is on the side that has the code. Source: Loukides,
+    Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy", section 4,
+    Fig. 8.
     """
     n = records.offsets.size - 1
     if n == 0:
@@ -96,15 +91,13 @@ def partition_horizontally(records: Records, k: int, limit: int, classes: Record
 def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split:
     """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
 
-    Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records (see
-    `cloister.codesets.disassociation.protect`).
-    A part stays split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability
-    of a sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true
-    share, support / |P| <= 1 / l.
+    Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records. A part stays
+    split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability of a
+    sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true share,
+    support / |P| <= 1 / l.
 
     *Guarantee*: in each cluster, at most one record in l has any one sensitive code, and the release ties it to no
-    other code or record. Not promised: that nothing is learned from other clusters having no such code.
-
+    other code or record. Not promised: that nothing is learned from other clusters having no such code. Source:
     Loukides et al. (2014), section 7.2.
     """
     if not encoded.sensitive.size:
@@ -180,9 +173,7 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
     "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
-    code also waits if it would tie. Repair: see `cloister.codesets.disassociation.protect`.
-
-    Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
+    code also waits if it would tie. Source: Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
     """
     parts = split.starts.size - 1
     entries = part_entries(records, split)

@@ -17,6 +17,7 @@ kept whole before others, then the smallest (`cloister.kernels.parts`). Refining
 cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
 """
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -52,7 +53,6 @@ from .partitioning import (
 )
 from .release import reconstruct
 
-Held = dict[int, int]
 ANY = 2.0  # A confidence that no pair reaches
 RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
 
@@ -75,9 +75,8 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
     k^m-anonymous and has no code that a member holds elsewhere; **R3** the condition that the paper omits holds for
     every cluster's own record chunks; **R4** all clusters below the node are members.
 
-    Cost: entries of item chunks times the logarithm of the number of clusters.
-
-    Loukides et al. (2014), section 4, "Refining", and Fig. 10.
+    Cost: entries of item chunks times the logarithm of the number of clusters. Source: Loukides et al. (2014), section
+    4, "Refining", and Fig. 10.
     """
     entries, unit = vertical.entries, encoded.unit
     while True:
@@ -106,47 +105,36 @@ def neighbour_tree(
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
     this forest then keeps the same four rules as along the split tree. Parts of different classes, between which there
-    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined.
-
-    Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
+    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined. Source: Loukides et
+    al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
+    n_parts = entries.offsets.size - 1
     pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
     part = owners(entries.offsets)
-    groups: list[tuple[int, Held]] = [(number, {}) for number in range(entries.offsets.size - 1)]
+    # Each the last of its parts, and what is pending of its codes.
+    groups: list[tuple[int, Counter[int]]] = [(number, Counter()) for number in range(n_parts)]
     for owner, code, support in zip(
         part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
     ):
         groups[owner][1][code] = support
     joins: list[int] = []
-    while True:
-        joined = _joined_once(groups, k, joins, is_border)
-        if len(joined) == len(groups):
-            break
-        groups = joined
-    depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
+    found: list[tuple[int, Counter[int]]] = []
+    while len(found) != len(groups):
+        groups, found, at = found or groups, [], 0
+        while at < len(groups):
+            last, held = groups[at]
+            at += 1
+            if at < len(groups) and not is_border[last]:
+                other_last, other = groups[at]
+                if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
+                    joins.append(last)
+                    last, both = other_last, held + other
+                    held = Counter({code: count for code, count in both.items() if count < k})
+                    at += 1
+            found.append((last, held))
+    depths = np.full(max(0, n_parts - 1), -1, dtype=np.int32)
     depths[joins] = np.arange(len(joins))[::-1]
     return depths
-
-
-def _joined_once(
-    groups: list[tuple[int, Held]], k: int, joins: list[int], is_border: NDArray[np.bool_]
-) -> list[tuple[int, Held]]:
-    """One pass over the groups, each the last of its parts and what is pending; ``joins`` gets the borders joined."""
-    found: list[tuple[int, Held]] = []
-    at = 0
-    while at < len(groups):
-        last, held = groups[at]
-        if at + 1 < len(groups) and not is_border[last]:
-            other_last, other = groups[at + 1]
-            if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
-                joins.append(last)
-                both = {code: held.get(code, 0) + other.get(code, 0) for code in held.keys() | other.keys()}
-                found.append((other_last, {code: count for code, count in both.items() if count < k}))
-                at += 2
-                continue
-        found.append((last, held))
-        at += 1
-    return found
 
 
 def disassociate(
@@ -162,18 +150,11 @@ def disassociate(
     have done; nor that a code does not give another away (see `count_ties`) unless ``safe`` is ``enforce``. Cost: about
     the number of occurrences times the logarithm of the number of records.
 
-    The result does not depend on the order of the records.
-
-    Parameters
-    ----------
-    classes : records that are told apart by other things; then all of it happens inside each class, and whoever knows
-        the class of a patient as well is left with k candidates in it
-
-
-    References
-    ----------
-    Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
-    Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. Each step's deviations stand with it.
+    The result does not depend on the order of the records. Where there are ``classes``, records that are told apart by
+    other things, all of it happens inside each class, and whoever knows the class of a patient as well is left with k
+    candidates in it. Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic
+    health record privacy", Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. Each step's deviations stand
+    with it.
     """
     if classes is not None and request.sensitive:
         raise InputError("Codes cannot be kept apart as sensitive ones inside classes. Leave them out.")

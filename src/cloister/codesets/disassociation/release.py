@@ -48,7 +48,8 @@ from cloister.utility import (
 from .canonical import filled, taken
 from .clusters_file import read_clusters, same_release, write_clusters
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
-from .facts import count_sets, count_ties, published_supports
+from .facts import count_sets, published_supports
+from .verify_chunks import count_ties
 
 CHANGED = "The clusters stand for no code sets: they were changed since they were released."
 RECONSTRUCTIONS = 10  # Reconstructions whose mean answers a query
@@ -129,15 +130,13 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
 
 def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> Items:
     """Item chunks with the occurrences of each code in order."""
-    continues = np.zeros(codes.size, dtype=np.bool_)
     if not released.repeats:
-        return Items(starts, codes, continues)
+        return Items(starts, codes, np.zeros(codes.size, dtype=np.bool_))
     unit, level = occurrences(released.vocabulary)
     if not level.all():
         raise InputError(CHANGED)
-    cluster = owners(starts)
-    order = np.lexsort((level[codes], unit[codes], cluster))
-    return Items(starts, codes[order], level[codes[order]] > 1)
+    codes = codes[np.lexsort((level[codes], unit[codes], owners(starts)))]
+    return Items(starts, codes, level[codes] > 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,13 +207,14 @@ def measure_accuracy(
     if workload is not None:
         answers = [sets.counts(workload.queries) for sets in rebuilt]
         queries = query_errors(original.counts(workload.queries), answers, workload.queries)
-    errors = np.zeros(0)
+    matching, within = {}, None
     if constraints:
         errors = matching_errors(original.matches(constraints), [sets.matches(constraints) for sets in rebuilt])
+        matching, within = error_histogram(errors), share_within(errors, CLOSE)
     return Accuracy(
         queries=queries,
-        matching=error_histogram(errors) if constraints else {},
-        within=share_within(errors, CLOSE) if constraints else None,
+        matching=matching,
+        within=within,
         tlost=lost_codes(codes, released),
         pairs=pair_errors(original, rebuilt) if itemsets else None,
         tkd=lost_top_itemsets(original, rebuilt[0]) if itemsets else None,

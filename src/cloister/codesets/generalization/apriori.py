@@ -18,10 +18,10 @@ from cloister.codesets.data import CodeSets, starts_of
 from cloister.errors import InputError
 from cloister.kernels.terms import first_below, supports
 
-from .data import Numbers, Sets
+from .data import Numbers, Sets, record_bits
 from .losses import CodeTree
 from .privacy_policy import combinations_in, from_table
-from .terms import Repeated, record_bits
+from .terms import Repeated
 
 MOST_CHOICES = 5_000_000  # Choices of nodes that are tried, some minutes; more are refused
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, CodeSets, spread, starts_of
+from cloister.codesets.data import LARGEST, CodeSets, owners, spread, starts_of
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.hierarchy.bound import Hierarchy
@@ -16,6 +16,7 @@ from cloister.hierarchy.bound import Hierarchy
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 RECORDS, VISITS, ALL = "records", "visits", "all"  # Words that a policy begins with where it is no JSON file
+WORD = 64
 OPEN, CLOSE, BETWEEN = "(", ")", ","  # What a term of several codes is written with
 
 
@@ -103,6 +104,15 @@ class PrivacySets:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec!r}, {len(self)} sets of codes)"
+
+
+def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
+    """Return the records of each code, one bit a record: (n_codes, ceil(n_records / 64))."""
+    bits = np.zeros((codes.n_codes, -(-codes.n_records // WORD)), dtype=np.uint64)
+    record = owners(codes.offsets)
+    places = (codes.items, record // WORD)
+    np.bitwise_or.at(bits, places, np.uint64(1) << (record % WORD).astype(np.uint64))
+    return bits
 
 
 class GeneralizationMethod(StrEnum):

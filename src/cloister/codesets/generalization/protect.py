@@ -28,10 +28,11 @@ from .data import (
     Status,
     TermLoss,
     Uncovered,
+    record_bits,
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
-from .terms import WorkingTerms, clip, cluster, grouped, record_bits
+from .terms import WorkingTerms, clip, cluster, grouped
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 

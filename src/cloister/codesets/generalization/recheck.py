@@ -24,15 +24,12 @@ from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
 
 from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
-from .manifest import GeneralizationManifest, GeneralizationSettings
+from .manifest import GeneralizationManifest, GeneralizationSettings, evidence_is_possible, facts_of, rules_of
 from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
 from .release import (
     codebook,
     data_frame,
-    evidence_is_possible,
-    facts_of,
     read_released,
-    rules_of,
     shown_of,
     texts_in_file,
 )

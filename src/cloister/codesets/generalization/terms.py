@@ -26,9 +26,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, owners, starts_of
+from cloister.codesets.data import CodeSets, starts_of
 from cloister.codesets.encode import occurrences
 from cloister.kernels.terms import (
     SUPPRESSED,
@@ -41,10 +40,9 @@ from cloister.kernels.terms import (
     supports,
 )
 
-from .data import Integers, Numbers, Sets
+from .data import Integers, Numbers, Sets, record_bits
 from .losses import CodeTree
 
-WORD = 64
 NEVER = -1
 
 
@@ -156,15 +154,6 @@ class Repeated:
         first = np.full(int(self.code.max()) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, self.code[occurrences], self.number[occurrences])
         return np.flatnonzero(self.number >= first[self.code])
-
-
-def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
-    """Return the records of each code, one bit a record: (n_codes, ceil(n_records / 64))."""
-    bits = np.zeros((codes.n_codes, -(-codes.n_records // WORD)), dtype=np.uint64)
-    record = owners(codes.offsets)
-    places = (codes.items, record // WORD)
-    np.bitwise_or.at(bits, places, np.uint64(1) << (record % WORD).astype(np.uint64))
-    return bits
 
 
 def grouped(constraints: Sequence[Sequence[int]], n_codes: int, *, uncovered_together: bool) -> Groups:
