@@ -12,8 +12,12 @@ from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
-from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
-from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.protect import (
+    disassociate,
+    encode_request,
+    partition_horizontally,
+    partition_vertically,
+)
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.disassociation.verify_chunks import count_ties

@@ -8,8 +8,15 @@ import polars as pl
 
 from cloister.codesets.data import GivenCodes, data_frame
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
-from cloister.codesets.disassociation.facts import NO_SETS, codebook, count_sets, facts_of, rules_of, shown_of
-from cloister.codesets.disassociation.manifest import settings_of
+from cloister.codesets.disassociation.manifest import (
+    NO_SETS,
+    codebook,
+    count_sets,
+    facts_of,
+    rules_of,
+    settings_of,
+    shown_of,
+)
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify

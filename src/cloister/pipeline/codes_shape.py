@@ -264,8 +264,8 @@ def _typed(options: CodesOptions) -> dict[str, Any]:
 
 
 def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
+    from cloister.codesets.generalization.data import VisitsFile
     from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
-    from cloister.codesets.generalization.privacy_sets import VisitsFile
 
     if options.visit is not None and not (options.privacy or "").startswith("visits:"):
         raise InputError(

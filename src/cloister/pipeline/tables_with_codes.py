@@ -10,7 +10,7 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.facts import counted
+from cloister.codesets.disassociation.manifest import counted
 from cloister.codesets.disassociation.protect import load_kernels
 from cloister.codesets.disassociation.release import exact_figures
 from cloister.codesets.disassociation.verify import DisassociationSecret

@@ -19,8 +19,7 @@ from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
-from .facts import codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
-from .manifest import DisassociationManifest
+from .manifest import DisassociationManifest, codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
 from .verify import DisassociationSecret, verify
 from .verify_original import CLASS, SET, miscounted
 

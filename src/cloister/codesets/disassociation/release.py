@@ -48,7 +48,7 @@ from cloister.utility import (
 from .canonical import filled, taken
 from .clusters_file import read_clusters, same_release, write_clusters
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
-from .facts import count_sets, published_supports
+from .manifest import count_sets, published_supports
 from .verify_chunks import count_ties
 
 CHANGED = "The clusters stand for no code sets: they were changed since they were released."

@@ -22,8 +22,22 @@ from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
-from .data import ALL, VISITS, Integers, Numbers, PrivacySets, Sets, record_bits
-from .privacy_sets import VisitsFile, sets_in, sets_of, sets_of_json, sets_of_records, sets_of_visits, size_in
+from .data import (
+    ALL,
+    VISITS,
+    Integers,
+    Numbers,
+    PrivacySets,
+    Sets,
+    VisitsFile,
+    record_bits,
+    sets_in,
+    sets_of,
+    sets_of_json,
+    sets_of_records,
+    sets_of_visits,
+    size_in,
+)
 
 WHOLE = 1  # One record is enough for a set to occur
 AT_ONCE = 5_000_000  # Sets that are enumerated before those that were met before are left out

@@ -14,7 +14,6 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.terms import supports
 
-from .apriori import recode
 from .data import (
     Generalization,
     GeneralizationFigures,
@@ -32,7 +31,7 @@ from .data import (
 )
 from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
-from .terms import WorkingTerms, clip, cluster, grouped
+from .terms import WorkingTerms, clip, cluster, grouped, recode
 
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 

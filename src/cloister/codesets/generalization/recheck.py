@@ -23,9 +23,19 @@ from cloister.manifest.head import DATA
 from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
 
-from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
+from .data import (
+    RECORDS,
+    Generalization,
+    Integers,
+    PrivacySets,
+    Sets,
+    Uncovered,
+    VisitsFile,
+    sets_in,
+    sets_of_records,
+    size_in,
+)
 from .manifest import GeneralizationManifest, GeneralizationSettings, evidence_is_possible, facts_of, rules_of
-from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
 from .release import (
     codebook,
     data_frame,

@@ -16,8 +16,7 @@ from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.disassociation import verify_chunks
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.facts import NO_SETS, count_sets, facts_of
-from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
+from cloister.codesets.disassociation.manifest import NO_SETS, MethodSettings, count_sets, facts_of, method_settings
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import lost_codes, measure_accuracy, reconstruct
 from cloister.codesets.disassociation.verify_chunks import count_ties, ties_of_repeats
