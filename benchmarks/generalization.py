@@ -29,13 +29,8 @@ from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import reconstruct
-from cloister.codesets.generalization.data import (
-    GeneralizationMethod,
-    GeneralizationRequest,
-    GeneralizedCodes,
-    Uncovered,
-)
-from cloister.codesets.generalization.losses import queried_sets
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, Uncovered
+from cloister.codesets.generalization.losses import GeneralizedCodes, queried_sets
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.policy import parse_policy

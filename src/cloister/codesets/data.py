@@ -1,7 +1,7 @@
-"""Code sets as read and numbered, the form every method starts from; and as one record a line, as in ``data.csv``."""
+"""Code sets as read and numbered, the form that every method starts from."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codebook import Row, codebook_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Query
 from cloister.reading import HowRead
@@ -22,7 +21,6 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]  # Item numbers: positions of codes in the vocabulary
 LARGEST = 2**31 - 1  # The largest number that a request may state
 ID, CODES = "id", "codes"
-RECORDS_AT_ONCE = 1 << 18
 
 
 def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
@@ -241,42 +239,3 @@ def read_given(
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
     source = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     return encode(source, repeats=repeats, drop_empty=drop_empty)
-
-
-def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
-    """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
-
-    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
-
-    Examples
-    --------
-    >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
-    [(1, 'a'), (2, 'a b')]
-    """
-    return framed(code_texts(codes).sort().alias(CODES), numbered)
-
-
-def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
-    """Return the column of codes with the numbers of its rows before it, if it is numbered."""
-    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
-
-
-def codebook_of_codes(meanings: Mapping[str, str], of_numbers: str | None) -> pl.DataFrame:
-    """Return the codebook of codes or terms by what they mean, and of the numbers of records, if there are any."""
-    rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
-    rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
-    return codebook_of(rows, {ID: "number", CODES: "text"})
-
-
-def code_texts(codes: CodeSets) -> pl.Series:
-    """Return the codes of each record as text, separated by spaces."""
-    names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
-    tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
-    texts = []
-    for start in range(0, codes.n_records, RECORDS_AT_ONCE):
-        bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
-        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
-        is_last[bounds[1:] - bounds[0] - 1] = 1
-        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
-        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
-    return pl.concat(texts)

@@ -1,11 +1,15 @@
-"""The manifest of code sets as types: what does not depend on the method."""
+"""The manifest of code sets as types, their codebook and data file: what does not depend on the method."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
+import numpy as np
+import polars as pl
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from cloister.codebook import Row, codebook_of
 from cloister.manifest.head import (
     Count,
     Delimiter,
@@ -19,13 +23,15 @@ from cloister.manifest.head import (
 )
 from cloister.results import Manifest
 
-from .data import LARGEST, GivenCodes
+from .data import CODES, ID, LARGEST, CodeSets, GivenCodes
+from .encode import plain_code
 from .policy import is_built, is_support, policy_words
 from .request import CodesRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
 Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]  # A number that is masked: it is smaller
 Workload = Annotated[str, StringConstraints(pattern=r"^(frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+)$")]
+LINES_AT_ONCE = 1 << 18
 SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 
@@ -239,3 +245,42 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
     if few:
         most += k - 1
     return f"<{most + 1}" if few or 0 < n_empty < k else n_empty
+
+
+def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
+    """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
+
+    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
+
+    Examples
+    --------
+    >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
+    [(1, 'a'), (2, 'a b')]
+    """
+    return framed(code_texts(codes).sort().alias(CODES), numbered)
+
+
+def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
+    """Return the column of codes with the numbers of its rows before it, if it is numbered."""
+    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
+
+
+def codebook_of_codes(meanings: Mapping[str, str], of_numbers: str | None) -> pl.DataFrame:
+    """Return the codebook of codes or terms by what they mean, and of the numbers of records, if there are any."""
+    rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
+    rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
+    return codebook_of(rows, {ID: "number", CODES: "text"})
+
+
+def code_texts(codes: CodeSets) -> pl.Series:
+    """Return the codes of each record as text, separated by spaces."""
+    names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
+    tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
+    texts = []
+    for start in range(0, codes.n_records, LINES_AT_ONCE):
+        bounds = codes.offsets[start : start + LINES_AT_ONCE + 1]
+        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
+        is_last[bounds[1:] - bounds[0] - 1] = 1
+        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
+        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
+    return pl.concat(texts)

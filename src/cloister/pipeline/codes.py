@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import GivenCodes, data_frame
+from cloister.codesets.data import GivenCodes
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
 from cloister.codesets.disassociation.manifest import (
     NO_SETS,
@@ -20,7 +20,7 @@ from cloister.codesets.disassociation.manifest import (
 from cloister.codesets.disassociation.protect import disassociate, load_kernels
 from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.manifest import described
+from cloister.codesets.manifest import data_frame, described
 from cloister.codesets.policy import as_published
 from cloister.codesets.request import check_codes
 from cloister.io.foreign import interruptible

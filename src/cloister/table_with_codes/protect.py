@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets, code_texts
+from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation, RecordClasses, lay_out
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
+from cloister.codesets.manifest import code_texts
 from cloister.codesets.policy import UtilityPolicy, as_published, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text

@@ -10,7 +10,7 @@ from annotated_types import Gt, Le
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from cloister.codesets.data import CODES, CodeSets, GivenCodes, Integers, codebook_of_codes, owners
+from cloister.codesets.data import CODES, CodeSets, GivenCodes, Integers, owners
 from cloister.codesets.encode import MARK, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
@@ -21,6 +21,7 @@ from cloister.codesets.manifest import (
     PolicyText,
     SharedCodesSettings,
     Whole,
+    codebook_of_codes,
     has_sets,
     input_settings,
 )

@@ -1,6 +1,10 @@
-"""The forms of generalized code sets: what is asked, what is released, and what it costs; sets of numbers as arrays."""
+"""The forms of generalized code sets: what is asked and what is released; sets of numbers as arrays.
 
-from collections.abc import Iterable, Mapping, Sequence
+Privacy policies are read here as they are given, in words or in files, and not reduced. The verifier reads them with
+this file too, so that it imports no kernels.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -25,6 +29,12 @@ Numbers = NDArray[np.int32]
 RECORDS, VISITS, ALL = "records", "visits", "all"  # Words that a policy begins with where it is no JSON file
 WORD = 64
 OPEN, CLOSE, BETWEEN = "(", ")", ","  # What a term of several codes is written with
+DIGITS = 10  # Digits of a number of codes that nobody knows
+
+VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
+"""Names that a column telling visits apart is looked for by, the likeliest first."""
+
+VISIT = "visit of each line"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,62 +242,6 @@ class Generalization:
     def named_records(self) -> list[tuple[str, ...]]:
         """Return the terms of each record as they are written: a code, or codes in brackets."""
         return named(self.records, [term_text(codes) for codes in self.named_terms()])
-
-
-@dataclass(frozen=True)
-class PolicySetOutcome:
-    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
-
-    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2), and fully preserved if
-    nothing of it is suppressed either: the patients with any of its codes are as many.
-    """
-
-    name: str
-    codes: int
-    suppressed: int
-    satisfied: bool
-
-    @property
-    def fully_preserved(self) -> bool:
-        """Whether the set is satisfied and nothing of it suppressed."""
-        return self.satisfied and not self.suppressed
-
-
-@dataclass(frozen=True)
-class GeneralizationFigures:
-    """What was lost; for the custodian, since occurrences are told of codes that few have."""
-
-    ilm: float  # information loss metric over all terms and suppressed codes
-    log_ul: float  # natural logarithm of the exponential loss; -inf where nothing is lost
-    ncp: float  # normalized certainty penalty, in [0, 1]
-    # suppressed_codes, suppressed_occurrences: distinct codes, and codes of records
-    suppressed_codes: int
-    suppressed_occurrences: int
-    # empty_records, left_out: records that keep no term, and those of them that are not released
-    empty_records: int
-    left_out: int
-    ilm_terms: float  # information loss of the terms alone, over the released records
-    closeness: str  # the hierarchy that weights were taken from
-    statuses: Mapping[Status, int]
-    outcomes: tuple[PolicySetOutcome, ...]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class GeneralizedCodes:
-    """Generalized code sets, and what only the custodian may know."""
-
-    released: Generalization
-    origin: Integers  # (n_released,) int64, record of the original behind each released one; secret
-    original: CodeSets  # the original, without codes that occur nowhere
-    figures: GeneralizationFigures
-
-
-DIGITS = 10  # Digits of a number of codes that nobody knows
-
-VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
-"""Names that a column telling visits apart is looked for by, the likeliest first."""
-
-VISIT = "visit of each line"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Which codes were suppressed, and how often they occur, is not told; so neither i
 nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
 from typing import Any
@@ -28,7 +28,7 @@ from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
 from cloister.utility import CountedSets, Reading, TermSets, query_errors
 
-from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
+from .data import Generalization, GeneralizationRequest, Integers, Numbers, Status
 from .manifest import GeneralizationUtility, TermFigures
 from .release import texts_in_file
 
@@ -178,6 +178,54 @@ def certainty_penalty(counts: TermCounts) -> float:
 def _log_subsets(size: int) -> float:
     """The logarithm of the number of non-empty subsets."""
     return size * log(2) + log1p(-(0.5**size))
+
+
+@dataclass(frozen=True)
+class PolicySetOutcome:
+    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
+
+    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2), and fully preserved if
+    nothing of it is suppressed either: the patients with any of its codes are as many.
+    """
+
+    name: str
+    codes: int
+    suppressed: int
+    satisfied: bool
+
+    @property
+    def fully_preserved(self) -> bool:
+        """Whether the set is satisfied and nothing of it suppressed."""
+        return self.satisfied and not self.suppressed
+
+
+@dataclass(frozen=True)
+class GeneralizationFigures:
+    """What was lost; for the custodian, since occurrences are told of codes that few have."""
+
+    ilm: float  # information loss metric over all terms and suppressed codes
+    log_ul: float  # natural logarithm of the exponential loss; -inf where nothing is lost
+    ncp: float  # normalized certainty penalty, in [0, 1]
+    # suppressed_codes, suppressed_occurrences: distinct codes, and codes of records
+    suppressed_codes: int
+    suppressed_occurrences: int
+    # empty_records, left_out: records that keep no term, and those of them that are not released
+    empty_records: int
+    left_out: int
+    ilm_terms: float  # information loss of the terms alone, over the released records
+    closeness: str  # the hierarchy that weights were taken from
+    statuses: Mapping[Status, int]
+    outcomes: tuple[PolicySetOutcome, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GeneralizedCodes:
+    """Generalized code sets, and what only the custodian may know."""
+
+    released: Generalization
+    origin: Integers  # (n_released,) int64, record of the original behind each released one; secret
+    original: CodeSets  # the original, without codes that occur nowhere
+    figures: GeneralizationFigures
 
 
 def utility_of(

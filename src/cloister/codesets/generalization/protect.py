@@ -16,20 +16,28 @@ from cloister.kernels.terms import supports
 
 from .data import (
     Generalization,
-    GeneralizationFigures,
     GeneralizationMethod,
     GeneralizationRequest,
-    GeneralizedCodes,
     Integers,
     Numbers,
-    PolicySetOutcome,
     Sets,
     Status,
     TermLoss,
     Uncovered,
     record_bits,
 )
-from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
+from .losses import (
+    CodeTree,
+    GeneralizationFigures,
+    GeneralizedCodes,
+    PolicySetOutcome,
+    certainty_penalty,
+    count_terms,
+    icd_tree,
+    information_loss,
+    log_exponential_loss,
+    tree_of,
+)
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
 from .terms import WorkingTerms, clip, cluster, grouped, recode
 

@@ -1,4 +1,4 @@
-"""Codes on their way to generalized terms: merged two at a time, or suppressed, by CBA or UGACLIP.
+"""Codes on their way to generalized terms: merged two at a time, or suppressed, by CBA or UGACLIP; or by AA, `recode`.
 
 CBA: generalize or suppress codes until every set of the privacy policy leads to k patients.
 
@@ -14,7 +14,7 @@ UGACLIP: the method that CBA is compared with; it fixes the term to generalize a
 
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), "Anonymization of electronic medical records for validating
 genome-wide association studies", Proceedings of the National Academy of Sciences 107, as told in sections II and IV of
-their "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB.
+the paper above.
 
 Step by step: of the sets that are not protected the one that most records hold; of its terms the one that fewest
 records hold is fixed, and merged with the term of the same utility constraint that loses least together with it, until
@@ -260,7 +260,16 @@ class SubtreeRecoding:
 
 
 def recode(codes: CodeSets, tree: CodeTree, k: int, m: int) -> Numbers:
-    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records."""
+    """Return the smallest code of the term that each code is in, when all sets of up to m codes have k records: AA.
+
+    Whole subtrees of a hierarchy are generalized, for sets of one code first, then of two, up to m. An itemset that
+    fewer than k records hold is mended by the cheapest choice of nodes above its items that makes k records hold it.
+    Source: Terrovitis, Mamoulis, Kalnis (2008), "Privacy-preserving anonymization of set-valued data", PVLDB 1(1),
+    section 4 (Apriori-based anonymization). Deviations: itemsets of one size are taken by support, the largest first,
+    then by codes, not in the order of a count tree, and one choice of nodes is looked for among all. The loss is NCP,
+    an item's share of the codes that its node covers, weighted by occurrences; ties: the lowest heights, in the order
+    of the items. Nothing is suppressed.
+    """
     tried = 0
     cut = SubtreeRecoding(codes, tree)
     records = Sets(codes.offsets, codes.items)
