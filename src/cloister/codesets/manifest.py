@@ -23,8 +23,7 @@ from cloister.manifest.head import (
 )
 from cloister.results import Manifest
 
-from .data import CODES, ID, LARGEST, CodeSets, GivenCodes
-from .encode import plain_code
+from .data import CODES, ID, LARGEST, CodeSets, GivenCodes, plain_code
 from .policy import is_built, is_support, policy_words
 from .request import CodesRequest
 

@@ -23,8 +23,7 @@ from cloister.errors import InputError
 from cloister.hierarchy.icd import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
-from .data import CodeSets
-from .encode import plain_code
+from .data import CodeSets, plain_code
 
 LEVELS = {1: "category", 2: "section", 3: "chapter"}
 BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"

@@ -13,8 +13,7 @@ import numpy as np
 from cloister.errors import InputError
 from cloister.utility import CountedSets, frequent_itemsets
 
-from .data import CodeSets, owners
-from .encode import occurrence
+from .data import CodeSets, occurrence, owners
 from .policy import UtilityPolicy, least_support
 
 LARGEST_QUERY = 4

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cloister.codesets.data import GivenCodes, read_given
+from cloister.codesets.data import GivenCodes, occurrence, read_given
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.encode import occurrence
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
 from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
 from cloister.codesets.request import CodesRequest, check_codes, check_seed, parse_workload

@@ -10,8 +10,7 @@ from annotated_types import Gt, Le
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from cloister.codesets.data import CODES, CodeSets, GivenCodes, Integers, owners
-from cloister.codesets.encode import MARK, plain_code
+from cloister.codesets.data import CODES, MARK, CodeSets, GivenCodes, Integers, owners, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,

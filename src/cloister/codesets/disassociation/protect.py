@@ -24,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, owners
-from cloister.codesets.encode import occurrences
+from cloister.codesets.data import CodeSets, occurrences, owners
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.canonical_order import take_sequences
 from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request
-from cloister.codesets.data import CODES, ID
-from cloister.codesets.encode import plain_code
+from cloister.codesets.data import CODES, ID, plain_code
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256

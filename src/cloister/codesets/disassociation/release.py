@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, GivenCodes, Integers, owners, starts_of
-from cloister.codesets.encode import occurrences
+from cloister.codesets.data import CodeSets, GivenCodes, Integers, occurrences, owners, starts_of
 from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, owners, spread, starts_of
-from cloister.codesets.encode import plain_code
+from cloister.codesets.data import Integers, owners, plain_code, spread, starts_of
 
 from .data import Chunks, Disassociation
 

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.codesets.data import plain_code
+
 from ..data import Codes, CodeSets, Integers, owners, spread
-from ..encode import plain_code
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.encode import plain_code
+from cloister.codesets.data import CodeSets, GivenCodes, plain_code
 from cloister.codesets.manifest import PolicySets
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, is_built
 from cloister.codesets.request import counted

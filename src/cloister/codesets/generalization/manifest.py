@@ -13,8 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import model_validator
 
-from cloister.codesets.data import GivenCodes
-from cloister.codesets.encode import plain_code
+from cloister.codesets.data import GivenCodes, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, spread, starts_of
-from cloister.codesets.encode import MARK, occurrence
+from cloister.codesets.data import MARK, CodeSets, occurrence, spread, starts_of
 from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request, origins
-from cloister.codesets.data import CODES, CodeSets, GivenCodes
-from cloister.codesets.encode import occurrence, plain_code
+from cloister.codesets.data import CODES, CodeSets, GivenCodes, occurrence, plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CODES, CodeSets
-from cloister.codesets.encode import MARK, plain_code
+from cloister.codesets.data import CODES, MARK, CodeSets, plain_code
 from cloister.codesets.manifest import codebook_of_codes, framed
 from cloister.errors import InputError
 from cloister.release import DataFileRelease

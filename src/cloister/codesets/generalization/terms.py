@@ -29,8 +29,7 @@ from math import prod
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, starts_of
-from cloister.codesets.encode import occurrences
+from cloister.codesets.data import CodeSets, occurrences, starts_of
 from cloister.errors import InputError
 from cloister.kernels.terms import (
     SUPPRESSED,

@@ -16,8 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, are_runs, ascend, owners, spread, starts_of
-from cloister.codesets.encode import occurrence, plain_code
+from cloister.codesets.data import CodeSets, are_runs, ascend, occurrence, owners, plain_code, spread, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.results import Checks, Verdict
