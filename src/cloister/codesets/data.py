@@ -23,6 +23,10 @@ MARK = "#"
 
 NUMBERED = re.compile(rf"(.+){MARK}([1-9][0-9]{{0,8}})", re.DOTALL)  # A code with the number of its occurrence
 RECORDS_AT_ONCE = 1 << 20  # Records that are split into codes at a time, so that the text of all is never held twice
+Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]  # Item numbers: positions of codes in the vocabulary
+LARGEST = 2**31 - 1  # The largest number that a request may state
+ID, CODES = "id", "codes"
 
 
 def plain_code(code: str, *, repeats: bool) -> str:
@@ -162,12 +166,6 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
             file=source.name,
             column=column,
         )
-
-
-Integers = NDArray[np.int64]
-Codes = NDArray[np.int32]  # Item numbers: positions of codes in the vocabulary
-LARGEST = 2**31 - 1  # The largest number that a request may state
-ID, CODES = "id", "codes"
 
 
 def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:

@@ -31,6 +31,8 @@ from cloister.report_figures import Counted, Counts, ReportCounts
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Refine, lay_out
 from .verify_chunks import count_ties, ties_of_repeats
 
+NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
+
 
 class MethodSettings(Section):
     """What was asked of the method."""
@@ -144,9 +146,6 @@ def settings_of(given: GivenCodes, request: DisassociationRequest, policy: str |
             "diversity": request.diversity if request.sensitive else None,
         }
     )
-
-
-NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
 
 
 def sets_of(released: Disassociation, policy: str | None) -> PolicySets | None:

@@ -46,6 +46,9 @@ from .data import (
 )
 from .release import reconstruct
 
+ANY = 2.0  # A confidence that no pair reaches
+RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoded:
@@ -206,10 +209,6 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     marks = Marks(np.zeros(parts, dtype=np.bool_), np.zeros(parts, dtype=np.bool_))
     partition_parts(records, split, unit, rule, entries, marks)
     return VerticalPartition(entries, marks)
-
-
-ANY = 2.0  # A confidence that no pair reaches
-RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
 
 
 def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:

@@ -47,6 +47,7 @@ from .losses import CodeTree
 from .privacy_policy import combinations_in, from_table
 
 NEVER = -1
+MOST_CHOICES = 5_000_000  # Choices of nodes that are tried, some minutes; more are refused
 
 
 class WorkingTerms:
@@ -229,9 +230,6 @@ def _protect_set(terms: WorkingTerms, codes: Numbers, k: int, *, exponential: bo
             return np.flatnonzero(before != terms.term_of).astype(np.int32)
         fixed = terms.merge(*pair)
     return terms.members(fixed).astype(np.int32)
-
-
-MOST_CHOICES = 5_000_000  # Choices of nodes that are tried, some minutes; more are refused
 
 
 class SubtreeRecoding:

@@ -30,6 +30,9 @@ SETS_AT_ONCE = 1024  # Sets whose records are looked at together
 BYTE = 8
 MOST_STEPS = 10_000_000  # Itemsets that are continued, some minutes to an hour; more are refused
 FEW, MANY = 64, 4  # Records that are looked at one by one, where so many terms or more are still to come
+NO_SETS = UtilityPolicy((), ())
+HOW = "sets of terms were counted anew in the released records"
+HOW_COMPARED = f"{HOW}, and every record was compared with the original"
 
 
 def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
@@ -181,11 +184,6 @@ def _held(bits: NDArray[np.uint8], sets: Table) -> Integers:
         common &= bits[column]
     held: Integers = np.bitwise_count(common).sum(axis=1, dtype=np.int64)
     return held
-
-
-NO_SETS = UtilityPolicy((), ())
-HOW = "sets of terms were counted anew in the released records"
-HOW_COMPARED = f"{HOW}, and every record was compared with the original"
 
 
 def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
