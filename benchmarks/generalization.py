@@ -29,13 +29,8 @@ from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import reconstruct
-from cloister.codesets.generalization.data import (
-    GeneralizationMethod,
-    GeneralizationRequest,
-    GeneralizedCodes,
-    Uncovered,
-)
-from cloister.codesets.generalization.losses import queried_sets
+from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, Uncovered
+from cloister.codesets.generalization.losses import GeneralizedCodes, queried_sets
 from cloister.codesets.generalization.protect import generalize, load_kernels
 from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.codesets.policy import parse_policy
@@ -160,7 +155,7 @@ def measured(
     sample: Sample, privacy: str, uncovered: Uncovered, k: int, method: GeneralizationMethod
 ) -> dict[str, Any]:
     """Generalize, verify, and ask the paper's queries."""
-    request = GeneralizationRequest(k, sample.privacy[privacy], method, sample.policy, uncovered)
+    request = GeneralizationRequest(k, sample.privacy[privacy], method, uncovered, policy=sample.policy)
     row: dict[str, Any] = {"data": sample.name, "privacy": privacy, "uncovered": str(uncovered), "k": k}
     row["method"] = str(method)
     started = time.perf_counter()
@@ -197,7 +192,7 @@ def check(found: GeneralizedCodes, request: GeneralizationRequest) -> None:
 def compared(name: str, codes: CodeSets, spec: str, m: int, privacy: PrivacyPolicy) -> dict[str, Any]:
     """Disassociation and CBA at k = 5: the error of queries over codes that CBA did not suppress."""
     policy = parse_policy(spec, codes)
-    request = GeneralizationRequest(5, privacy, GeneralizationMethod.CBA, policy)
+    request = GeneralizationRequest(5, privacy, GeneralizationMethod.CBA, policy=policy)
     started = time.perf_counter()
     found = generalize(codes, request)
     seconds = time.perf_counter() - started
@@ -291,7 +286,7 @@ def timed() -> Rows:
     for label, codes, privacy, policy, bar in works:
         started = time.perf_counter()
         sets = visits_of("synpuf", rows, codes) if privacy == "visits" else PrivacyPolicy.all_combinations(codes, 2)
-        request = GeneralizationRequest(5, sets, GeneralizationMethod.CBA, policy)
+        request = GeneralizationRequest(5, sets, GeneralizationMethod.CBA, policy=policy)
         result = generalize(codes, request)
         middle = time.perf_counter()
         check(result, request)

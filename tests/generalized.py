@@ -31,7 +31,7 @@ def request_for(
 ):
     """A request with the hierarchy of this file and constraints named by number."""
     policy = UtilityPolicy.of({str(number): group for number, group in enumerate(groups)})
-    return GeneralizationRequest(k, privacy, method, policy, uncovered, loss, HIERARCHY)
+    return GeneralizationRequest(k, privacy, method, uncovered, loss, HIERARCHY, policy=policy)
 
 
 def protect(records, request):

@@ -180,7 +180,7 @@ def test_refused_codes(look, place, more):
 
 STAGES = [
     "cloister.pipeline.codes_shape.read_given",
-    "cloister.pipeline.prepared_codes.parse_policy",
+    "cloister.pipeline.codes_shape.parse_policy",
     "cloister.pipeline.codes_shape.protect_codes",
     "cloister.codesets.data.read_code_lists",
     "cloister.codesets.data.encode",

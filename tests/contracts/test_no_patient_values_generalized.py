@@ -106,7 +106,7 @@ def test_refused_codes(look, place, code):
 
 STAGES = [
     "cloister.pipeline.codes_shape.read_given",
-    "cloister.pipeline.prepared_codes.parse_policy",
+    "cloister.pipeline.codes_shape.parse_policy",
     "cloister.pipeline.generalization_shape.protect_by_generalization",
     "cloister.pipeline.generalized_codes.generalize",
     "cloister.pipeline.generalized_codes.verify",

@@ -14,9 +14,9 @@ from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Writt
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.codesets.disassociation.verify_chunks import count_ties
 
 FIGURE_1 = """
 296.00 296.01 296.02 834.0 944.01

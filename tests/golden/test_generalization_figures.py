@@ -41,7 +41,7 @@ def test_the_example_of_figure_3(method):
     """u1 is preserved, one of u2, u3 and u5 too, and u4, which two patients have, is not."""
     codes = CodeSets.from_records([record.split() for record in FIGURE_1])
     policy, privacy = UtilityPolicy.of(FIGURE_3B), PrivacyPolicy.all_combinations(codes, 2)
-    found = generalize(codes, GeneralizationRequest(3, privacy, method, policy))
+    found = generalize(codes, GeneralizationRequest(3, privacy, method, policy=policy))
     preserved = {outcome.name: outcome.fully_preserved for outcome in found.figures.outcomes}
 
     assert (preserved["u1"], preserved["u4"]) == (True, False)
@@ -76,7 +76,7 @@ def test_real_diagnoses_are_protected(real_data, name, method):
     privacy = PrivacyPolicy.all_combinations(codes, 2)
     free = generalize(codes, GeneralizationRequest(5, privacy, method))
     policy = UtilityPolicy.by_level(codes, 3)
-    bound = generalize(codes, GeneralizationRequest(5, privacy, method, policy))
+    bound = generalize(codes, GeneralizationRequest(5, privacy, method, policy=policy))
 
     assert (
         verify(free.released, GeneralizationGuarantee(privacy), GeneralizationSecret(codes, free.origin)).failures == ()

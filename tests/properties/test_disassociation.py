@@ -12,11 +12,15 @@ from tests.tables_with_codes import in_class
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
-from cloister.codesets.disassociation.facts import count_ties
-from cloister.codesets.disassociation.partitioning import encode_request, partition_horizontally, partition_vertically
-from cloister.codesets.disassociation.protect import disassociate
+from cloister.codesets.disassociation.protect import (
+    disassociate,
+    encode_request,
+    partition_horizontally,
+    partition_vertically,
+)
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.codesets.disassociation.verify_chunks import count_ties
 from cloister.errors import NoSafeRelease
 from cloister.kernels.verpart import Rule
 
@@ -215,7 +219,7 @@ def test_shared_chunks_stand_where_the_definition_puts_them(records, k, m, polic
         for code, (_, found) in places.items()
         for members in found
     )
-    _, protected = protect(records, DisassociationRequest(k, m, k + 1, policy))
+    _, protected = protect(records, DisassociationRequest(k, m, k + 1, policy=policy))
     release = oracle.written(protected.released)
 
     assert expected == Counter(

@@ -11,10 +11,10 @@ from tests.examples import examples
 from tests.oracles import generalization as oracle
 
 import cloister as cl
-from cloister.codesets.generalization import verify_counts
+from cloister.codesets.generalization import verify
 from cloister.codesets.generalization.data import Sets
 from cloister.codesets.generalization.privacy_policy import CodePostings, maximal_parts, rare_parts
-from cloister.codesets.generalization.verify_counts import has_rare_itemset, has_rare_part
+from cloister.codesets.generalization.verify import has_rare_itemset, has_rare_part
 
 SMALL = st.lists(st.frozensets(st.integers(0, 7), max_size=8), min_size=1, max_size=20)
 ALIKE = st.lists(st.sampled_from([frozenset(range(9)) - {gone} for gone in range(12)]), min_size=1, max_size=25)
@@ -66,7 +66,7 @@ def named(sets):
 def steps_of(records, k, m):
     """How many itemsets are continued."""
     distinct = Counter(tuple(sorted(record)) for record in records)
-    counting = verify_counts._Counting.of(distinct, k)
+    counting = verify._Counting.of(distinct, k)
     lengths = [len(record) for record in distinct]
     is_open = np.repeat([count < k for count in distinct.values()], lengths)
     assert not counting.has_rare(np.arange(len(counting.items)), is_open, (), m)
@@ -85,7 +85,7 @@ def test_long_records_are_not_looked_at_set_by_set(m):
 
 def test_too_many_sets_are_refused(monkeypatch):
     """No verdict is given on sets that were not all looked at."""
-    monkeypatch.setattr(verify_counts, "MOST_STEPS", 20)
+    monkeypatch.setattr(verify, "MOST_STEPS", 20)
     records = [frozenset(range(12)) - {gone} for gone in range(12)] * 3
 
     with pytest.raises(cl.InputError, match="Ask for sets of fewer codes"):

@@ -17,13 +17,11 @@ from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
 from cloister.pipeline.codes import protect_codes
-from cloister.pipeline.codes_shape import disassociation_of
-from cloister.pipeline.generalization_shape import USUAL_M, generalization_of
+from cloister.pipeline.codes_shape import USUAL_M, disassociation_of, generalization_of
 from cloister.pipeline.generalized_codes import protect_by_generalization
 from cloister.settings import check_word
 
-MEMORY = ("auto", "memory")
-"""Engines that work in this process."""
+MEMORY = ("auto", "memory")  # Engines that work in this process
 
 
 def disassociate(

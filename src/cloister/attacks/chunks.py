@@ -7,16 +7,15 @@ known codes stand in its item chunk alone, every patient of the cluster is a can
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
+from cloister.codesets.data import CodeSets, owners
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Chunks, Disassociation, Layout, lay_out
+from cloister.codesets.disassociation.data import Chunks, Disassociation, lay_out
 from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
@@ -30,133 +29,87 @@ from .simulation import OpenedRelease, patient_ids
 
 MANY = np.iinfo(np.int64).max
 
-Place = tuple[Integers, Integers, Integers]
-"""Clusters, how many of the known codes stand in a chunk of each, and the candidates there."""
+Place = tuple[Integers, Integers | int, Integers | int]
+"""Positions of clusters, each once, how many of the known codes stand in a chunk of each, and the candidates there."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class _Index:
-    """Where the codes of chunks stand."""
+    """Where the codes of chunks stand: of record chunks or of shared chunks."""
 
-    chunks: Chunks  # record chunks or shared chunks
-    by_code: Sequence[Integers]  # for each code, the chunks whose domain has it
-    subrecords: Sequence[Integers]  # for each code, the subrecords that hold it
-    chunk_of: Integers  # the chunk of each subrecord
+    def __init__(self, chunks: Chunks, n_codes: int) -> None:
+        self.chunk_of = owners(chunks.subrecord_offsets)  # the chunk of each subrecord
+        # For each code the chunks whose domain has it, and the subrecords that hold it.
+        self.by_code = postings(chunks.domain, owners(chunks.domain_offsets), n_codes)
+        self.subrecords = postings(chunks.items, owners(chunks.item_offsets), n_codes)
 
-    @classmethod
-    def of(cls, chunks: Chunks, n_codes: int) -> "_Index":
-        chunk = np.repeat(np.arange(len(chunks)), np.diff(chunks.domain_offsets))
-        subrecord = np.repeat(np.arange(chunks.item_offsets.size - 1), np.diff(chunks.item_offsets))
-        chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
-        return cls(
-            chunks, postings(chunks.domain, chunk, n_codes), postings(chunks.items, subrecord, n_codes), chunk_of
-        )
-
-    def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers]:
-        """Return the chunks that have some of these codes, and how many subrecords hold all of those they have."""
+    def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers, Integers]:
+        """The chunks that have some of these codes, how many of them, and how many subrecords hold all that they have."""
         involved, needed = np.unique(np.concatenate([self.by_code[code] for code in codes]), return_counts=True)
         subrecords, held = np.unique(np.concatenate([self.subrecords[code] for code in codes]), return_counts=True)
         place = np.searchsorted(involved, self.chunk_of[subrecords])
         whole = held == needed[place] if involved.size else np.zeros(0, dtype=np.bool_)
-        return involved, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
+        return involved, needed, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Tally:
-    """For clusters in their order: how many known codes were met, and the fewest candidates so far."""
-
-    held: Integers
-    fewest: Integers
-
-    @classmethod
-    def of(cls, n_clusters: int) -> "_Tally":
-        return cls(np.zeros(n_clusters, dtype=np.int64), np.full(n_clusters, MANY, dtype=np.int64))
-
-    def add(self, places: Integers, n_codes: Integers | int, candidates: Integers | int) -> None:
-        """Note that so many codes are met in some clusters, each named once, with so many candidates."""
-        self.held[places] += n_codes
-        self.fewest[places] = np.minimum(self.fewest[places], candidates)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class InChunks:
     """Clusters of chunks, among whose subrecords that of a patient is looked for."""
 
-    released: Disassociation
-    codes: CodeSets  # what is known of patients
-    number: Integers  # for each code of the original its number in the release, -1 where it has none
-    own: Integers  # (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
-    _record: _Index = field(init=False)
-    _shared: _Index = field(init=False)
-    _item: list[Integers] = field(init=False)
-    _layout: Layout = field(init=False)
-
-    def __post_init__(self) -> None:
-        released, n_codes = self.released, len(self.released.vocabulary)
-        cluster = np.repeat(np.arange(released.n_clusters), np.diff(released.item_offsets))
-        for name, value in (
-            ("_record", _Index.of(released.record_chunks, n_codes)),
-            ("_shared", _Index.of(released.shared_chunks, n_codes)),
-            ("_item", postings(released.item_chunks, cluster, n_codes)),
-            ("_layout", lay_out(released)),
-        ):
-            object.__setattr__(self, name, value)
+    def __init__(self, released: Disassociation, codes: CodeSets, own: Integers) -> None:
+        self.released, self.codes = released, codes  # the codes are what is known of patients
+        self.own = own  # (n_patients,) cluster of each patient, `GONE` or `NOT_KNOWN`
+        n_codes, place = len(released.vocabulary), {code: number for number, code in enumerate(released.vocabulary)}
+        # For each code of the original its number in the release, -1 where it has none.
+        self.number = [place.get(code, -1) for code in codes.vocabulary]
+        self.record, self.shared = _Index(released.record_chunks, n_codes), _Index(released.shared_chunks, n_codes)
+        self.item = postings(released.item_chunks, owners(released.item_offsets), n_codes)
+        self.layout = lay_out(released)
 
     def fitting(self, known: Sequence[int]) -> Integers:
         """Return the candidates in each cluster for somebody with these codes (as the original numbers them), 0: none.
 
         Without any code, all patients of a cluster are candidates.
         """
-        codes = [int(self.number[code]) for code in known]
+        codes, sizes, n = [self.number[code] for code in known], self.released.sizes, self.released.n_clusters
         if not codes:
-            return self.released.sizes.copy()
-        found = _Tally.of(self.released.n_clusters)
+            return sizes.copy()
+        # By position of the cluster: how many known codes were met, and the fewest candidates so far.
+        held, fewest = np.zeros(n, dtype=np.int64), np.full(n, MANY, dtype=np.int64)
         if min(codes) < 0:
-            return found.held
-        position = self._layout.position
-        for clusters, n_codes, candidates in self._own(codes):
-            found.add(position[clusters], n_codes, candidates)
-        self._add_joint(codes, found)
-        whole: Integers = np.where(found.held == len(codes), found.fewest, 0)[position]
+            return held
+        for places, met, candidates in (*self._own(codes), *self._joint(codes)):
+            held[places] += met
+            fewest[places] = np.minimum(fewest[places], candidates)
+        whole: Integers = np.where(held == len(codes), fewest, 0)[self.layout.position]
         return whole
 
     def _own(self, codes: Sequence[int]) -> Iterator[Place]:
         """Where codes stand in record chunks and item chunks."""
-        chunks, candidates = self._record.candidates(codes)
-        met = np.searchsorted(chunks, np.concatenate([self._record.by_code[code] for code in codes]))
-        held = np.bincount(met, minlength=chunks.size)
+        chunks, met, candidates = self.record.candidates(codes)
         owner = self.released.record_chunks.owner[chunks].astype(np.int64)
         turn = np.arange(owner.size) - np.searchsorted(owner, owner)  # a cluster may have several: one at a time
         for number in range(int(turn.max(initial=-1)) + 1):
             now = turn == number
-            yield owner[now], held[now], candidates[now]
+            yield self.layout.position[owner[now]], met[now], candidates[now]
         for code in codes:
-            clusters = self._item[code]
-            yield clusters, np.ones(clusters.size, dtype=np.int64), self.released.sizes[clusters]
+            clusters = self.item[code]
+            yield self.layout.position[clusters], 1, self.released.sizes[clusters]
 
-    def _add_joint(self, codes: Sequence[int], found: "_Tally") -> None:
-        """Add what stands in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
-        chunks, candidates = self._shared.candidates(codes)
-        joints = self.released.shared_chunks.owner[chunks]
-        low, high = self._layout.low[joints], self._layout.high[joints]
+    def _joint(self, codes: Sequence[int]) -> Iterator[Place]:
+        """What stands in shared chunks: in the clusters beneath, but for those that have a code elsewhere."""
         inside: dict[int, list[int]] = {}
+        free: dict[int, NDArray[np.bool_]] = {}
         for code in codes:
-            for chunk in self._shared.by_code[code].tolist():
+            for chunk in self.shared.by_code[code].tolist():
                 inside.setdefault(chunk, []).append(code)
-        free = {code: self._not_elsewhere(code) for code in codes}
-        spans = zip(chunks.tolist(), low.tolist(), high.tolist(), candidates.tolist(), strict=True)
-        for chunk, first, last, count in spans:
-            here = inside[chunk]
-            is_free = np.logical_and.reduce([free[code][first:last] for code in here])
-            found.add(first + np.flatnonzero(is_free), len(here), count)
-
-    def _not_elsewhere(self, code: int) -> NDArray[np.bool_]:
-        """By position, the clusters that have a code in no chunk of their own."""
-        in_record = self.released.record_chunks.owner[self._record.by_code[code]]
-        free = np.ones(self.released.n_clusters, dtype=np.bool_)
-        free[self._layout.position[in_record]] = False
-        free[self._layout.position[self._item[code]]] = False
-        return free
+            elsewhere = self.released.record_chunks.owner[self.record.by_code[code]], self.item[code]
+            free[code] = np.ones(self.released.n_clusters, dtype=np.bool_)
+            free[code][self.layout.position[np.concatenate(elsewhere)]] = False
+        chunks, met, candidates = self.shared.candidates(codes)
+        joints = self.released.shared_chunks.owner[chunks]
+        spans = np.stack([chunks, self.layout.low[joints], self.layout.high[joints], met, candidates], axis=1)
+        for chunk, first, last, n_codes, count in spans.tolist():
+            is_free = np.logical_and.reduce([free[code][first:last] for code in inside[chunk]])
+            yield first + np.flatnonzero(is_free), n_codes, count
 
     def match_among(self, target: int, candidates: Integers) -> Match:
         """Return what is seen where there are so many candidates in each cluster."""
@@ -176,12 +129,6 @@ class InChunks:
         return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 
-def numbers_in(released: Disassociation, codes: CodeSets) -> Integers:
-    """Return the number of each code of the original in the release, -1 where it is not there."""
-    place = {code: number for number, code in enumerate(released.vocabulary)}
-    return np.array([place.get(code, -1) for code in codes.vocabulary], dtype=np.int64)
-
-
 def open_chunks(folder: Path, manifest: DisassociationManifest, original: CodesOriginal) -> OpenedRelease:
     """Open a release of disassociated code sets."""
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
@@ -193,7 +140,7 @@ def open_chunks(folder: Path, manifest: DisassociationManifest, original: CodesO
     adversary = Adversary(
         steps=code_steps(released.m),
         n_items=np.diff(codes.offsets),
-        released=InChunks(released, codes, numbers_in(released, codes), own),
+        released=InChunks(released, codes, own),
         original=as_recorded(codes),
         covers=lambda _target, known: len(known) <= released.m,
     )

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.codesets.data import CODES, CodeSets
-from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN
+from cloister.codesets.data import CODES, CodeSets, owners
+from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN, named
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
 from cloister.codesets.manifest import CodesManifest
@@ -28,6 +28,8 @@ from .labelled import postings
 from .simulation import OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1
+A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
+USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,17 +63,14 @@ def _both(few: Integers, many: Integers) -> Integers:
 
 def as_recorded(codes: CodeSets) -> TermRecords:
     """Return the original records, each known to be its patient's."""
-    owners = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    owner = owners(codes.offsets)
     return TermRecords(
-        postings(codes.items, owners, codes.n_codes),
+        postings(codes.items, owner, codes.n_codes),
         np.arange(codes.n_codes),
         codes,
         np.ones(codes.n_records, dtype=np.int64),
         np.arange(codes.n_records),
     )
-
-
-A_FURTHER_CODE = "a further code"  # What is guessed, in place of the name of a column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,17 +108,14 @@ class FurtherCode:
 
     def _hidden(self, targets: Integers, seed: int) -> Iterator[tuple[int, set[int], Integers]]:
         """For each target the term of the hidden code, those of the known ones, and the records that fit."""
-        codes, term_of = self.among.codes, self.among.term_of
+        codes = self.among.codes
         for target in targets.tolist():
             begin, end = (int(bound) for bound in codes.offsets[target : target + 2])
             *known, last = order_of(target, end - begin, seed)
             rows = self.among.groups(target, known) if known else np.empty(0, dtype=np.int64)
             if rows.size:
-                yield (
-                    int(term_of[codes.items[begin + last]]),
-                    {int(term_of[codes.items[begin + i]]) for i in known},
-                    rows,
-                )
+                terms = self.among.term_of[codes.items[begin:end]].tolist()
+                yield terms[last], {terms[i] for i in known}, rows
 
     def _chance(self, counts: Integers, hidden: int, known: set[int]) -> float:
         """How likely the best guess is right, by how often each term stands there."""
@@ -128,9 +124,6 @@ class FurtherCode:
         worth[[term for term in known if term != NO_TERM]] = 0
         guess = int(np.argmax(worth)) if worth.size else NO_TERM
         return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
-
-
-USUAL_NUMBERS = (1, 2, 3, 5)  # Codes that adversaries know, besides as many as are promised to be safe, and all
 
 
 def open_codes(
@@ -143,7 +136,6 @@ def open_codes(
     """
     asked, codes = manifest.settings, original.given.codes
     cells = read_cells(folder, manifest)
-    is_numbered = manifest.columns.id is not None
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, record_ids(original), numbers, codes.n_records)
     released = found_by_terms(cells, codes, rows)
@@ -154,24 +146,20 @@ def open_codes(
         original=as_recorded(codes),
         covers=_coverage(asked, codes, known),
     )
-    is_known = not np.any(rows == NOT_KNOWN)
+    shown = cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")
+    unknown = np.full(codes.n_records, NOT_KNOWN)
+    found = rows if manifest.columns.id is not None else unknown
     return OpenedRelease(
         shape="codes",
         method=manifest.method,
         k=asked.k,
         n_patients=codes.n_records,
         n_released=len(cells),
-        is_known_who=is_known,
+        is_known_who=not np.any(rows == NOT_KNOWN),
         adversaries=(adversary,),
         sensitive=(FurtherCode(released),),
         ids=None if codes.ids is None else patient_ids(codes.ids, codes.n_records),
-        traces=Traces(
-            released,
-            adversary,
-            np.arange(len(cells)),
-            {CODES: cells.str.replace_all(r"[()]", "").str.replace_all(BETWEEN, " ", literal=True).str.split(" ")},
-            rows if is_numbered else np.full(codes.n_records, NOT_KNOWN),
-        ),
+        traces=Traces(released, adversary, np.arange(len(cells)), {CODES: shown}, found),
     )
 
 
@@ -206,11 +194,9 @@ def read_cells(folder: Path, manifest: CodesManifest) -> pl.Series:
 def found_by_terms(cells: pl.Series, codes: CodeSets, rows: Integers) -> TermRecords:
     """Return records, found by the codes of their terms.
 
-    Parameters
-    ----------
-    cells : the terms of each record, as text
-    codes : what is known of patients
-    rows : (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
+    ``cells``: the terms of each record, as text
+    ``codes``: what is known of patients
+    ``rows``: (n_patients,) the patient's own record, `GONE` or `NOT_KNOWN`
     """
     rowed = pl.DataFrame([pl.Series("row", np.arange(len(cells))), cells.str.split(" ").alias("term")])
     occurrences = rowed.explode("term").drop_nulls()
@@ -235,15 +221,13 @@ def _coverage(asked: GeneralizationSettings, codes: CodeSets, request: Request) 
     """Whether a guarantee by a privacy policy is about somebody who knows some codes of a patient."""
     if (m := asked.m) is not None:
         return lambda _target, known: len(known) <= m
-    privacy = known_privacy(asked, request, codes)
-    if privacy.promised is None:
+    promised = known_privacy(asked, request, codes).promised
+    if promised is None:
         return lambda _target, _known: False
-    names = privacy.promised.vocabulary
     place = {code: number for number, code in enumerate(codes.vocabulary)}
     by_code: dict[int, list[frozenset[int]]] = {}
-    sets = privacy.promised.sets
-    for begin, end in zip(sets.offsets[:-1].tolist(), sets.offsets[1:].tolist(), strict=True):
-        found = frozenset(place[names[item]] for item in sets.items[begin:end].tolist() if names[item] in place)
+    for names in named(promised.sets, promised.vocabulary):
+        found = frozenset(place[name] for name in names if name in place)
         for code in found:
             by_code.setdefault(code, []).append(found)
 

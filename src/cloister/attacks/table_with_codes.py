@@ -19,7 +19,7 @@ from cloister.tabular.recheck import source_of
 from cloister.tabular.verification.guarantee import Guarantee
 
 from .adversary import NOT_KNOWN, Adversary, Integers, Match, match_of
-from .chunks import InChunks, numbers_in
+from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
 from .labelled import Labelled, labels_of, numbered
 from .simulation import OpenedRelease
@@ -90,7 +90,7 @@ def open_table_with_codes(
     table = opened.adversaries[0].original
     assert isinstance(table, Labelled)
     unknown = np.full(read.codes.n_records, NOT_KNOWN, dtype=np.int64)  # who is in which cluster is not told
-    clusters = InChunks(released, read.codes, numbers_in(released, read.codes), unknown)
+    clusters = InChunks(released, read.codes, unknown)
     beside = Adversary(
         steps=code_steps(released.m, "all quasi-identifiers and "),
         n_items=n_codes,

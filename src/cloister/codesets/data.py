@@ -1,7 +1,8 @@
-"""Code sets as read and numbered, the form every method starts from; and as one record a line, as in ``data.csv``."""
+"""Code sets as read and numbered, the form that every method starts from."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
@@ -15,14 +16,156 @@ from cloister.io import CodeColumns, CodeSource, Query
 from cloister.reading import HowRead
 from cloister.sources import read_code_lists
 
-from .encode import MARK, check_writable, codes_by_record, counted_once, plain_code
+Keys = NDArray[np.int64]
 
+MARK = "#"
+"""Stands between a code and the number of its occurrence where diagnoses repeat."""
+
+NUMBERED = re.compile(rf"(.+){MARK}([1-9][0-9]{{0,8}})", re.DOTALL)  # A code with the number of its occurrence
+RECORDS_AT_ONCE = 1 << 20  # Records that are split into codes at a time, so that the text of all is never held twice
 Integers = NDArray[np.int64]
-Codes = NDArray[np.int32]
-"""Item numbers: positions of codes in the vocabulary."""
+Codes = NDArray[np.int32]  # Item numbers: positions of codes in the vocabulary
+LARGEST = 2**31 - 1  # The largest number that a request may state
+ID, CODES = "id", "codes"
 
-LARGEST = 2**31 - 1
-"""The largest number that a request may state."""
+
+def plain_code(code: str, *, repeats: bool) -> str:
+    """Return a code as users name it: where diagnoses repeat, without the number of the occurrence.
+
+    Examples
+    --------
+    >>> plain_code("250.01#2", repeats=True), plain_code("250.01", repeats=False)
+    ('250.01', '250.01')
+    """
+    return code.rpartition(MARK)[0] if repeats else code
+
+
+def occurrence(code: str) -> tuple[str, int] | None:
+    """Return a numbered code and which occurrence of it is meant, from 1; None where none is numbered.
+
+    Examples
+    --------
+    >>> occurrence("250.01#2"), occurrence("250.01"), occurrence("250.01#02")
+    (('250.01', 2), None, None)
+    """
+    found = NUMBERED.fullmatch(code)
+    return None if found is None else (found[1], int(found[2]))
+
+
+def occurrences(vocabulary: Sequence[str]) -> tuple[Keys, Keys]:
+    """Return where the first occurrence of each numbered code stands, and which one it is; 0 where none is numbered.
+
+    Examples
+    --------
+    >>> [numbers.tolist() for numbers in occurrences(["250.01#1", "250.01#2", "401.9#1"])]
+    [[0, 0, 2], [1, 2, 1]]
+    """
+    found = [occurrence(code) or (code, 0) for code in vocabulary]
+    first: dict[str, int] = {}
+    unit = [first.setdefault(code, place) for place, (code, _) in enumerate(found)]
+    return np.array(unit, dtype=np.int64), np.array([number for _, number in found], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodesByRecord:
+    """Codes by record, with repetitions."""
+
+    names: list[str]  # the codes, in the order of their UTF-8 bytes
+    keys: Keys  # record * number of codes + code, ascending
+    n_records: int  # how many records were read, those without codes among them
+    ids: pl.Series | None
+    notes: tuple[str, ...] = ()
+
+
+def codes_by_record(source: CodeSource) -> CodesByRecord:
+    """Return the codes of each record as they were read; whether they can be written is for `check_writable`."""
+    if source.layout == "wide":
+        names = _in_order(pl.concat([words.unique() for _, words in _slices(source)]).unique())
+        kind, width = pl.Enum(names), max(1, len(names))
+        parts = [
+            np.sort(part * RECORDS_AT_ONCE * width + _keys(record, words, kind, width))
+            for part, (record, words) in enumerate(_slices(source))
+        ]
+        keys = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return CodesByRecord(names, keys, len(source.cells), source.ids)
+    if source.ids is None:
+        raise ValueError("one code a line needs ids")
+    cells = source.cells.str.strip_chars()
+    present = cells.is_not_null() & (cells != "") & ~cells.is_in(source.missing)
+    ids = source.ids.unique().sort()
+    record = (source.ids.rank("dense") - 1).filter(present)
+    codes = cells.filter(present)
+    names = _in_order(codes.unique())
+    keys = np.sort(_keys(record, codes, pl.Enum(names), max(1, len(names))))
+    n_without = len(cells) - len(codes)  # not published: it bounds how many patients have no code
+    notes = (f"lines of {source.name} without a code were passed over",) if n_without else ()
+    return CodesByRecord(names, keys, len(ids), ids, notes)
+
+
+def counted_once(names: list[str], keys: Keys, *, repeats: bool) -> tuple[list[str], Keys]:
+    """Return names and keys without repetitions: each code once a record, or its n-th occurrence an item of its own."""
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    if not repeats:
+        return names, keys[is_first]
+    first = np.flatnonzero(is_first)
+    occurrence = np.arange(len(keys)) - np.repeat(first, np.diff(first, append=len(keys)))
+    record, code = np.divmod(keys, max(1, len(names)))
+    most = int(occurrence.max(initial=0)) + 1
+    pairs, item = np.unique(code * most + occurrence, return_inverse=True)
+    spelled = [f"{names[pair // most]}{MARK}{pair % most + 1}" for pair in pairs.tolist()]
+    order = sorted(range(len(spelled)), key=lambda number: spelled[number].encode())
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [spelled[number] for number in order], np.sort(record * len(order) + rank[item])
+
+
+def _slices(source: CodeSource) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """For some records at a time, the record of each code and the code."""
+    for start in range(0, len(source.cells), RECORDS_AT_ONCE):
+        cells = source.cells.slice(start, RECORDS_AT_ONCE)
+        # Where single spaces separate codes, as in most files, splitting is faster.
+        odd = cells.str.contains(r"[^\S ]|  |^ | $").any()
+        words = cells.str.extract_all(r"\S+") if odd else cells.str.split(" ")
+        record = pl.Series(np.arange(len(words))).repeat_by(words.list.len().fill_null(0))
+        codes = words.explode(empty_as_null=False, keep_nulls=False)
+        record = record.explode(empty_as_null=False, keep_nulls=False)
+        absent = codes.is_in(source.missing)
+        yield (record.filter(~absent), codes.filter(~absent)) if absent.any() else (record, codes)
+
+
+def _keys(record: pl.Series, words: pl.Series, kind: pl.Enum, width: int) -> Keys:
+    keys: Keys = record.to_numpy().astype(np.int64) * width + words.cast(kind).to_physical().to_numpy()
+    return keys
+
+
+def _in_order(distinct: pl.Series) -> list[str]:
+    return [str(name) for name in distinct.drop_nulls().sort()]
+
+
+def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> None:
+    """Refuse codes that could not be told apart in the released file."""
+    column = source.columns.codes or source.columns.code
+    codes = pl.Series(names, dtype=pl.String)
+    if codes.str.contains("\0", literal=True).any():
+        message = f"Column {column!r} holds a NUL character, which CSV cannot. Remove it."
+        raise InputError(message, file=source.name, column=column)
+    spaced = int(codes.str.contains(r"\s").sum())
+    if spaced:
+        raise InputError(
+            f"{spaced} of {len(names)} distinct codes of column {column!r} have white space inside, which separates "
+            "codes in a release. Write codes without it.",
+            file=source.name,
+            column=column,
+        )
+    marked = int(codes.str.contains(MARK + r"\d+$").sum()) if repeats else 0
+    if marked:
+        raise InputError(
+            f"{marked} of {len(names)} distinct codes of column {column!r} end in {MARK} and a number, which is "
+            f"how repeated codes are written. Rename them, or protect without {setting('repeats')}.",
+            file=source.name,
+            column=column,
+        )
 
 
 def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
@@ -40,6 +183,11 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     """
     before: Integers = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def owners(offsets: Integers) -> Integers:
+    """Return the number of the run that each value is in, of runs that begin at these places."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
 
 
 def are_runs(offsets: Integers, end: int) -> bool:
@@ -156,27 +304,20 @@ class CodeSets:
 
 @dataclass(frozen=True)
 class GivenCodes:
-    """Code sets as they were given: by a file, or as objects, which are called so and have no lines.
-
-    Attributes
-    ----------
-    columns : which column of the file is what
-    not_released : other columns of the file
-    n_empty : patients without codes that were left out
-    lines : (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the
-        sorted ids; never released
-    notes : what a user should know about how they were read
-    """
+    """Code sets as they were given: by a file, or as objects, which are called so and have no lines."""
 
     codes: CodeSets
     name: str = "code sets"
+    # which column of the file is what
     columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
-    not_released: tuple[str, ...] = ()
+    not_released: tuple[str, ...] = ()  # other columns of the file
     delimiter: str = ","
     format: Literal["csv", "parquet"] = "csv"
-    n_empty: int = 0
+    n_empty: int = 0  # patients without codes that were left out
+    # (n_records,) position of each record in the file, from 0; of a long file, position of its patient among the sorted
+    # ids; never released
     lines: Integers | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a user should know about how they were read
 
     def original_ids(self) -> pl.Series:
         """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
@@ -243,37 +384,3 @@ def read_given(
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
     source = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     return encode(source, repeats=repeats, drop_empty=drop_empty)
-
-
-ID, CODES = "id", "codes"
-RECORDS_AT_ONCE = 1 << 18
-
-
-def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
-    """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
-
-    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
-
-    Examples
-    --------
-    >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
-    [(1, 'a'), (2, 'a b')]
-    """
-    column = code_texts(codes).sort().alias(CODES)
-    if not numbered:
-        return column.to_frame()
-    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column])
-
-
-def code_texts(codes: CodeSets) -> pl.Series:
-    """Return the codes of each record as text, separated by spaces."""
-    names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
-    tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
-    texts = []
-    for start in range(0, codes.n_records, RECORDS_AT_ONCE):
-        bounds = codes.offsets[start : start + RECORDS_AT_ONCE + 1]
-        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
-        is_last[bounds[1:] - bounds[0] - 1] = 1
-        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
-        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
-    return pl.concat(texts)

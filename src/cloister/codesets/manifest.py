@@ -1,11 +1,15 @@
-"""The manifest of code sets as types: what does not depend on the method."""
+"""The manifest of code sets as types, their codebook and data file: what does not depend on the method."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
+import numpy as np
+import polars as pl
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from cloister.codebook import Row, codebook_of
 from cloister.manifest.head import (
     Count,
     Delimiter,
@@ -17,18 +21,16 @@ from cloister.manifest.head import (
     Section,
     fitting,
 )
+from cloister.results import Manifest
 
-from .data import LARGEST, GivenCodes
+from .data import CODES, ID, LARGEST, CodeSets, GivenCodes, plain_code
 from .policy import is_built, is_support, policy_words
-from .request import CodesRequest, MethodRequest
+from .request import CodesRequest
 
 Whole = Annotated[int, Ge(1), Le(LARGEST)]
-Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]
-"""A number that is masked: it is smaller."""
-
+Below = Annotated[str, StringConstraints(pattern=r"^<[1-9][0-9]{0,17}$")]  # A number that is masked: it is smaller
 Workload = Annotated[str, StringConstraints(pattern=r"^(frequent:[0-9.]+(e[+-]?[0-9]+)?|random:[0-9]+)$")]
-
-
+LINES_AT_ONCE = 1 << 18
 SUPPORT = re.compile(r"sup:[0-9.]+(e[+-]?[0-9]+)?")
 
 
@@ -182,12 +184,13 @@ def columns_of(ids: str) -> CodeDataColumns:
     return CodeDataColumns(**numbered, codes=CodesColumn(role="codes"))
 
 
-def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> dict[str, object]:
+def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None) -> dict[str, object]:
     """Return the settings that do not depend on the method; the delimiter is set where a file is written."""
     columns = given.columns
     return {
         "source": given.name,
-        "k": request.method.k,
+        "k": request.k,
+        "policy": policy,
         "repeats": given.codes.repeats,
         "drop_empty": request.drop_empty,
         "workload": None if request.workload is None else request.workload.spec,
@@ -197,14 +200,39 @@ def input_settings(given: GivenCodes, request: CodesRequest[MethodRequest]) -> d
     }
 
 
+def described(
+    given: GivenCodes,
+    settings: SharedCodesSettings,
+    rules: tuple[Section, ...],
+    *,
+    method: str,
+    released: int,
+    few: int = 0,
+    **parts: Section,
+) -> Manifest:
+    """Return the part of ``release.json`` that is particular to a release of so many records.
+
+    ``few`` are patients without any code that is released; what tells patients apart is an id, or nothing.
+    """
+    has_ids = given.columns.id is not None or given.codes.ids is not None
+    return {
+        "shape": "codes",
+        "method": method,
+        "settings": settings.published(),
+        "columns": columns_of(settings.ids).published(),
+        "records": CodeRecords.of(released, left_out_of(given.n_empty, settings.k, few)).published(),
+        "guarantee": {
+            "rules": [rule.published() for rule in rules],
+            "verified": True,
+            "one_row_per_patient": "ids" if has_ids else "assumed",
+        },
+        **{name: part.published() for name, part in parts.items()},
+    }
+
+
 def has_sets(policy: str | None) -> bool:
     """Return whether what became of the sets of a policy is published: of frequent sets it is not."""
     return policy is not None and not is_support(policy)
-
-
-def one_row_of(given: GivenCodes) -> Literal["assumed", "ids"]:
-    """Return what tells patients apart."""
-    return "ids" if given.columns.id is not None or given.codes.ids is not None else "assumed"
 
 
 def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
@@ -216,3 +244,42 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
     if few:
         most += k - 1
     return f"<{most + 1}" if few or 0 < n_empty < k else n_empty
+
+
+def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:
+    """Return one row a record, its codes separated by spaces, in the order of the UTF-8 bytes of that text.
+
+    Occurrences of a code are not numbered: it stands as often as it occurs. ``numbered`` numbers the rows.
+
+    Examples
+    --------
+    >>> data_frame(CodeSets.from_records([["b", "a"], ["a"]]), numbered=True).rows()
+    [(1, 'a'), (2, 'a b')]
+    """
+    return framed(code_texts(codes).sort().alias(CODES), numbered)
+
+
+def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
+    """Return the column of codes with the numbers of its rows before it, if it is numbered."""
+    return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
+
+
+def codebook_of_codes(meanings: Mapping[str, str], of_numbers: str | None) -> pl.DataFrame:
+    """Return the codebook of codes or terms by what they mean, and of the numbers of records, if there are any."""
+    rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
+    rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
+    return codebook_of(rows, {ID: "number", CODES: "text"})
+
+
+def code_texts(codes: CodeSets) -> pl.Series:
+    """Return the codes of each record as text, separated by spaces."""
+    names = [plain_code(code, repeats=codes.repeats) for code in codes.vocabulary]
+    tokens = np.array([name + ending for name in names for ending in (" ", "\n")], dtype=object)
+    texts = []
+    for start in range(0, codes.n_records, LINES_AT_ONCE):
+        bounds = codes.offsets[start : start + LINES_AT_ONCE + 1]
+        is_last = np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64)
+        is_last[bounds[1:] - bounds[0] - 1] = 1
+        words = tokens[codes.items[bounds[0] : bounds[-1]] * np.int64(2) + is_last].tolist()
+        texts.append(pl.Series("".join(words).split("\n")[:-1], dtype=pl.String))
+    return pl.concat(texts)

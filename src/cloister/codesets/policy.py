@@ -23,8 +23,22 @@ from cloister.errors import InputError
 from cloister.hierarchy.icd import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
-from .data import CodeSets
-from .encode import plain_code
+from .data import CodeSets, plain_code
+
+LEVELS = {1: "category", 2: "section", 3: "chapter"}
+BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
+BUILDERS = ("level", "sim", BY_SUPPORT)
+CLASSIFICATIONS = ("icd9", "icd10")
+FINENESS = 10_000  # Parts of a percent in which the smallest percentage is named
+SHOWN = 5  # How many codes a message names, of a policy that the user wrote
+UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
+PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
+
+POLICY_FILES: dict[str, tuple[type, str, str]] = {
+    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
+    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
+}
+"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
 
 
 @lru_cache(maxsize=1)
@@ -35,17 +49,6 @@ def gwas_diseases() -> dict[str, tuple[str, ...]]:
     text = files("cloister.codesets").joinpath("diseases", "gwas_diseases.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {row["disease"]: tuple(row["prefixes"].replace(".", "").split()) for row in rows}
-
-
-LEVELS = {1: "category", 2: "section", 3: "chapter"}
-BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
-BUILDERS = ("level", "sim", BY_SUPPORT)
-CLASSIFICATIONS = ("icd9", "icd10")
-FINENESS = 10_000
-"""Parts of a percent in which the smallest percentage is named."""
-
-SHOWN = 5
-"""How many codes a message names, of a policy that the user wrote."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +181,15 @@ class UtilityPolicy:
             )
         return cls.of(present, GWAS)
 
+    def for_k(self, k: int) -> "UtilityPolicy":
+        """Return the policy, if it has no frequent sets that k patients or fewer may have."""
+        if self.support is not None:
+            self.support.check(k)
+        return self
+
     def on(self, codes: CodeSets) -> "UtilityPolicy":
         """Return the policy, if all its codes are codes of the data."""
-        _require_known({code for each in self.constraints for code in each}, codes.items_by_code(), "utility policy")
+        known_codes((code for each in self.constraints for code in each), codes, "utility policy")
         return self
 
     def within(self, codes: CodeSets) -> "UtilityPolicy":
@@ -200,64 +209,44 @@ class UtilityPolicy:
         return len(codes.items_by_code()) - sum(map(len, self.constraints))
 
 
-def is_built(spec: str) -> bool:
-    """Return whether the words for a policy name a builder, which looks at the codes, and no file."""
-    kind, colon, _ = spec.partition(":")
-    return spec == GWAS or (bool(colon) and kind in BUILDERS)
-
-
-def is_support(spec: str) -> bool:
-    """Whether words are those of a policy of frequent sets."""
-    return spec.partition(":")[:2] == (BY_SUPPORT, ":")
-
-
-def is_made_of_codes(spec: str) -> bool:
-    """Whether words say how a policy is made of the codes alone, so that it can be made anew from a release."""
-    return is_built(spec) and not is_support(spec)
-
-
-def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
-    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
-
-    Frequent sets that ``k`` patients or fewer may have are refused before they are looked for.
-    """
-    if spec == GWAS:
-        return UtilityPolicy.gwas(codes)
-    if not is_built(spec):
-        return UtilityPolicy.from_json(spec)
-    kind, number, classification = _parts(spec)
-    if not math.isfinite(number) or (kind != BY_SUPPORT and not number.is_integer()):
-        raise InputError(f"The policy {spec!r} needs a number after the colon, as in level:1, sim:5 or sup:0.625.")
-    if kind == BY_SUPPORT:
-        if classification:
-            raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
-        SupportQuery(number, codes.n_records).check(k)
-        return UtilityPolicy.frequent(codes, number)
-    build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
-    return build(codes, int(number), classification or None)
-
-
-def _parts(spec: str) -> tuple[str, float, str | None]:
-    """Kind, number and classification of the words for a builder; NaN is no number, None no classification."""
-    kind, _, rest = spec.partition(":")
-    text, slash, classification = rest.partition("/")
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    return kind, number, classification if slash else None
-
-
 class PolicyWords(NamedTuple):
     """What words say of how a policy is made of codes; ``number``: of the level, of codes or percent, 0 of ``gwas``."""
 
     kind: str
-    number: float
+    number: float  # NaN where it is none
     classification: str | None
 
     def fits(self, other: "PolicyWords | None") -> bool:
         """Whether these words may mean what others do: a classification that is not said may be any."""
         return other is not None and self[:2] == other[:2] and self.classification in (None, other.classification)
+
+
+def _parts(spec: str) -> PolicyWords | None:
+    """The words for a builder, which looks at the codes, whether or not these make sense; None of a file."""
+    kind, colon, rest = spec.partition(":")
+    if spec != GWAS and not (colon and kind in BUILDERS):
+        return None
+    text, slash, classification = rest.partition("/")
+    try:
+        number = 0.0 if spec == GWAS else float(text)
+    except ValueError:
+        number = math.nan
+    return PolicyWords(kind, number, classification if slash else None)
+
+
+def is_built(spec: str) -> bool:
+    """Return whether the words for a policy name a builder, which looks at the codes, and no file."""
+    return _parts(spec) is not None
+
+
+def is_support(spec: str) -> bool:
+    """Whether words are those of a policy of frequent sets."""
+    return spec.startswith(f"{BY_SUPPORT}:")
+
+
+def is_made_of_codes(spec: str) -> bool:
+    """Whether words say how a policy is made of the codes alone, so that it can be made anew from a release."""
+    return is_built(spec) and not is_support(spec)
 
 
 def policy_words(spec: str) -> PolicyWords | None:
@@ -268,14 +257,35 @@ def policy_words(spec: str) -> PolicyWords | None:
     >>> policy_words("level:1/icd9") == policy_words("level:1.0/icd9"), policy_words("level:9"), policy_words("my.json")
     (True, None, None)
     """
-    if spec == GWAS:
-        return PolicyWords(GWAS, 0, None)
-    if not is_built(spec):
-        return None
-    kind, number, classification = _parts(spec)
+    words = _parts(spec)
+    if words is None or words.kind == GWAS:
+        return words
+    kind, number, classification = words
     known = {"level": number in LEVELS, "sim": number >= 1 and number.is_integer(), BY_SUPPORT: 0 < number <= 100}
     classified = classification is None or (kind != BY_SUPPORT and classification in CLASSIFICATIONS)
-    return PolicyWords(kind, number, classification) if known[kind] and classified else None
+    return words if known[kind] and classified else None
+
+
+def parse_policy(spec: str, codes: CodeSets, k: int = 0) -> UtilityPolicy:
+    """Return a policy by its words: ``level:1``, ``sim:5``, ``sup:0.625``, ``gwas`` or a JSON file.
+
+    Frequent sets that ``k`` patients or fewer may have are refused before they are looked for.
+    """
+    words = _parts(spec)
+    if words is None:
+        return UtilityPolicy.from_json(spec)
+    kind, number, classification = words
+    if kind == GWAS:
+        return UtilityPolicy.gwas(codes)
+    if not math.isfinite(number) or (kind != BY_SUPPORT and not number.is_integer()):
+        raise InputError(f"The policy {spec!r} needs a number after the colon, as in level:1, sim:5 or sup:0.625.")
+    if kind != BY_SUPPORT:
+        build = UtilityPolicy.by_level if kind == "level" else UtilityPolicy.similar
+        return build(codes, int(number), classification or None)
+    if classification:
+        raise InputError(f"The policy {spec!r} names a classification, but frequent sets have none. Leave it out.")
+    SupportQuery(number, codes.n_records).check(k)
+    return UtilityPolicy.frequent(codes, number)
 
 
 def made_of(spec: str, codes: CodeSets) -> UtilityPolicy | None:
@@ -294,10 +304,8 @@ def as_published(policy: UtilityPolicy, codes: CodeSets) -> UtilityPolicy:
     if policy.support is not None:
         own = is_support(policy.spec)
         return policy if own else replace(policy, spec=f"{BY_SUPPORT}:{policy.support.percent:.12g}")
-    if not is_built(policy.spec):
-        return policy
-    made = None if is_support(policy.spec) else made_of(policy.spec, codes)
-    is_true = made is not None and set(made.constraints) == set(policy.constraints)
+    made = made_of(policy.spec, codes) if is_made_of_codes(policy.spec) else None
+    is_true = not is_built(policy.spec) or (made is not None and {*made.constraints} == {*policy.constraints})
     return policy if is_true else replace(policy, spec=GIVEN)
 
 
@@ -311,10 +319,15 @@ def classified(spec: str, codes: CodeSets) -> str:
     return f"{spec}/{max(CLASSIFICATIONS, key=lambda kind: len(_known_paths(codes, kind)))}"
 
 
-def known_codes(names: Sequence[str], codes: CodeSets, what: str) -> tuple[str, ...]:
+def known_codes(names: Iterable[str], codes: CodeSets, what: str) -> tuple[str, ...]:
     """Return these codes, each once, if they are codes of the data."""
-    _require_known(set(names), codes.items_by_code(), what)
-    return tuple(dict.fromkeys(names))
+    once = tuple(dict.fromkeys(names))
+    if unknown := sorted({*once} - codes.items_by_code().keys()):
+        raise InputError(
+            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write "
+            "codes as the data do, or leave them out."
+        )
+    return once
 
 
 def least_support(percent: float, n_records: int) -> int:
@@ -322,14 +335,6 @@ def least_support(percent: float, n_records: int) -> int:
     if not 0 < percent <= 100:
         raise InputError(f"A support is a percentage of the patients above 0 and up to 100, not {percent:g}.")
     return max(1, math.ceil(round(percent * n_records / 100, 9)))
-
-
-def _require_known(names: set[str], known: Mapping[str, object], what: str) -> None:
-    if unknown := sorted(names - known.keys()):
-        raise InputError(
-            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write "
-            "codes as the data do, or leave them out."
-        )
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -356,22 +361,21 @@ def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
     return {code: path for code, path in paths.items() if path is not None}
 
 
-UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
-PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
-POLICY_FILES: dict[str, tuple[type, str, str]] = {
-    "utility": (dict, UTILITY_FORM, "level:1, sim:5, sup:0.625 or gwas"),
-    "privacy": (list, PRIVACY_FORM, "all:2, visits:FILE or records"),
-}
-"""By kind of policy: what its JSON file holds, that in words, and the words that stand for no file."""
-
-
 def read_policy_file(path: Path, what: str) -> Any:
     """Return the sets of codes in a JSON file, as they are written there; each name once."""
     kind, form, words = POLICY_FILES[what]
     name = path.name or str(path)
-    problem = "cannot be read"
     try:
         content = json.loads(path.read_bytes(), object_pairs_hook=_once)
+    except FileNotFoundError:
+        problem = f"is not there; a policy is a JSON file, {words}"
+    except IsADirectoryError:
+        problem = f"is a folder; a policy is a JSON file, {words}"
+    except OSError:
+        problem = "cannot be read"
+    except (ValueError, RecursionError):
+        problem = "is not JSON, or names a set twice"
+    else:
         sets = content.values() if isinstance(content, dict) else content
         if not isinstance(content, kind) or not all(isinstance(codes, list) for codes in sets):
             problem = f"is not {form}"
@@ -379,14 +383,6 @@ def read_policy_file(path: Path, what: str) -> Any:
             problem = f"has codes that are not text; write them in quotes: {form}"
         else:
             return content
-    except FileNotFoundError:
-        problem = f"is not there; a policy is a JSON file, {words}"
-    except IsADirectoryError:
-        problem = f"is a folder; a policy is a JSON file, {words}"
-    except OSError:
-        pass
-    except (ValueError, RecursionError):
-        problem = "is not JSON, or names a set twice"
     raise InputError(f"The {what} policy {name} {problem}.", file=name)
 
 

@@ -5,22 +5,21 @@ Informatics 50, section 6.1: sets of codes that a share of the patients have, an
 larger set being a smaller one and one more code (section 6.4).
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from cloister.errors import InputError
 from cloister.utility import CountedSets, frequent_itemsets
 
-from .data import CodeSets
-from .encode import occurrence
+from .data import CodeSets, occurrence, owners
 from .policy import UtilityPolicy, least_support
 
 LARGEST_QUERY = 4
 FEWEST = 1
 MOST_QUERIES = 100_000
+FIRST, NO_PLACE = -1, -2  # In place of the item of the occurrence before: the first has none; it is missing
 
 
 @dataclass(frozen=True)
@@ -65,46 +64,18 @@ def parse_workload(spec: str, codes: CodeSets, seed: int = 0) -> CodesWorkload:
     raise InputError(f"A workload is frequent:PERCENT or random:QUERIES, as frequent:5 or random:1000, not {spec!r}.")
 
 
-FIRST, NO_PLACE = -1, -2
-"""In place of the item of the occurrence before: the first has none; it is missing."""
-
-
-class MethodRequest(Protocol):
-    """What is asked of a method, as far as all methods go."""
-
-    @property
-    def k(self) -> int:
-        """Patients that whoever knows codes of one must be left with."""
-
-
-Method = TypeVar("Method", bound=MethodRequest, covariant=True)
-
-
 @dataclass(frozen=True)
-class CodesRequest(Generic[Method]):
-    """What is asked of code sets.
+class CodesRequest:
+    """What is asked of code sets, whatever the method."""
 
-    Attributes
-    ----------
-    policy : the utility policy of ``method``, with its names
-    workload : case counts whose error is measured for the custodian
-    numbered : whether the records of the data file are numbered
-    drop_empty : whether patients without codes were to be left out
-    accuracy : whether answers that the release gives are to be compared with the original
-    accept_empty : whether a release that loses nearly everything is one
-    """
-
-    method: Method
+    k: int  # patients that whoever knows codes of one must be left with
+    _: KW_ONLY
     policy: UtilityPolicy | None = None
-    workload: CodesWorkload | None = None
-    numbered: bool = True
-    drop_empty: bool = False
-    accuracy: bool = False
-    accept_empty: bool = False
-
-    def __post_init__(self) -> None:
-        if self.policy is not None and self.policy.support is not None:
-            self.policy.support.check(self.method.k)
+    workload: CodesWorkload | None = None  # case counts whose error is measured for the custodian
+    numbered: bool = True  # whether the records of the data file are numbered
+    drop_empty: bool = False  # whether patients without codes were to be left out
+    accuracy: bool = False  # whether answers that the release gives are to be compared with the original
+    accept_empty: bool = False  # whether a release that loses nearly everything is one
 
 
 def check_seed(seed: int) -> int:
@@ -135,7 +106,7 @@ def _is_numbered(codes: CodeSets) -> bool:
     for found, item in place.items():
         if found is not None:
             before[item] = FIRST if found[1] == 1 else place.get((found[0], found[1] - 1), NO_PLACE)
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * codes.n_codes
+    owner = owners(codes.offsets) * codes.n_codes
     earlier = before[codes.items]
     later = earlier != FIRST
     return bool(np.all(earlier != NO_PLACE) and np.isin((owner + earlier)[later], owner + codes.items).all())

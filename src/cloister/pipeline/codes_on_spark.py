@@ -6,47 +6,34 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets, GivenCodes, data_frame
+from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
-from cloister.codesets.disassociation.facts import codebook, shown_of
-from cloister.codesets.disassociation.release import CodesRelease, exact_figures, reconstruct
-from cloister.codesets.disassociation.verify import verify
-from cloister.codesets.policy import as_published
-from cloister.codesets.request import CodesRequest
+from cloister.codesets.disassociation.release import CodesRelease
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
-from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, Parted, disassociate_blocks
+from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, disassociate_blocks
 from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
-from cloister.io.foreign import interruptible
-from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .codes import describe_disassociation
+from .codes import verified_codes
 from .places import IN_MEMORY
-from .stages import completed, passed
 
-Ask = Callable[[GivenCodes], CodesRequest[DisassociationRequest]]
+Ask = Callable[[GivenCodes], DisassociationRequest]
 
 
 @dataclass(frozen=True)
 class CodesOnSpark:
-    """Code sets that Spark can read.
+    """Code sets that Spark can read."""
 
-    Attributes
-    ----------
-    data : a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
-    with_ids : whether ids are kept for a crosswalk
-    """
-
-    data: Any
+    data: Any  # a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
     columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
     repeats: bool = False
     drop_empty: bool = False
     missing: Sequence[str] = ()
-    with_ids: bool = True
+    with_ids: bool = True  # whether ids are kept for a crosswalk
 
 
 def protect_codes_on_spark(
@@ -62,9 +49,7 @@ def protect_codes_on_spark(
 ) -> CodesRelease:
     """Take code sets on Spark through the stages, by disassociation.
 
-    Parameters
-    ----------
-    ask : from code sets of one record that holds every code, which is all that is known here, to what is asked
+    ``ask``: from code sets of one record that holds every code, which is all that is known here, to what is asked
     """
     watch = watch or Stopwatch()
     with session_of(source.data) if is_spark_frame(source.data) else spark_session(engine) as session:
@@ -73,50 +58,16 @@ def protect_codes_on_spark(
         try:
             with watch.stage("encode"):
                 request = _checked(ask(given))
-            if request.policy is not None:
-                request = replace(request, policy=as_published(request.policy, given.codes))
             with watch.stage("protect"):
                 parted = disassociate_blocks(
-                    blocks,
-                    request.method,
-                    repeats=given.codes.repeats,
-                    records_a_part=records_a_part,
-                    before=before,
+                    blocks, request, repeats=given.codes.repeats, records_a_part=records_a_part, before=before
                 )
         finally:
             forget(blocks.frame)
-    return _released(given, request, blocks, parted, seed, watch, custody)
-
-
-def _released(
-    given: GivenCodes,
-    request: CodesRequest[DisassociationRequest],
-    blocks: Blocks,
-    parted: Parted,
-    seed: int,
-    watch: Stopwatch,
-    custody: Mapping[str, Any] | None,
-) -> CodesRelease:
-    """What is left to do where all parts are here, which is without Spark."""
-    released = parted.released
-    with watch.stage("verify"):
-        passed(interruptible(lambda: verify(released, None, request.method.diversity)))
-    with watch.stage("measure"):
-        protected = ProtectedCodes(released, released.sizes[:0].astype("int32"), parted.figures)
-        exact = exact_figures(given, request, protected, seed)
-        manifest = describe_disassociation(given, request, released)
-        frame = data_frame(reconstruct(released, seed), numbered=request.numbered)
-    exact |= {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts}
-    return CodesRelease(
-        codebook=codebook(released, numbered=request.numbered),
-        manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
-        custody=Custody(exact | dict(custody or {}), parted.crosswalk),
-        shown=lambda: shown_of(released),
-        clusters=released,
-        frame=frame,
-        delimiter=given.delimiter,
-        _check=lambda found: verify(found, None, request.method.diversity),
-    )
+    # What is left to do where all parts are here is without Spark.
+    protected = ProtectedCodes(parted.released, parted.released.sizes[:0].astype("int32"), parted.figures)
+    known = {"records": blocks.n_records + blocks.n_empty, "parts": parted.parts} | dict(custody or {})
+    return verified_codes(given, request, protected, None, parted.crosswalk, seed, watch, known)
 
 
 def _read(session: Any, source: CodesOnSpark) -> tuple[GivenCodes, Blocks]:
@@ -156,7 +107,7 @@ def _vocabulary(vocabulary: tuple[str, ...], repeats: bool, has_ids: bool) -> Co
     return replace(CodeSets.of_all(vocabulary, repeats=repeats), ids=pl.Series(["1"]) if has_ids else None)
 
 
-def _checked(request: CodesRequest[DisassociationRequest]) -> CodesRequest[DisassociationRequest]:
+def _checked(request: DisassociationRequest) -> DisassociationRequest:
     """Refuse what needs all records in one place."""
     if request.policy is not None and request.policy.support is not None:
         raise InputError(f"Frequent sets (sup:) are not counted on Spark. Take another policy, or {IN_MEMORY}.")

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cloister.codesets.data import GivenCodes, read_given
+from cloister.codesets.data import GivenCodes, occurrence, read_given
 from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
-from cloister.codesets.policy import known_codes
-from cloister.codesets.request import CodesRequest, check_seed
+from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
+from cloister.codesets.request import CodesRequest, check_codes, check_seed, parse_workload
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
+from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
 from cloister.io.disk import display_name
 from cloister.manifests import AnyManifest
@@ -22,10 +23,15 @@ from cloister.sources import profiled
 
 from .codes import protect_codes
 from .grids import KeyedShape
-from .places import IN_MEMORY, custody_of
-from .prepared_codes import PreparedCodes, notes_on, policy_of, request_of
+from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of
+from .stages import MOST_LOST
+
+if TYPE_CHECKING:  # one method loads nothing of the others
+    from cloister.codesets.generalization.data import GeneralizationRequest
+    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 
 IDS = ("number", "drop")
+USUAL_M = 2
 
 
 class CodesShape(KeyedShape):
@@ -71,9 +77,36 @@ class CodesShape(KeyedShape):
                 read = self.read(options)
         if options.method == DISASSOCIATION:
             return PreparedChunks(options, run, read)
-        from .generalization_shape import PreparedTerms  # one method loads nothing of the others
-
         return PreparedTerms(options, run, read)
+
+
+class PreparedCodes(Prepared):
+    """Code sets in memory that are about to be protected by some method."""
+
+    def __init__(self, options: CodesOptions, run: Run, given: GivenCodes, request: CodesRequest) -> None:
+        self.options, self.run, self.given, self.policy = options, run, given, request.policy
+        self.original = Original(given)
+        self.custody = custody_of(options.data, options.custodian_dir)
+        self.how_read = given.notes
+
+    def check(self) -> None:
+        """Refuse codes that cannot be written."""
+        check_codes(self.given.codes)
+
+    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted."""
+        return notes_on(self.options, self.given, self.policy, manifest)
+
+    def request_in_words(self) -> Rows:
+        """Return what would be done."""
+        options, codes = self.options, self.given.codes
+        known = f"m = {options.m or USUAL_M}" if options.privacy is None else "the sets of a policy"
+        return [
+            ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
+            ("method", options.method),
+            ("rules", f"k = {options.k}, {known}"),
+            ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
+        ]
 
 
 class PreparedChunks(PreparedCodes):
@@ -82,7 +115,7 @@ class PreparedChunks(PreparedCodes):
     def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
         with run.watch.stage("encode"):
             self.request = disassociation_of(_typed(options), given, accuracy=options.custodian_dir is not None)
-        super().__init__(options, run, given, self.request.policy)
+        super().__init__(options, run, given, self.request)
 
     def protect(self) -> Release:
         """Disassociate them."""
@@ -92,12 +125,57 @@ class PreparedChunks(PreparedCodes):
         )
 
 
+class PreparedTerms(PreparedCodes):
+    """Code sets that are about to be generalized."""
+
+    def __init__(self, options: CodesOptions, run: Run, given: GivenCodes) -> None:
+        with run.watch.stage("encode"):
+            hierarchy = None if options.code_hierarchy is None else parse_hierarchy(options.code_hierarchy)
+            keywords = settings_given(options) | {"privacy": _privacy(options, given), "hierarchy": hierarchy}
+            self.request = generalization_of(keywords, given)
+        super().__init__(options, run, given, self.request)
+        self.original = Original(given, privacy=self.request.privacy)
+
+    def protect(self) -> Release:
+        """Generalize them."""
+        from .generalized_codes import protect_by_generalization
+
+        self.run.compiling("generalization")
+        return protect_by_generalization(
+            self.given, self.request, seed=self.options.seed, watch=self.run.watch, custody=self.custody
+        )
+
+    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
+        notes, codes = super().notes(release, manifest), self.given.codes
+        statuses = release.custody.figures["statuses"]
+        sets, vacuous = sum(statuses.values()), statuses["vacuous"]
+        if vacuous:
+            have = "set of the privacy policy has" if sets == 1 else "sets of the privacy policy have"
+            notes.append(f"{sets - vacuous:,} of {sets:,} {have} codes that occur; the others protect nothing")
+        known, names = codes.items_by_code(), self.request.privacy.vocabulary
+        if codes.repeats:
+            names = tuple({(occurrence(name) or (name, 1))[0] for name in names})
+        unknown = sum(name not in known for name in names)
+        if unknown:
+            do = "code of the privacy policy does" if len(names) == 1 else "codes of the privacy policy do"
+            notes.append(f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do")
+        assert manifest.form == "generalization"
+        largest, n_codes = manifest.utility.largest_term, manifest.utility.codes
+        if 2 * largest > n_codes and largest != 1:
+            notes.append(
+                f"the largest term holds {largest} of {n_codes} codes, so that little can be told from the release; "
+                f"with cba and ugaclip, smaller sets of {setting('policy')} keep codes apart"
+            )
+        return notes
+
+
 class PreparedOnSpark(Prepared):
     """Code sets that are about to be disassociated on Spark, which reads them."""
 
     def __init__(self, options: CodesOptions, run: Run) -> None:
         self.options, self.run, self.file = options, run, _checked_on_spark(options)
-        self.found: tuple[GivenCodes, CodesRequest[DisassociationRequest]] | None = None
+        self.found: tuple[GivenCodes, DisassociationRequest] | None = None
         self.original = Original(None)
 
     def protect(self) -> Release:
@@ -121,7 +199,7 @@ class PreparedOnSpark(Prepared):
         else:
             custody = custody_of(self.file, options.custodian_dir)
 
-        def ask(given: GivenCodes) -> CodesRequest[DisassociationRequest]:
+        def ask(given: GivenCodes) -> DisassociationRequest:
             """Return what is asked, now that the codes that occur are known."""
             request = disassociation_of(_typed(options), given, accuracy=False)
             self.found = given, request
@@ -148,23 +226,83 @@ class PreparedOnSpark(Prepared):
         return [("patients", "counted on Spark"), ("method", self.options.method), ("rules", rules)]
 
 
-def disassociation_of(
-    settings: Mapping[str, Any], given: GivenCodes, *, accuracy: bool
-) -> CodesRequest[DisassociationRequest]:
-    """Return what settings by name ask of disassociation; see `request_of`."""
+def disassociation_of(settings: Mapping[str, Any], given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
+    """Return what settings by name ask of disassociation, as the command line or Python has them."""
     check_numbers(CodesOptions, settings)
     if isinstance(settings.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
         raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
-    policy = policy_of(settings, given.codes)
+    looked_up = _looked_up(settings, given)
     sensitive = known_codes(settings.get("sensitive") or (), given.codes, "sensitive codes")
-    method = build_request(DisassociationRequest, settings, policy=policy, sensitive=sensitive)
-    return request_of(method, settings, given, policy, accuracy=accuracy)
+    return build_request(DisassociationRequest, settings, sensitive=sensitive, accuracy=accuracy, **looked_up)
+
+
+def generalization_of(settings: Mapping[str, Any], given: GivenCodes) -> "GeneralizationRequest":
+    """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
+    from cloister.codesets.generalization.data import GeneralizationRequest
+
+    check_numbers(CodesOptions, settings)
+    return build_request(GeneralizationRequest, settings, **_looked_up(settings, given))
+
+
+def _looked_up(settings: Mapping[str, Any], given: GivenCodes) -> dict[str, Any]:
+    """The utility policy, in words or as it is, and the workload, both on the codes of the data."""
+    policy, workload = settings.get("policy"), settings.get("workload")
+    if isinstance(policy, str):
+        policy = parse_policy(policy, given.codes, settings["k"])
+    return {
+        "policy": None if policy is None else policy.on(given.codes).for_k(settings["k"]),
+        "workload": None if workload is None else parse_workload(workload, given.codes, settings["seed"]),
+        "numbered": settings.get("ids", "number") == "number" and given.codes.ids is not None,
+    }
 
 
 def _typed(options: CodesOptions) -> dict[str, Any]:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
     return settings_given(options) | {"sensitive": words}
+
+
+def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
+    from cloister.codesets.generalization.data import VisitsFile
+    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
+
+    if options.visit is not None and not (options.privacy or "").startswith("visits:"):
+        raise InputError(
+            f"{setting('visit')} names a column of a file of visits. Give {setting('privacy', 'visits:FILE')}, or "
+            "leave it out."
+        )
+    if options.privacy is None:
+        return PrivacyPolicy.all_combinations(given.codes, USUAL_M if options.m is None else options.m)
+    if options.m is not None:
+        raise InputError(
+            f"{setting('m')} stands for all sets of so many codes, and {setting('privacy')} names the sets. Give one "
+            "of them."
+        )
+    visits = VisitsFile(options.visit, given.columns.codes, given.columns.code, reading_of(options))
+    return parse_privacy(options.privacy, given.codes, visits)
+
+
+def notes_on(
+    options: CodesOptions, given: GivenCodes, policy: UtilityPolicy | None, manifest: AnyManifest
+) -> list[str]:
+    """Return what was taken for granted, and what is not said; codes without a policy's set are not for a log."""
+    notes, count = [*given.notes], manifest.records.suppressed
+    if count != 0:
+        what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
+        how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
+        notes.append(f"{how_many} records have {what} and are left out")  # of fewer than k no number is given
+    share = manifest.utility.occurrences_in_item_chunks if manifest.form == "disassociation" else 0.0
+    if share > MOST_LOST:
+        notes.append(
+            f"next to nothing can be counted: {share:.0%} of the codes stand in item chunks, which do not show who has "
+            "them together"
+        )
+    left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
+    if left:
+        notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")
+    if options.workload is not None and options.custodian_dir is None:
+        notes.append(WORKLOAD_NOTE)
+    return notes
 
 
 def _checked_on_spark(options: CodesOptions) -> Path:

@@ -10,11 +10,10 @@ import polars as pl
 
 from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.facts import counted
+from cloister.codesets.disassociation.manifest import counted
 from cloister.codesets.disassociation.protect import load_kernels
 from cloister.codesets.disassociation.release import exact_figures
 from cloister.codesets.disassociation.verify import DisassociationSecret
-from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
@@ -116,7 +115,7 @@ def _described(
     course: TableRun, asked: CodesRequested, both: ProtectedBoth, seed: int
 ) -> tuple[Manifest, dict[str, Any]]:
     released = both.protected.released
-    request = CodesRequest(asked.request(released.k, both.policy), both.policy)
+    request = asked.request(released.k, both.policy)
     exact = exact_figures(GivenCodes(both.codes), request, both.protected, seed)
     records = course.protected.labels.height
     part = codes_section(asked, both.policy, both.codes, released, records)

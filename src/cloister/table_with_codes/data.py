@@ -50,7 +50,7 @@ class CodesRequested:
     def request(self, k: int, policy: UtilityPolicy | None = None) -> DisassociationRequest:
         """Return what is asked of the codes inside the classes of a table; refuses what cannot be asked for."""
         more = self.refine, self.inference_check, self.inference_threshold
-        return DisassociationRequest(k, self.m, self.max_cluster_size, policy, *more)
+        return DisassociationRequest(k, self.m, self.max_cluster_size, *more, policy=policy)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

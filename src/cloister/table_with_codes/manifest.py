@@ -7,15 +7,17 @@ from pydantic import model_validator
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.facts import NO_SETS, count_sets, facts_of
-from cloister.codesets.disassociation.facts import codebook as codebook_of_codes
 from cloister.codesets.disassociation.manifest import (
+    NO_SETS,
     DisassociationUtility,
     MethodSettings,
     PartCounts,
     TiedCodes,
+    count_sets,
+    facts_of,
     method_settings,
 )
+from cloister.codesets.disassociation.manifest import codebook as codebook_of_codes
 from cloister.codesets.policy import UtilityPolicy
 from cloister.hierarchy import suppress
 from cloister.manifest.head import Count, Positive, Section, fitting

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets, code_texts
+from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release, write_clusters
 from cloister.codesets.disassociation.data import Disassociation, RecordClasses, lay_out
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import ItemSupport, reconstruct
+from cloister.codesets.manifest import code_texts
 from cloister.codesets.policy import UtilityPolicy, as_published, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
@@ -61,10 +62,8 @@ def protect_codes_of(
         policy = parse_policy(policy, codes, k_of(request))
     elif policy is not None:
         given = UtilityPolicy.from_json(policy) if isinstance(policy, str) else policy
-        if given.support is not None:
-            given.support.check(k_of(request))
         # Codes of suppressed patients have no part in it.
-        policy = as_published(given.on(read.codes).within(codes), codes)
+        policy = as_published(given.for_k(k_of(request)).on(read.codes).within(codes), codes)
     columns = tuple(name for name in table.labels.columns if name != asked.column)
     protected = disassociate(codes, asked.request(k_of(request), policy), classes_of(table.frame, columns, rows))
     id_column = None if request.ids is Ids.DROP else request.id

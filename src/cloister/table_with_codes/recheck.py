@@ -8,10 +8,10 @@ import polars as pl
 from cloister.checker import Checker, Facts, Opened, Request
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.facts import counted, facts_of, method_failures, utility_follows
+from cloister.codesets.disassociation.manifest import counted, facts_of, method_failures, utility_follows
 from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.disassociation.verify_counts import SET
+from cloister.codesets.disassociation.verify_original import SET
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.release_folder import CLUSTERS

@@ -8,7 +8,7 @@ import polars as pl
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.disassociation.verify import verify as verify_codes
-from cloister.codesets.disassociation.verify_counts import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
+from cloister.codesets.disassociation.verify_original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
 from cloister.results import Verdict

@@ -470,7 +470,7 @@ def test_too_many_choices_along_the_hierarchy_are_refused(protect, data, monkeyp
     lines = [f"{n}," + " ".join(name for name in names if name != left) + "\n" for n, left in enumerate(names)]
     data(HEADER + "".join(lines))
     assert protect("-q", "-m", "5", k=2, method="apriori").code == 0
-    monkeypatch.setattr("cloister.codesets.generalization.apriori.MOST_CHOICES", 100)
+    monkeypatch.setattr("cloister.codesets.generalization.terms.MOST_CHOICES", 100)
     refused = protect("-q", "-m", "6", k=2, method="apriori", out="again")
 
     assert refused.code == 2

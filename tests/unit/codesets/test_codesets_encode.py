@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloister import CodeSets
-from cloister.codesets import encode as module
+from cloister.codesets import data as module
 from cloister.codesets.data import encode
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Source, code_lists

@@ -12,7 +12,6 @@ from tests.patients_with_codes import RECORDS, ids_of
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.request import CodesRequest
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,6 @@ def codes() -> CodeSets:
 
 
 @pytest.fixture
-def ask() -> Callable[[Any], CodesRequest]:
+def ask() -> Callable[[Any], DisassociationRequest]:
     """What is asked of them: k = 3, m = 2, records numbered."""
-    return lambda _: CodesRequest(DisassociationRequest(3, 2))
+    return lambda _: DisassociationRequest(3, 2)

@@ -45,13 +45,11 @@ def arrange_parts(
 ) -> tuple[Parts, Integers]:
     """Put parts and shared chunks in their final order; return them and the numbers of the parts.
 
-    Parameters
-    ----------
-    starts : (n_parts + 1,) records before each part
-    item_chunks : where the item chunk of each part begins, and the codes
-    record, shared : chunks; the owner of a shared one is a node
-    spans : first and last part below each node; nodes lie in each other or apart
-    class_of_part : (n_parts,) classes are told apart by more than their contents, and come before these
+    ``starts``: (n_parts + 1,) records before each part
+    ``item_chunks``: where the item chunk of each part begins, and the codes
+    ``record``, ``shared``: chunks; the owner of a shared one is a node
+    ``spans``: first and last part below each node; nodes lie in each other or apart
+    ``class_of_part``: (n_parts,) classes are told apart by more than their contents, and come before these
     """
     sizes = np.diff(starts)
     label = _labels(written(record, _first(record.owner, sizes.size), np.arange(sizes.size), sizes, item_chunks))
@@ -113,6 +111,9 @@ class _Joints:
         self.shared = taken(shared._replace(owner=owner), by_owner)
         self.first = _first(self.shared.owner, self.n)
         self.nest: Nest = nest(low, high, starts.size - 1)
+        self.by_height = np.argsort(self.nest.height, kind="stable")
+        self.heights = np.arange(int(self.nest.height.max(initial=-1)) + 2)
+        self.bounds = np.searchsorted(self.nest.height[self.by_height], self.heights)
 
 
 def filled(chunks: Chunks, owner: Integers) -> Filled:
@@ -137,13 +138,10 @@ def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
     label = np.concatenate([part_label, np.full(joints.n, -1)])
     inside = np.flatnonzero(parents >= 0)
     inside = inside[np.lexsort((parents[inside], found.height[parents[inside]]))]
-    by_height = np.argsort(found.height, kind="stable")
-    heights = np.arange(int(found.height.max(initial=-1)) + 2)
-    bounds = np.searchsorted(found.height[by_height], heights)
-    child_bounds = np.searchsorted(found.height[parents[inside]], heights)
+    child_bounds = np.searchsorted(found.height[parents[inside]], joints.heights)
     known = int(part_label.max()) + 1
-    for height in heights[:-1].tolist():
-        members = by_height[bounds[height] : bounds[height + 1]]
+    for height in joints.heights[:-1].tolist():
+        members = joints.by_height[joints.bounds[height] : joints.bounds[height + 1]]
         children = inside[child_bounds[height] : child_bounds[height + 1]]
         children = children[np.lexsort((label[children], parents[children]))]
         starts = np.concatenate([np.searchsorted(parents[children], members), [children.size]])
@@ -156,18 +154,15 @@ def _joint_labels(joints: _Joints, part_label: Integers) -> Integers:
 
 def _joint_order(joints: _Joints, label: Integers) -> Integers:
     """Joints from the flat to the deep; equal ones by the joint around them, whose place is known before."""
-    found = joints.nest
-    by_height = np.lexsort((label, found.height))
-    heights = np.arange(int(found.height.max(initial=-1)) + 2)
-    bounds = np.searchsorted(found.height[by_height], heights)
+    order = np.empty(joints.n, dtype=np.int64)
     number = np.full(joints.n + 1, -1, dtype=np.int64)
-    for height in heights[-2::-1].tolist():
-        span = slice(bounds[height], bounds[height + 1])
-        members = by_height[span]
-        members = members[np.lexsort((number[found.joint_parent[members]], label[members]))]
-        by_height[span] = members
-        number[members] = np.arange(bounds[height], bounds[height + 1])
-    return by_height
+    for height in joints.heights[-2::-1].tolist():
+        begin, end = joints.bounds[height], joints.bounds[height + 1]
+        members = joints.by_height[begin:end]
+        members = members[np.lexsort((number[joints.nest.joint_parent[members]], label[members]))]
+        order[begin:end] = members
+        number[members] = np.arange(begin, end)
+    return order
 
 
 def _reordered(chunks: Filled, number: Integers) -> Chunks:
@@ -186,28 +181,26 @@ def join_parts(parts: Sequence[Disassociation]) -> tuple[Disassociation, tuple[I
         return parts[0], (np.arange(parts[0].n_clusters, dtype=np.int64),)
     first = starts_of([part.n_clusters for part in parts]).tolist()
     nodes = starts_of([part.n_joints for part in parts]).tolist()
-    sizes, lows, highs, numbers = [], [], [], []
-    item_offsets, items, record, shared = [], [], [], []
+    every, spans, numbers, item_chunks, record, shared = [], [], [], [], [], []
     for part, clusters_before, nodes_before in zip(parts, first[:-1], nodes[:-1], strict=True):
         layout = lay_out(part)
         at = np.argsort(layout.position)
-        sizes.append(part.sizes[at])
-        lows.append(layout.low + clusters_before)
-        highs.append(layout.high + clusters_before - 1)
+        every.append(part.sizes[at])
+        spans.append((layout.low + clusters_before, layout.high + clusters_before - 1))
         numbers.append(layout.position + clusters_before)
-        offsets, own = take_sequences(part.item_offsets, part.item_chunks, at)
-        item_offsets.append(offsets)
-        items.append(own)
+        item_chunks.append(take_sequences(part.item_offsets, part.item_chunks, at))
         record.append(_by_owner(part.record_chunks, numbers[-1][part.record_chunks.owner]))
         shared.append(_by_owner(part.shared_chunks, part.shared_chunks.owner.astype(np.int64) + nodes_before))
-    every = np.concatenate(sizes)
+    sizes = np.concatenate(every)
+    offsets, items = zip(*item_chunks, strict=True)
+    low, high = zip(*spans, strict=True)
     arranged, part_number = arrange_parts(
-        starts_of(every),
-        (_offsets_together(item_offsets), np.concatenate(items)),
+        starts_of(sizes),
+        (_offsets_together(offsets), np.concatenate(items)),
         _together(record),
         _together(shared),
-        (np.concatenate(lows), np.concatenate(highs)),
-        np.zeros(every.size, dtype=np.int64),
+        (np.concatenate(low), np.concatenate(high)),
+        np.zeros(sizes.size, dtype=np.int64),
     )
     one = parts[0]
     released = Disassociation(one.k, one.m, one.vocabulary, *arranged, one.repeats, one.sensitive)

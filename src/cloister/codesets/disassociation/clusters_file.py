@@ -5,8 +5,9 @@ The file is written and read line by line, as ten million patients do not fit as
 """
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,7 +26,6 @@ METHOD = "disassociation"
 CLUSTERS, JOINTS, SHARED = "clusters", "joint_clusters", "shared_chunks"
 CHUNKS_AT_ONCE = 1 << 16
 INSIDE, LAST_OF_SUBRECORD, LAST_OF_CHUNK = range(3)
-
 Numbers = NDArray[np.int64]
 
 
@@ -153,14 +153,17 @@ def _from_parts(head: dict[str, object], lists: dict[str, Iterable[dict[str, obj
     if head["schema"] != SCHEMA or head["method"] != METHOD:
         raise NotAsWritten
     codes = _Numbered()
-    classes = _Classes()
-    sizes: list[int] = []
-    joint_sizes: list[int] = []
+    columns: tuple[str, ...] = ()
+    classes: dict[tuple[str | None, ...], int] = {}
+    class_of, sizes, joint_sizes = array("i"), array("q"), array("q")
     item_chunks, children = _Ragged(), _Ragged()
     record_chunks, shared_chunks = _ChunkBuilder(codes), _ChunkBuilder(codes)
     for number, cluster in enumerate(lists[CLUSTERS]):
         if "class" in cluster:
-            classes.add(cluster["class"])
+            names, label = _class(cluster["class"])
+            if names != (columns := columns or names):
+                raise NotAsWritten
+            class_of.append(classes.setdefault(label, len(classes)))
         sizes.append(_whole_number(cluster["size"]))
         item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
         for chunk in _list(cluster["record_chunks"]):
@@ -183,15 +186,21 @@ def _from_parts(head: dict[str, object], lists: dict[str, Iterable[dict[str, obj
         item_offsets=item_chunks.offsets(),
         item_chunks=item_chunks.items(order),
         child_offsets=children.offsets(),
-        children=children.numbers(),
+        children=np.array(children.values, dtype=np.int64),
         joint_sizes=np.array(joint_sizes, dtype=np.int64),
         shared_chunks=shared_chunks.built(order),
         repeats=head.get("repeats", False) is True,
         sensitive=order[np.array(sensitive, dtype=np.int64)].astype(np.int32),
-        class_columns=classes.columns,
-        classes=tuple(classes.known),
-        class_of=np.array(classes.of_cluster, dtype=np.int32),
+        class_columns=columns,
+        classes=tuple(classes),
+        class_of=np.array(class_of, dtype=np.int32),
     )
+
+
+def _class(labels: object) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+    if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
+        raise NotAsWritten
+    return tuple(labels), tuple(labels.values())
 
 
 def _list(value: object) -> list[Any]:
@@ -206,24 +215,6 @@ def _whole_number(value: object, *, below: int = 1 << 31) -> int:
     return value
 
 
-class _Classes:
-    """Classes of clusters, in the order in which they are met."""
-
-    def __init__(self) -> None:
-        self.columns: tuple[str, ...] = ()
-        self.known: dict[tuple[str | None, ...], int] = {}
-        self.of_cluster: list[int] = []
-
-    def add(self, labels: object) -> None:
-        """Add the class of the next cluster."""
-        if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
-            raise NotAsWritten
-        self.columns = self.columns or tuple(labels)
-        if tuple(labels) != self.columns:
-            raise NotAsWritten
-        self.of_cluster.append(self.known.setdefault(tuple(labels.values()), len(self.known)))
-
-
 class _Numbered:
     """Codes as numbers, in the order in which they are met."""
 
@@ -231,7 +222,6 @@ class _Numbered:
         self.known: dict[str, int] = {}
 
     def numbers(self, codes: list[Any]) -> list[int]:
-        """Return the number of each code."""
         try:
             return list(map(self.known.__getitem__, codes))
         except KeyError:  # some are met for the first time
@@ -247,59 +237,42 @@ class _Numbered:
         return order, tuple(vocabulary)
 
 
-@dataclass
 class _Ragged:
     """Lists of numbers, one after the other; kept as arrays so that millions fit."""
 
-    lengths: list[int] = field(default_factory=list)
-    values: list[int] = field(default_factory=list)
-    full: list[NDArray[np.int32]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.lengths, self.values = array("i"), array("i")
 
     def add(self, numbers: list[int]) -> None:
-        """Add one list."""
         self.lengths.append(len(numbers))
-        self.extend(numbers)
-
-    def extend(self, numbers: list[int]) -> None:
-        """Add numbers of lists whose lengths are told apart."""
-        self.values += numbers
-        if len(self.values) > 1 << 20:
-            self.full.append(np.array(self.values, dtype=np.int32))
-            self.values = []
+        self.values.fromlist(numbers)
 
     def offsets(self) -> Numbers:
         """Where each list begins, and the end."""
-        return starts_of(self.lengths)
-
-    def numbers(self) -> Numbers:
-        """All lists together."""
-        return np.concatenate([*self.full, np.array(self.values, dtype=np.int32)]).astype(np.int64)
+        return starts_of(np.array(self.lengths, dtype=np.int64))
 
     def items(self, order: Numbers) -> NDArray[np.int32]:
         """All lists together, as places in the vocabulary."""
-        return order[self.numbers()].astype(np.int32)
+        return order[np.array(self.values, dtype=np.int32)].astype(np.int32)
 
 
-@dataclass
 class _ChunkBuilder:
     """Chunks as they are read."""
 
-    codes: _Numbered
-    owner: list[int] = field(default_factory=list)
-    domains: _Ragged = field(default_factory=_Ragged)
-    counts: list[int] = field(default_factory=list)
-    subrecords: _Ragged = field(default_factory=_Ragged)
+    def __init__(self, codes: _Numbered) -> None:
+        self.codes = codes
+        self.owner, self.counts = array("i"), array("i")
+        self.domains, self.subrecords = _Ragged(), _Ragged()
 
     def add(self, owner: int, chunk: dict[str, object]) -> None:
-        """Add one chunk."""
         subrecords = _list(chunk["subrecords"])
         if not set(map(type, subrecords)) <= {list}:
             raise NotAsWritten
         self.owner.append(owner)
         self.domains.add(self.codes.numbers(_list(chunk["domain"])))
         self.counts.append(len(subrecords))
-        self.subrecords.lengths += map(len, subrecords)
-        self.subrecords.extend(self.codes.numbers(list(chain.from_iterable(subrecords))))
+        self.subrecords.lengths.fromlist(list(map(len, subrecords)))
+        self.subrecords.values.fromlist(self.codes.numbers(list(chain.from_iterable(subrecords))))
 
     def built(self, order: Numbers) -> Chunks:
         """Return the chunks with places in the vocabulary for codes."""
@@ -307,7 +280,7 @@ class _ChunkBuilder:
             owner=np.array(self.owner, dtype=np.int32),
             domain_offsets=self.domains.offsets(),
             domain=self.domains.items(order),
-            subrecord_offsets=starts_of(self.counts),
+            subrecord_offsets=starts_of(np.array(self.counts, dtype=np.int64)),
             item_offsets=self.subrecords.offsets(),
             items=self.subrecords.items(order),
         )

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, Codes, Integers, spread
-from cloister.codesets.policy import UtilityPolicy
+from cloister.codesets.data import LARGEST, Codes, Integers, owners, spread
+from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
 
 
@@ -32,27 +32,16 @@ class InferenceCheck(StrEnum):
 
 
 @dataclass(frozen=True)
-class DisassociationRequest:
-    """What is asked of a disassociation.
+class DisassociationRequest(CodesRequest):
+    """What is asked of a disassociation: k candidates for whoever knows up to m codes of a patient."""
 
-    Attributes
-    ----------
-    k : candidates that whoever knows up to ``m`` codes of a patient must be left with
-    max_cluster_size : clusters of fewer records are not split further; at least k + 1, 2k if not given
-    inference_check, inference_threshold : whether codes may give others away, and from which confidence on, in (0, 1]
-    sensitive : codes that nobody outside knows, to be kept apart from all others
-    diversity : l; a sensitive code stands in at most one of l records of a cluster
-    """
-
-    k: int
     m: int = 2
-    max_cluster_size: int | None = None
-    policy: UtilityPolicy | None = None
+    max_cluster_size: int | None = None  # clusters of fewer records are not split; at least k + 1, 2k if not given
     refine: Refine = Refine.TREE
-    inference_check: InferenceCheck = InferenceCheck.REPORT
-    inference_threshold: float = 1.0
-    sensitive: tuple[str, ...] = ()
-    diversity: int = 2
+    inference_check: InferenceCheck = InferenceCheck.REPORT  # whether codes may give others away
+    inference_threshold: float = 1.0  # from which confidence on, in (0, 1]
+    sensitive: tuple[str, ...] = ()  # codes that nobody outside knows, to be kept apart from all others
+    diversity: int = 2  # l; a sensitive code stands in at most one of l records of a cluster
 
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("m", 1), ("diversity", 1), ("max_cluster_size", self.k + 1)):
@@ -74,17 +63,11 @@ class DisassociationRequest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordClasses:
-    """Records told apart by other things than codes; what is published of their codes is so class by class.
-
-    Attributes
-    ----------
-    labels : of each class, in the order of their UTF-8 bytes, missing first
-    class_of : (n_records,) int64, class of each record; every class has records
-    """
+    """Records told apart by other things than codes; what is published of their codes is so class by class."""
 
     columns: tuple[str, ...]
-    labels: tuple[tuple[str | None, ...], ...]
-    class_of: Integers
+    labels: tuple[tuple[str | None, ...], ...]  # of each class, in the order of their UTF-8 bytes, missing first
+    class_of: Integers  # (n_records,) int64, class of each record; every class has records
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,23 +78,14 @@ class Chunks:
     subrecords ``subrecord_offsets[c]`` to ``subrecord_offsets[c + 1]``; subrecord ``s`` holds the codes
     ``items[item_offsets[s]:item_offsets[s + 1]]``. No subrecord is empty, and those of a chunk stand in the order of
     their codes, so the order tells nothing.
-
-    Attributes
-    ----------
-    owner : (n_chunks,) int32, number of the cluster (record chunks) or joint cluster (shared chunks), ascending
-    domain_offsets : (n_chunks + 1,) int64
-    domain : int32, ascending within a chunk
-    subrecord_offsets : (n_chunks + 1,) int64
-    item_offsets : (n_subrecords + 1,) int64
-    items : int32, ascending within a subrecord
     """
 
-    owner: Codes
-    domain_offsets: Integers
-    domain: Codes
-    subrecord_offsets: Integers
-    item_offsets: Integers
-    items: Codes
+    owner: Codes  # (n_chunks,) int32, number of the cluster (record chunks) or joint cluster (shared chunks), ascending
+    domain_offsets: Integers  # (n_chunks + 1,) int64
+    domain: Codes  # int32, ascending within a chunk
+    subrecord_offsets: Integers  # (n_chunks + 1,) int64
+    item_offsets: Integers  # (n_subrecords + 1,) int64
+    items: Codes  # int32, ascending within a subrecord
 
     def __len__(self) -> int:
         return self.owner.size
@@ -129,42 +103,29 @@ class Chunks:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Disassociation:
-    """Code sets in the form in which they are released: nothing here is secret.
+    """Code sets in the form in which they are released: nothing here is secret."""
 
-    Attributes
-    ----------
-    k, m : what is promised
-    vocabulary : as in `CodeSets`
-    sizes : (n_clusters,) int64, records of each cluster
-    record_chunks : ``owner`` is the number of the cluster
-    item_offsets : (n_clusters + 1,) int64, where each cluster's item chunk begins in ``item_chunks``
-    item_chunks : int32, codes whose number in the cluster is not told, ascending within a cluster
-    child_offsets : (n_joints + 1,) int64, where each joint cluster's children begin in ``children``
-    children : int64; below n_clusters the number of a cluster, else n_clusters + the number of an earlier joint cluster
-    joint_sizes : (n_joints,) int64, records of each joint cluster
-    shared_chunks : ``owner`` is the number of the joint cluster
-    repeats : whether the codes are numbered occurrences
-    sensitive : int32, item numbers of codes that stand in item chunks only
-    class_columns, classes : where records were told apart by other things first: the names of these, and the labels of
-        each class, in the order of their UTF-8 bytes, missing first; empty where all records are one class
-    class_of : (n_clusters,) int32, the class of each cluster, ascending; empty where there are no classes
-    """
-
+    # k, m: what is promised
     k: int
     m: int
-    vocabulary: tuple[str, ...]
-    sizes: Integers
-    record_chunks: Chunks
-    item_offsets: Integers
-    item_chunks: Codes
-    child_offsets: Integers
+    vocabulary: tuple[str, ...]  # as in `CodeSets`
+    sizes: Integers  # (n_clusters,) int64, records of each cluster
+    record_chunks: Chunks  # ``owner`` is the number of the cluster
+    item_offsets: Integers  # (n_clusters + 1,) int64, where each cluster's item chunk begins in ``item_chunks``
+    item_chunks: Codes  # int32, codes whose number in the cluster is not told, ascending within a cluster
+    child_offsets: Integers  # (n_joints + 1,) int64, where each joint cluster's children begin in ``children``
+    # int64; below n_clusters the number of a cluster, else n_clusters + the number of an earlier joint cluster
     children: Integers
-    joint_sizes: Integers
-    shared_chunks: Chunks
-    repeats: bool = False
+    joint_sizes: Integers  # (n_joints,) int64, records of each joint cluster
+    shared_chunks: Chunks  # ``owner`` is the number of the joint cluster
+    repeats: bool = False  # whether the codes are numbered occurrences
+    # int32, item numbers of codes that stand in item chunks only
     sensitive: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    # class_columns, classes: where records were told apart by other things first: the names of these, and the labels of
+    # each class, in the order of their UTF-8 bytes, missing first; empty where all records are one class
     class_columns: tuple[str, ...] = ()
     classes: tuple[tuple[str | None, ...], ...] = ()
+    # (n_clusters,) int32, the class of each cluster, ascending; empty where there are no classes
     class_of: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __repr__(self) -> str:
@@ -246,7 +207,7 @@ def lay_out(released: Disassociation) -> Layout:
     """Lay a forest out, its trees one after the other."""
     n, joints = released.n_clusters, released.n_joints
     parent = np.full(n + joints, -1, dtype=np.int64)
-    parent[released.children] = n + np.repeat(np.arange(joints), np.diff(released.child_offsets))
+    parent[released.children] = n + owners(released.child_offsets)
     levels = _levels(released, parent)
     clusters = np.concatenate([np.ones(n, dtype=np.int64), np.zeros(joints, dtype=np.int64)])
     records = np.concatenate([released.sizes, np.zeros(joints, dtype=np.int64)])

@@ -17,17 +17,19 @@ kept whole before others, then the smallest (`cloister.kernels.parts`). Refining
 cluster that needs it: the least supported code stays, of these the most frequent one overall, then the smallest.
 """
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
-from cloister.errors import InputError
+from cloister.codesets.data import CodeSets, occurrences, owners
+from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.canonical_order import take_sequences
-from cloister.kernels.horpart import Split, Tree, make_tree
+from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
 from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
-from cloister.kernels.parts import Entries
+from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
 from cloister.kernels.shared_chunks import Pieces, Pool, join
 from cloister.kernels.subrecords import record_chunks, shared_chunks
 from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
@@ -42,15 +44,171 @@ from .data import (
     RecordClasses,
     Refine,
 )
-from .partitioning import (
-    Encoded,
-    VerticalPartition,
-    encode_request,
-    merge_for_diversity,
-    partition_horizontally,
-    partition_vertically,
-)
 from .release import reconstruct
+
+ANY = 2.0  # A confidence that no pair reaches
+RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Encoded:
+    """What the method works on."""
+
+    # the code sets, the constraint of each code, and which codes never split records (the sensitive ones)
+    records: Records
+    # (n_codes,) int32, the first of the codes that must stay together with each code: itself, unless repeated
+    unit: NDArray[np.int32]
+    # (n_codes,) int32, number of the occurrence that a code stands for, 0 where diagnoses do not repeat
+    level: NDArray[np.int32]
+    supports: NDArray[np.int64]
+    sensitive: NDArray[np.int32]
+
+
+def encode_request(codes: CodeSets, request: DisassociationRequest) -> Encoded:
+    """Number everything."""
+    unit, level = np.arange(codes.n_codes), np.zeros(codes.n_codes, dtype=np.int64)
+    if codes.repeats:
+        unit, level = occurrences(codes.vocabulary)
+        wrong = np.flatnonzero((level == 0) | (level[unit] != 1))
+        if wrong.size:
+            raise InputError(f"Code number {wrong[0] + 1} is not an occurrence whose first one is there. Number them.")
+    numbers = codes.items_by_code()
+    barred = np.zeros(codes.n_codes, dtype=np.bool_)
+    unknown = sum(code not in numbers for code in request.sensitive)
+    if unknown:
+        raise InputError(f"{unknown} of {len(request.sensitive)} sensitive codes occur in no record. Correct them.")
+    for code in request.sensitive:
+        barred[numbers[code]] = True
+    constraint = np.full(codes.n_codes, -1, dtype=np.int32)
+    for index, names in enumerate(request.policy.constraints if request.policy else ()):
+        for name in names:
+            constraint[numbers.get(name, [])] = index
+    records = Records(codes.offsets, codes.items, constraint, barred)
+    sensitive = np.flatnonzero(barred).astype(np.int32)
+    return Encoded(records, unit.astype(np.int32), level.astype(np.int32), codes.supports(), sensitive)
+
+
+def partition_horizontally(records: Records, k: int, limit: int, classes: RecordClasses | None = None) -> Split:
+    """Clusters of records that share frequent codes, and the tree of splits that made them.
+
+    A part of ``limit`` records or more is split into the records with and without a code: one of the constraint of the
+    code that the part was last split on, else one of any constraint, else any; the most frequent, then the smallest.
+
+    Deviations from the paper: every cluster has at least k records (a split that would leave fewer is passed over, and
+    the next code tried); a code that all records of a part have is passed over, which takes the place of the paper's
+    set *ignore*. Recursion is unrolled: the parts without the code form a chain that is counted once.
+
+    Where there are classes, each is split by itself.
+
+    Cost: occurrences times the number of times that a record is on the side that has the code. Source: Loukides,
+    Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy", section 4,
+    Fig. 8.
+    """
+    n = records.offsets.size - 1
+    if n == 0:
+        raise InputError("There are no records to protect.")
+    if n < k:
+        raise NoSafeRelease(f"k is {k}, but there are {n} records. Give a smaller k or more records.")
+    if classes is None:
+        return split_records(records, k, limit)
+    small = int(np.count_nonzero(np.bincount(classes.class_of) < k))
+    if small:
+        raise NoSafeRelease(f"k is {k}, but {small} of {len(classes.labels)} classes have fewer records with codes.")
+    return split_records(records, k, limit, classes.class_of)
+
+
+def merge_for_diversity(encoded: Encoded, split: Split, diversity: int) -> Split:
+    """Merge clusters along the split tree until each sensitive code is in at most one of ``diversity`` records of each.
+
+    Every cluster also gets a code that is not sensitive, as the sensitive ones can not fill its records. A part stays
+    split if both of its sides can be made to hold the bound. The paper publishes 1/|P| as the probability of a
+    sensitive code; that is the bound only if one record of the cluster has it. What is kept here is the true share,
+    support / |P| <= 1 / l.
+
+    *Guarantee*: in each cluster, at most one record in l has any one sensitive code, and the release ties it to no
+    other code or record. Not promised: that nothing is learned from other clusters having no such code. Source:
+    Loukides et al. (2014), section 7.2.
+    """
+    if not encoded.sensitive.size:
+        return split
+    if encoded.records.passed_over.all():
+        raise NoSafeRelease("All codes are sensitive, so nothing could be told. Leave a code out of them.")
+    tree = make_tree(split.depths)
+    records, order = encoded.records, split.order
+    parts = np.arange(split.starts.size - 1)
+    # Records with each sensitive code in the parts before each one, and occurrences of all other codes there.
+    place = np.empty(order.size, dtype=np.int64)
+    place[order] = np.arange(order.size)
+    owner = np.repeat(np.searchsorted(split.starts, place, side="right") - 1, np.diff(records.offsets))
+    totals = np.zeros((encoded.sensitive.size, parts.size + 1), dtype=np.int64)
+    for row, code in enumerate(encoded.sensitive.tolist()):
+        np.add.at(totals[row], owner[records.items == code] + 1, 1)
+    totals = np.cumsum(totals, axis=1)
+    plain = np.concatenate([[0], np.cumsum(~records.passed_over[records.items])])
+    others = np.concatenate([[0], np.cumsum(np.diff(plain[records.offsets])[order])])[split.starts]
+    part_holds = _holds(split, totals, parts, parts, diversity) & (np.diff(others) > 0)
+    node_holds = _holds(split, totals, tree.low, tree.high, diversity)
+    node_holds &= others[tree.high + 1] > others[tree.low]
+    if not _holds(split, totals, parts[:1], parts[-1:], diversity).all():
+        raise NoSafeRelease(
+            f"Each sensitive code may be in one of {diversity} records at most, but one is more frequent. "
+            "Give a lower diversity, or leave the code out."
+        )
+    kept = _splits_to_keep(tree, part_holds, node_holds)
+    return Split(split.order, split.starts[np.concatenate([[0], kept + 1, [parts.size]])], split.depths[kept])
+
+
+def _holds(
+    split: Split, totals: NDArray[np.int64], low: NDArray[np.integer], high: NDArray[np.integer], diversity: int
+) -> NDArray[np.bool_]:
+    sizes = split.starts[high + 1] - split.starts[low]
+    holds: NDArray[np.bool_] = np.all((totals[:, high + 1] - totals[:, low]) * diversity <= sizes, axis=0)
+    return holds
+
+
+def _splits_to_keep(tree: Tree, part_holds: NDArray[np.bool_], node_holds: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Nodes both of whose sides can be made to hold, and all above them."""
+    spans = zip(tree.low.tolist(), tree.high.tolist(), strict=True)
+    node_at = {span: node for node, span in enumerate(spans)}
+    deepest_first = np.argsort(-tree.depth, kind="stable").tolist()
+    can_hold = node_holds.copy()
+    stays = np.zeros(node_holds.size, dtype=np.bool_)
+    sides: dict[int, list[int]] = {}
+    for node in deepest_first:
+        spans_below = ((int(tree.low[node]), node), (node + 1, int(tree.high[node])))
+        sides[node] = [node_at[span] for span in spans_below if span[0] != span[1]]
+        single = [span[0] for span in spans_below if span[0] == span[1]]
+        stays[node] = bool(can_hold[sides[node]].all() and part_holds[single].all())
+        can_hold[node] |= stays[node]
+    for node in reversed(deepest_first):
+        stays[sides[node]] &= stays[node]
+    return np.flatnonzero(stays)
+
+
+class VerticalPartition(NamedTuple):
+    """The codes of each part and their places; which parts need a code in their item chunk, and which were repaired."""
+
+    entries: Entries
+    marks: Marks
+
+
+def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32], rule: Rule) -> VerticalPartition:
+    """Record chunks and item chunk of every part, already repaired where the omitted condition fails.
+
+    Codes held by fewer than k records of the part go to its item chunk. The others are taken by constraint and support
+    and fill one chunk after the other: a code joins if the chunk stays k^m-anonymous, else it waits for the next chunk.
+    After each round the codes of a constraint other than the first code's wait too, unless all of them joined.
+
+    Deviations from the paper: lines 16 and 17 follow the pseudocode, on the state before any code is taken out, and
+    "all codes" are those that were waiting when the round began; a code in no constraint is a group of its own; ties
+    go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
+    code also waits if it would tie. Source: Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
+    """
+    parts = split.starts.size - 1
+    entries = part_entries(records, split)
+    marks = Marks(np.zeros(parts, dtype=np.bool_), np.zeros(parts, dtype=np.bool_))
+    partition_parts(records, split, unit, rule, entries, marks)
+    return VerticalPartition(entries, marks)
 
 
 def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:
@@ -71,11 +229,8 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
     k^m-anonymous and has no code that a member holds elsewhere; **R3** the condition that the paper omits holds for
     every cluster's own record chunks; **R4** all clusters below the node are members.
 
-    Cost: entries of item chunks times the logarithm of the number of clusters.
-
-    References
-    ----------
-    Loukides et al. (2014), section 4, "Refining", and Fig. 10.
+    Cost: entries of item chunks times the logarithm of the number of clusters. Source: Loukides et al. (2014), section
+    4, "Refining", and Fig. 10.
     """
     entries, unit = vertical.entries, encoded.unit
     while True:
@@ -97,9 +252,6 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
         entries.place[entries.place == SHARED] = ITEM_CHUNK
 
 
-Held = dict[int, int]
-
-
 def neighbour_tree(
     entries: Entries, unit: NDArray[np.int32], k: int, is_border: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
@@ -107,53 +259,36 @@ def neighbour_tree(
 
     Two neighbours are joined if both hold a code in their item chunks that they hold k times together. Refining along
     this forest then keeps the same four rules as along the split tree. Parts of different classes, between which there
-    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined.
-
-    References
-    ----------
-    Loukides et al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
+    is a border, are never joined. A depth (n_parts - 1,) is -1 between parts that are not joined. Source: Loukides et
+    al. (2014), section 4, "Refining"; the order in which clusters are joined is ours.
     """
+    n_parts = entries.offsets.size - 1
     pooled = (entries.place == ITEM_CHUNK) & (unit[entries.code] == entries.code)
-    part = np.repeat(np.arange(entries.offsets.size - 1), np.diff(entries.offsets))
-    groups: list[tuple[int, Held]] = [(number, {}) for number in range(entries.offsets.size - 1)]
+    part = owners(entries.offsets)
+    # Each the last of its parts, and what is pending of its codes.
+    groups: list[tuple[int, Counter[int]]] = [(number, Counter()) for number in range(n_parts)]
     for owner, code, support in zip(
         part[pooled].tolist(), entries.code[pooled].tolist(), entries.support[pooled].tolist(), strict=True
     ):
         groups[owner][1][code] = support
     joins: list[int] = []
-    while True:
-        joined = _joined_once(groups, k, joins, is_border)
-        if len(joined) == len(groups):
-            break
-        groups = joined
-    depths = np.full(max(0, entries.offsets.size - 2), -1, dtype=np.int32)
+    found: list[tuple[int, Counter[int]]] = []
+    while len(found) != len(groups):
+        groups, found, at = found or groups, [], 0
+        while at < len(groups):
+            last, held = groups[at]
+            at += 1
+            if at < len(groups) and not is_border[last]:
+                other_last, other = groups[at]
+                if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
+                    joins.append(last)
+                    last, both = other_last, held + other
+                    held = Counter({code: count for code, count in both.items() if count < k})
+                    at += 1
+            found.append((last, held))
+    depths = np.full(max(0, n_parts - 1), -1, dtype=np.int32)
     depths[joins] = np.arange(len(joins))[::-1]
     return depths
-
-
-def _joined_once(
-    groups: list[tuple[int, Held]], k: int, joins: list[int], is_border: NDArray[np.bool_]
-) -> list[tuple[int, Held]]:
-    """One pass over the groups, each the last of its parts and what is pending; ``joins`` gets the borders joined."""
-    found: list[tuple[int, Held]] = []
-    at = 0
-    while at < len(groups):
-        last, held = groups[at]
-        if at + 1 < len(groups) and not is_border[last]:
-            other_last, other = groups[at + 1]
-            if any(held[code] + other[code] >= k for code in held.keys() & other.keys()):
-                joins.append(last)
-                both = {code: held.get(code, 0) + other.get(code, 0) for code in held.keys() | other.keys()}
-                found.append((other_last, {code: count for code, count in both.items() if count < k}))
-                at += 2
-                continue
-        found.append((last, held))
-        at += 1
-    return found
-
-
-ANY = 2.0
-"""A confidence that no pair reaches."""
 
 
 def disassociate(
@@ -169,18 +304,11 @@ def disassociate(
     have done; nor that a code does not give another away (see `count_ties`) unless ``safe`` is ``enforce``. Cost: about
     the number of occurrences times the logarithm of the number of records.
 
-    The result does not depend on the order of the records.
-
-    Parameters
-    ----------
-    classes : records that are told apart by other things; then all of it happens inside each class, and whoever knows
-        the class of a patient as well is left with k candidates in it
-
-
-    References
-    ----------
-    Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic health record privacy",
-    Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. Each step's deviations stand with it.
+    The result does not depend on the order of the records. Where there are ``classes``, records that are told apart by
+    other things, all of it happens inside each class, and whoever knows the class of a patient as well is left with k
+    candidates in it. Source: Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), "Disassociation for electronic
+    health record privacy", Journal of Biomedical Informatics 50, 46-61: sections 4 and 7. Each step's deviations stand
+    with it.
     """
     if classes is not None and request.sensitive:
         raise InputError("Codes cannot be kept apart as sensitive ones inside classes. Leave them out.")
@@ -224,9 +352,6 @@ def disassociate(
         repaired=int(np.count_nonzero(vertical.marks.repaired)),
     )
     return ProtectedCodes(released, cluster_of, figures)
-
-
-RECORDS = [["a", "b", "c", "d"], ["a", "b", "c"], ["a", "b", "d"], ["b", "e"], ["b", "e", "c"], ["e", "d"]]
 
 
 def load_kernels() -> None:

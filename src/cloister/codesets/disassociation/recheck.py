@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request
-from cloister.codesets.data import CODES, ID
-from cloister.codesets.encode import plain_code
+from cloister.codesets.data import CODES, ID, plain_code
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
@@ -19,13 +18,11 @@ from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters
 from .data import Disassociation
-from .facts import codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
-from .manifest import DisassociationManifest
+from .manifest import DisassociationManifest, codebook, facts_of, method_failures, rules_of, shown_of, utility_follows
 from .verify import DisassociationSecret, verify
-from .verify_counts import CLASS, SET, miscounted
+from .verify_original import CLASS, SET, miscounted
 
 CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
-
 ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
 
 

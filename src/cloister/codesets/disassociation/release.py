@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, GivenCodes, Integers, starts_of
-from cloister.codesets.encode import occurrences
-from cloister.codesets.request import CodesRequest, CodesWorkload, counted
+from cloister.codesets.data import CodeSets, GivenCodes, Integers, occurrences, owners, starts_of
+from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
 from cloister.kernels.canonical_order import take_sequences
@@ -48,7 +47,13 @@ from cloister.utility import (
 from .canonical import filled, taken
 from .clusters_file import read_clusters, same_release, write_clusters
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Layout, ProtectedCodes, lay_out
-from .facts import count_sets, count_ties, published_supports
+from .manifest import count_sets, published_supports
+from .verify_chunks import count_ties
+
+CHANGED = "The clusters stand for no code sets: they were changed since they were released."
+RECONSTRUCTIONS = 10  # Reconstructions whose mean answers a query
+CLOSE = 0.05  # A constraint whose matching error is within this is well supported (section 6.5)
+Query = tuple[int, ...]  # Item numbers, each once
 
 
 class ItemSupport(StrEnum):
@@ -58,8 +63,6 @@ class ItemSupport(StrEnum):
     BELOW_K = "below-k"
     ANY = "any"
 
-
-CHANGED = "The clusters stand for no code sets: they were changed since they were released."
 
 HOW_MANY = {ItemSupport.ONE: ONE_ROW, ItemSupport.BELOW_K: BELOW_K, ItemSupport.ANY: ANY_NUMBER}
 
@@ -112,7 +115,7 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
     """Shared chunks with the positions in their span that hold their (first) code elsewhere."""
     shared, record, n = released.shared_chunks, released.record_chunks, released.n_clusters
     in_record = np.repeat(record.owner, np.diff(record.domain_offsets))
-    owner = np.concatenate([in_record, np.repeat(np.arange(n), np.diff(released.item_offsets))])
+    owner = np.concatenate([in_record, owners(released.item_offsets)])
     code = np.concatenate([record.domain, released.item_chunks]).astype(np.int64)
     keys = np.sort(code * n + layout.position[owner])
     first = shared.domain[shared.domain_offsets[:-1]].astype(np.int64)
@@ -126,15 +129,13 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
 
 def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> Items:
     """Item chunks with the occurrences of each code in order."""
-    continues = np.zeros(codes.size, dtype=np.bool_)
     if not released.repeats:
-        return Items(starts, codes, continues)
+        return Items(starts, codes, np.zeros(codes.size, dtype=np.bool_))
     unit, level = occurrences(released.vocabulary)
     if not level.all():
         raise InputError(CHANGED)
-    cluster = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    order = np.lexsort((level[codes], unit[codes], cluster))
-    return Items(starts, codes[order], level[codes[order]] > 1)
+    codes = codes[np.lexsort((level[codes], unit[codes], owners(starts)))]
+    return Items(starts, codes, level[codes] > 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,34 +176,17 @@ class CodesRelease(Release):
         return self._check(written)
 
 
-RECONSTRUCTIONS = 10
-"""Reconstructions whose mean answers a query."""
-
-CLOSE = 0.05
-"""A constraint whose matching error is within this is well supported (section 6.5)."""
-
-Query = tuple[int, ...]
-"""Item numbers, each once."""
-
-
 @dataclass(frozen=True)
 class Accuracy:
-    """How far reconstructions are from the original; for the custodian.
-
-    Attributes
-    ----------
-    matching : interval of the matching error -> constraints of the utility policy
-    within : share of the constraints whose matching error is in [-5 %, 5 %)
-    tlost : share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
-    pairs : mean relative error of the supports of pairs of codes
-    tkd : share of the most frequent sets of codes that a reconstruction does not have among its own, in [0, 1]
-    """
+    """How far reconstructions are from the original; for the custodian."""
 
     queries: QueryErrors | None = None
+    # interval of the matching error -> constraints of the utility policy
     matching: dict[str, int] = field(default_factory=dict)
-    within: float | None = None
-    tlost: float = 0.0
-    pairs: float | None = None
+    within: float | None = None  # share of the constraints whose matching error is in [-5 %, 5 %)
+    tlost: float = 0.0  # share of the codes held by at least k patients that no record or shared chunk has, in [0, 1]
+    pairs: float | None = None  # mean relative error of the supports of pairs of codes
+    # share of the most frequent sets of codes that a reconstruction does not have among its own, in [0, 1]
     tkd: float | None = None
 
 
@@ -222,13 +206,14 @@ def measure_accuracy(
     if workload is not None:
         answers = [sets.counts(workload.queries) for sets in rebuilt]
         queries = query_errors(original.counts(workload.queries), answers, workload.queries)
-    errors = np.zeros(0)
+    matching, within = {}, None
     if constraints:
         errors = matching_errors(original.matches(constraints), [sets.matches(constraints) for sets in rebuilt])
+        matching, within = error_histogram(errors), share_within(errors, CLOSE)
     return Accuracy(
         queries=queries,
-        matching=error_histogram(errors) if constraints else {},
-        within=share_within(errors, CLOSE) if constraints else None,
+        matching=matching,
+        within=within,
         tlost=lost_codes(codes, released),
         pairs=pair_errors(original, rebuilt) if itemsets else None,
         tkd=lost_top_itemsets(original, rebuilt[0]) if itemsets else None,
@@ -243,30 +228,25 @@ def lost_codes(codes: CodeSets, released: Disassociation) -> float:
 
 
 def exact_figures(
-    given: GivenCodes, request: CodesRequest[DisassociationRequest], protected: ProtectedCodes, seed: int
+    given: GivenCodes, request: DisassociationRequest, protected: ProtectedCodes, seed: int
 ) -> dict[str, object]:
     """Return figures for the custodian alone; ``seed`` is that of the first reconstruction."""
     released, found, policy = protected.released, protected.figures, request.policy
     constraints = None if policy is None else policy.item_numbers(given.codes)
+    is_off = request.inference_check is InferenceCheck.OFF
+    ties = None if is_off else count_ties(released, request.inference_threshold)
     exact = {"records": given.codes.n_records + given.n_empty, "suppressed": given.n_empty} | asdict(found)
-    ties = (
-        None
-        if request.method.inference_check is InferenceCheck.OFF
-        else count_ties(released, request.method.inference_threshold)
-    )
     exact |= {
         "ties": ties.pairs if ties else None,
         "tied_codes": ties.codes if ties else None,
         "share_in_item_chunks": found.in_item_chunks / max(1, found.occurrences),
     }
     if constraints is not None:
-        exact["constraints"] = dict(
-            zip(("sets", "satisfied", "preserved"), count_sets(released, constraints).counts(), strict=True)
-        )
+        sets = count_sets(released, constraints).counts()
+        exact["constraints"] = dict(zip(("sets", "satisfied", "preserved"), sets, strict=True))
     if request.accuracy:
-        accuracy = measure_accuracy(
-            given.codes, released, workload=request.workload, constraints=constraints, seed=seed
-        )
+        workload = request.workload
+        accuracy = measure_accuracy(given.codes, released, workload=workload, constraints=constraints, seed=seed)
         exact["accuracy"] = asdict(accuracy)
     return exact
 

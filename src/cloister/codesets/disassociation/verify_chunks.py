@@ -3,65 +3,83 @@
 Supports are counted from subrecords. Clusters, joint clusters and chunks must stand as their contents say.
 """
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, groupby, pairwise, permutations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, spread, starts_of
+from cloister.codesets.data import Integers, owners, plain_code, spread, starts_of
 
 from .data import Chunks, Disassociation
 
-BLOCK = 2_000_000
-"""Occurrences that are looked at together."""
-
-MANY_SETS = 200_000
-"""Sets of codes that are counted whatever the subrecords are like."""
+BLOCK = 2_000_000  # Occurrences that are looked at together
+MANY_SETS = 200_000  # Sets of codes that are counted whatever the subrecords are like
 
 SETS_A_SUBRECORD = 8
 """Chunks with more sets of codes, in all and a subrecord, are looked at by the records that their codes share."""
 
-
 MOST_SHARED = 1 << 18
 """Sets of subrecords, shared by codes of one chunk, that are looked at; their number can grow exponentially."""
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+TIES_BLOCK = 500_000  # Occurrences that are looked at together
+MANY_PAIRS = 1e6  # Pairs of occurrences that are counted whatever the subrecords are like
+
+PAIRS_A_SUBRECORD = 16
+"""Chunks with more pairs of occurrences, in all and a subrecord, are looked at by the records their codes share."""
+
+Ragged = tuple[Integers, NDArray[np.int32]]  # Runs of numbers: where each begins, and the numbers
+BREAK = -1  # What stands between the chunks of an owner and what else it has
+LEAD = 64  # Numbers of all runs that are compared together; those that are still equal are compared one by one
+
+
+class Occurrences(NamedTuple):
+    """Codes of some chunks, subrecord by subrecord: where that of each ends, and the chunk that it is of."""
+
+    items: Integers
+    ends: Integers
+    chunk: Integers
 
 
 def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     """Chunks in which up to m codes occur together, but in fewer than k subrecords; the numbers, ascending."""
     lengths = np.diff(chunks.item_offsets)
-    chunk_of = np.repeat(np.arange(len(chunks)), np.diff(chunks.subrecord_offsets))
-    # No subrecord has a set of more codes.
-    m = min(m, int(lengths.max(initial=1)))
-    # How many sets of up to m codes the subrecords of each chunk have.
     longest = int(lengths.max(initial=0))
+    # No subrecord has a set of more codes.
+    m = min(m, max(1, longest))
+    # How many sets of up to m codes the subrecords of each chunk have.
     n_sets = [float(sum(comb(length, size) for size in range(1, m + 1))) for length in range(longest + 1)]
-    cost = np.bincount(chunk_of, weights=np.array(n_sets)[lengths], minlength=len(chunks))
+    weights = np.array(n_sets)[lengths]
+    cost = np.bincount(owners(chunks.subrecord_offsets), weights=weights, minlength=len(chunks))
     # Long subrecords have too many sets to count: there, sets of subrecords are fewer than sets of codes.
     many = (cost > MANY_SETS) & (cost > SETS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
-    rare = [_rare_by_counting(chunks, span, ~many, k, m) for span in blocks(chunks, BLOCK)]
+    rare = [_rare_by_counting(occurrences, ~many, k, m) for occurrences in blocks(chunks, BLOCK)]
     slow = [chunk for chunk in np.flatnonzero(many).tolist() if _is_rare(chunks, chunk, k, m)]
     return np.unique(np.concatenate([*rare, np.array(slow, dtype=np.int64)]))
 
 
-def blocks(chunks: Chunks, size: int) -> list[tuple[int, int]]:
-    """Runs of chunks with about so many occurrences each."""
+def blocks(chunks: Chunks, size: int) -> Iterator[Occurrences]:
+    """Yield the codes of runs of chunks with about so many occurrences each."""
     if not len(chunks):
-        return []
+        return
     ends = chunks.item_offsets[chunks.subrecord_offsets[1:]]
     cuts = np.searchsorted(ends, np.arange(size, max(1, int(ends[-1])), size)) + 1
-    return list(pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()))
+    for start, stop in pairwise(np.unique(np.concatenate([[0], cuts, [len(chunks)]])).tolist()):
+        subrecords = chunks.subrecord_offsets[start : stop + 1]
+        bounds = chunks.item_offsets[subrecords[0] : subrecords[-1] + 1]
+        lengths = np.diff(bounds)
+        chunk_of = np.repeat(np.repeat(np.arange(start, stop), np.diff(subrecords)), lengths)
+        codes = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
+        yield Occurrences(codes, np.repeat(bounds[1:] - bounds[0], lengths), chunk_of)
 
 
-def _rare_by_counting(chunks: Chunks, span: tuple[int, int], light: NDArray[np.bool_], k: int, m: int) -> Integers:
+def _rare_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], k: int, m: int) -> Integers:
     """Count every set of 1, 2, ... m codes: each occurrence of a set is continued by each later code."""
-    first, last = int(chunks.subrecord_offsets[span[0]]), int(chunks.subrecord_offsets[span[1]])
-    items = chunks.items[chunks.item_offsets[first] : chunks.item_offsets[last]].astype(np.int64)
-    ends = np.repeat(chunks.item_offsets[first + 1 : last + 1], np.diff(chunks.item_offsets[first : last + 1]))
-    ends -= chunks.item_offsets[first]
-    sizes = np.diff(chunks.subrecord_offsets[span[0] : span[1] + 1])
-    owner = np.repeat(np.repeat(np.arange(*span), sizes), np.diff(chunks.item_offsets[first : last + 1]))
+    items, ends, owner = occurrences
     at = np.flatnonzero(light[owner])
     known = owner[at]
     width = int(items.max()) + 1 if items.size else 1
@@ -109,7 +127,7 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
     bounds = chunks.item_offsets[first : last + 1]
     items = chunks.items[bounds[0] : bounds[-1]]
     order = np.argsort(items, kind="stable")
-    rows = np.repeat(np.arange(last - first), np.diff(bounds))[order]
+    rows = owners(bounds)[order]
     holds = np.zeros(last - first, dtype=np.bool_)
     found: dict[int, list[int]] = {}
     codes, starts = np.unique(items[order], return_index=True)
@@ -121,16 +139,6 @@ def codes_by_subrecords(chunks: Chunks, chunk: int) -> dict[int, list[int]]:
     return found
 
 
-Ragged = tuple[Integers, NDArray[np.int32]]
-"""Runs of numbers: where each begins, and the numbers."""
-
-BREAK = -1
-"""What stands between the chunks of an owner and what else it has."""
-
-LEAD = 64
-"""Numbers of all runs that are compared together; those that are still equal are compared one by one."""
-
-
 def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     """Promises about the order, each with whether it holds; the places and the forest must be sound.
 
@@ -139,7 +147,7 @@ def orders(released: Disassociation) -> Iterator[tuple[str, bool]]:
     Chunks come by their smallest code.
     """
     parents = np.full(released.n_clusters + released.n_joints, -1, dtype=np.int64)
-    parents[released.children] = np.repeat(np.arange(released.n_joints), np.diff(released.child_offsets))
+    parents[released.children] = owners(released.child_offsets)
     items = released.item_offsets, released.item_chunks
     runs = _chunk_runs(released.record_chunks, released.n_clusters)
     contents = _contents(runs, np.arange(released.n_clusters), released.sizes, items)
@@ -180,7 +188,7 @@ def _joints_ascend(released: Disassociation, parents: Integers, label: Integers)
         members = np.flatnonzero(height == level)
         offsets, children = _taken((released.child_offsets, released.children), members)
         inside = labels[children]
-        inside = inside[np.lexsort((inside, np.repeat(np.arange(members.size), np.diff(offsets))))]
+        inside = inside[np.lexsort((inside, owners(offsets)))]
         contents = _contents(runs, members, released.joint_sizes, (offsets, inside.astype(np.int32)))
         steps = _steps(contents)
         if not _ascends(steps, around[members]):
@@ -254,3 +262,73 @@ def _steps(runs: Ragged) -> Integers:
         if differs.size:
             steps[pair] = 1 if here[differs[0]] > before[differs[0]] else -1
     return steps
+
+
+class Ties(NamedTuple):
+    """Pairs (x, y) of a chunk such that somebody who knows x learns y, each counted where it stands."""
+
+    pairs: int
+    codes: int  # distinct codes x
+    by_cluster: NDArray[np.int64]  # (n_clusters,) pairs in each cluster's record chunks
+
+
+def count_ties(released: Disassociation, threshold: float = 1.0) -> Ties:
+    """Count the pairs of codes of a chunk with s({x, y}) / s(x) of ``threshold`` or more, s being the support there.
+
+    k^m-anonymity does not forbid them: it hides who has a code, not what comes with it. Where ``inference_check`` is
+    ``enforce``, chunks are built without such pairs: a code that would tie waits for the next chunk (vertical
+    partitioning), or gets a shared chunk of its own. So nothing has to be suppressed or moved to item chunks
+    afterwards, which is where we deviate from what others propose.
+    """
+    owner, code = _tied(released.record_chunks, threshold)
+    by_cluster = np.bincount(owner, minlength=released.n_clusters)
+    _, shared_code = _tied(released.shared_chunks, threshold)
+    codes = np.unique(np.concatenate([code, shared_code])).size
+    return Ties(code.size + shared_code.size, codes, by_cluster)
+
+
+def _tied(chunks: Chunks, threshold: float) -> Pairs:
+    """The owners of the tied pairs (x, y), and x."""
+    lengths = np.diff(chunks.item_offsets)
+    chunk_of = owners(chunks.subrecord_offsets)
+    pairs = np.bincount(chunk_of, weights=lengths.astype(float) ** 2, minlength=len(chunks))
+    many = (pairs > MANY_PAIRS) & (pairs > PAIRS_A_SUBRECORD * np.diff(chunks.subrecord_offsets))
+    found = [_tied_by_counting(occurrences, ~many, threshold) for occurrences in blocks(chunks, TIES_BLOCK)]
+    for chunk in np.flatnonzero(many).tolist():
+        # Of a chunk with long subrecords, codes of the same records are taken together.
+        codes = codes_by_subrecords(chunks, chunk)
+        tied: list[int] = []
+        for pattern, own in codes.items():
+            reached = threshold * pattern.bit_count()
+            n = sum(len(others) for other, others in codes.items() if (pattern & other).bit_count() >= reached) - 1
+            tied += own * n
+        found.append((np.full(len(tied), chunk, dtype=np.int64), np.array(tied, dtype=np.int64)))
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(pair[0] for pair in found)])
+    return chunks.owner[at].astype(np.int64), np.concatenate([at[:0], *(pair[1] for pair in found)])
+
+
+def _tied_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], threshold: float) -> Pairs:
+    items, ends, owner = occurrences
+    width = int(items.max()) + 1
+    single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
+    at = np.flatnonzero(light[owner])
+    later = ends[at] - at - 1
+    pairs = number[np.repeat(at, later)] * single.size + number[spread(at + 1, later)]
+    pair, together = np.unique(pairs, return_counts=True)
+    x, y = pair // single.size, pair % single.size
+    tied = np.concatenate([x[together >= threshold * support[x]], y[together >= threshold * support[y]]])
+    return single[tied] // width, single[tied] % width
+
+
+def ties_of_repeats(released: Disassociation, threshold: float) -> int:
+    """Return how many of the pairs are occurrences of one code; a second one takes the first one along always."""
+    if not released.repeats:
+        return 0
+    names = [plain_code(code, repeats=True) for code in released.vocabulary]
+    tied = 0
+    for chunks in (released.record_chunks, released.shared_chunks):
+        for chunk in range(len(chunks)):
+            support = Counter(chain.from_iterable(chunks.subrecords_of(chunk)))
+            for _, group in groupby(sorted(support, key=names.__getitem__), key=names.__getitem__):
+                tied += sum(support[y] >= threshold * support[x] for x, y in permutations(group, 2))
+    return tied

@@ -1,12 +1,18 @@
-"""A release of code sets compared with the original: every chunk is the projection of its records."""
+"""A release of code sets compared with data sets: with the original, every chunk being the projection of its records.
+
+Of others it is known how often codes may stand in them, class by class where records are told apart.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from ..data import Codes, CodeSets, Integers, spread
+from cloister.codesets.data import plain_code
+
+from ..data import Codes, CodeSets, Integers, owners, spread
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 
@@ -20,7 +26,7 @@ COMPARED = (
 )
 """Promises about the original, in the order in which they are checked."""
 
-RECORD, SHARED, ITEM, NOWHERE = 0, 1, 2, 3
+SET, CLASS, CODE, COUNT = "set", "class", "code", "count"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,12 +100,12 @@ class _Projection:
         self.released, self.layout, self.secret = released, layout, secret
         width, n = max(1, len(released.vocabulary)), released.n_clusters
         record, shared = released.record_chunks, released.shared_chunks
-        chunk = np.repeat(np.arange(len(record)), np.diff(record.domain_offsets))
+        chunk = owners(record.domain_offsets)
         keys = record.owner[chunk] * np.int64(width) + record.domain
         order = np.argsort(keys)
         self.record_keys, self.record_chunk = keys[order], chunk[order]
-        self.item_keys = np.repeat(np.arange(n), np.diff(released.item_offsets)) * width + released.item_chunks
-        shared_chunk = np.repeat(np.arange(len(shared)), np.diff(shared.domain_offsets))
+        self.item_keys = owners(released.item_offsets) * width + released.item_chunks
+        shared_chunk = owners(shared.domain_offsets)
         joint = shared.owner[shared_chunk]
         starts = shared.domain * np.int64(n) + layout.low[joint]
         by_start = np.argsort(starts)
@@ -177,3 +183,43 @@ def _rows(owner: Integers, items: Codes | Integers, begin: Integers, length: int
     columns = [owner, *(items[begin + i] for i in range(length))]
     order = np.lexsort(columns[::-1])
     return np.stack([column[order] for column in columns])
+
+
+def miscounted(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> int:
+    """Return how many codes stand in rows of a class more or less often than the clusters allow.
+
+    Rows are the class of each record, 0 where there are none, and its codes, those that repeat not numbered. In a
+    reconstruction of ours (``is_drawn``) a code of an item chunk is given to one record, and otherwise to records
+    that would have no code, so that it is alone.
+    """
+    # A count outside these bounds is that of no data set behind the clusters, so the file is not one of ours.
+    kind = pl.col(CLASS).cast(pl.Int64)
+    found = rows.explode(SET).group_by(kind, pl.col(SET).alias(CODE)).len(COUNT)
+    both = counts_allowed(released).join(found, on=[CLASS, CODE], how="full", coalesce=True)
+    most = pl.col("most")
+    if is_drawn:
+        single = rows.filter(pl.col(SET).list.len() == 1)
+        alone = single.group_by(kind, pl.col(SET).list.first().alias(CODE)).len("alone")
+        both = both.join(alone, on=[CLASS, CODE], how="left")
+        most = pl.min_horizontal(most, pl.col("least") + pl.col("alone").fill_null(0))
+    fits = both.select(pl.col(COUNT).is_between(pl.col("least"), most).fill_null(value=False)).to_series()
+    return int((~fits).sum())
+
+
+def counts_allowed(released: Disassociation) -> pl.DataFrame:
+    """Return the least and the most of each code in each class: as chunks say, and one to all records an item chunk."""
+    n = released.n_clusters
+    class_of = released.class_of if released.class_of.size else np.zeros(n, dtype=np.int32)
+    of_joint = np.zeros(released.n_joints, dtype=np.int64)
+    for joint, child in enumerate(released.children[released.child_offsets[:-1]].tolist()):
+        of_joint[joint] = class_of[child] if child < n else of_joint[child - n]  # children come first
+    own = class_of[owners(released.item_offsets)], released.item_chunks, released.sizes[owners(released.item_offsets)]
+    parts = [(own[0].astype(np.int64), own[1].astype(np.int64), own[2])]
+    for chunks, classes in ((released.record_chunks, class_of), (released.shared_chunks, of_joint)):
+        held = classes[chunks.owner].repeat(np.diff(chunks.item_offsets[chunks.subrecord_offsets]))
+        parts.append((held.astype(np.int64), chunks.items.astype(np.int64), np.ones(held.size, dtype=np.int64)))
+    table = pl.concat([pl.DataFrame(dict(zip((CLASS, "item", "most"), part, strict=True))) for part in parts])
+    plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
+    counted = table.group_by(CLASS, "item").agg(pl.len().cast(pl.Int64).alias("least"), pl.col("most").sum())
+    named = counted.with_columns(pl.Series(CODE, plain, dtype=pl.String).gather(counted["item"]))
+    return named.group_by(CLASS, CODE).agg(pl.col("least").sum(), pl.col("most").sum())

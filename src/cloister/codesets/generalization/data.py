@@ -1,33 +1,48 @@
-"""The forms of generalized code sets: what is asked, what is released, and what it costs; sets of numbers as arrays."""
+"""The forms of generalized code sets: what is asked and what is released; sets of numbers as arrays.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+Privacy policies are read here as they are given, in words or in files, and not reduced. The verifier reads them with
+this file too, so that it imports no kernels.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, CodeSets, spread, starts_of
-from cloister.codesets.policy import UtilityPolicy
-from cloister.errors import InputError
+from cloister.codesets.data import LARGEST, CodeSets, encode, owners, spread, starts_of
+from cloister.codesets.policy import read_policy_file
+from cloister.codesets.request import CodesRequest
+from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
+from cloister.io import Source, as_text, read_table
+from cloister.io.code_lists import CodeColumns, code_lists
+from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
+from cloister.reading import ReadingWords, how_read
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
+RECORDS, VISITS, ALL = "records", "visits", "all"  # Words that a policy begins with where it is no JSON file
+WORD = 64
+OPEN, CLOSE, BETWEEN = "(", ")", ","  # What a term of several codes is written with
+DIGITS = 10  # Digits of a number of codes that nobody knows
+
+VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
+"""Names that a column telling visits apart is looked for by, the likeliest first."""
+
+VISIT = "visit of each line"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sets:
-    """Sets of numbers, one after the other.
+    """Sets of numbers, one after the other."""
 
-    Attributes
-    ----------
-    offsets : (n_sets + 1,) int64, where each set begins in ``items``
-    items : int32, numbers from 0, ascending within a set
-    """
-
-    offsets: Integers
-    items: Numbers
+    offsets: Integers  # (n_sets + 1,) int64, where each set begins in ``items``
+    items: Numbers  # int32, numbers from 0, ascending within a set
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -88,38 +103,33 @@ class Sets:
 
 def named(sets: Sets, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets with names in place of numbers."""
-    return [tuple(names[item] for item in sets.members(number).tolist()) for number in range(len(sets))]
-
-
-RECORDS, VISITS, ALL = "records", "visits", "all"
-"""Words that a policy begins with where it is no JSON file."""
-
-OPEN, CLOSE, BETWEEN = "(", ")", ","
-"""What a term of several codes is written with."""
+    words = [names[item] for item in sets.items.tolist()]
+    return [tuple(words[start:end]) for start, end in pairwise(sets.offsets.tolist())]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacySets:
-    """Sets of codes of a privacy policy, as it states them.
+    """Sets of codes of a privacy policy, as it states them."""
 
-    Attributes
-    ----------
-    vocabulary : the codes that are named, in the order of their UTF-8 bytes
-    sets : positions in the vocabulary
-    spec : where the policy came from: ``all:2``, ``visits:FILE``, ``records``, a file's name
-    m : most codes of a set where all sets of so many codes are meant, for ``all:m``
-    """
-
-    vocabulary: tuple[str, ...]
-    sets: Sets
-    spec: str = "given"
-    m: int | None = None
+    vocabulary: tuple[str, ...]  # the codes that are named, in the order of their UTF-8 bytes
+    sets: Sets  # positions in the vocabulary
+    spec: str = "given"  # where the policy came from: ``all:2``, ``visits:FILE``, ``records``, a file's name
+    m: int | None = None  # most codes of a set where all sets of so many codes are meant, for ``all:m``
 
     def __len__(self) -> int:
         return len(self.sets)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec!r}, {len(self)} sets of codes)"
+
+
+def record_bits(codes: CodeSets) -> NDArray[np.uint64]:
+    """Return the records of each code, one bit a record: (n_codes, ceil(n_records / 64))."""
+    bits = np.zeros((codes.n_codes, -(-codes.n_records // WORD)), dtype=np.uint64)
+    record = owners(codes.offsets)
+    places = (codes.items, record // WORD)
+    np.bitwise_or.at(bits, places, np.uint64(1) << (record % WORD).astype(np.uint64))
+    return bits
 
 
 class GeneralizationMethod(StrEnum):
@@ -154,26 +164,18 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class GeneralizationRequest:
+class GeneralizationRequest(CodesRequest):
     """What is asked of a generalization.
 
-    Attributes
-    ----------
-    k : patients that every set of the privacy policy must lead to
-    policy : utility policy: codes are generalized only with codes of the same set; None: with any, or with none where
-        uncovered codes are suppressed; AA generalizes along the hierarchy whatever the policy
-    uncovered : codes of no set are one more set, or are suppressed where they cannot be released as they are
-    loss : what CBA and UGACLIP keep low
-    hierarchy : how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more of the codes
+    Codes are generalized only with codes of the same set of ``policy``; without one with any, or with none where
+    uncovered codes are suppressed. AA generalizes along the hierarchy whatever the policy.
     """
 
-    k: int
     privacy: PrivacySets
     method: GeneralizationMethod = GeneralizationMethod.CBA
-    policy: UtilityPolicy | None = None
-    uncovered: Uncovered = Uncovered.GENERALIZE
-    loss: TermLoss = TermLoss.ILM
-    hierarchy: Hierarchy | None = None
+    uncovered: Uncovered = Uncovered.GENERALIZE  # codes of no set are one more, or suppressed
+    loss: TermLoss = TermLoss.ILM  # what CBA and UGACLIP keep low
+    hierarchy: Hierarchy | None = None  # how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
@@ -183,6 +185,11 @@ class GeneralizationRequest:
                 "The method apriori protects all sets of up to m codes, but the privacy policy is "
                 f"{self.privacy.spec}. Give -m, or choose the method cba or ugaclip."
             )
+
+    @property
+    def by_sets(self) -> bool:
+        """Whether terms keep to the sets of the utility policy."""
+        return self.method is not GeneralizationMethod.APRIORI
 
 
 def term_text(codes: Sequence[str]) -> str:
@@ -198,26 +205,17 @@ def term_text(codes: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Generalization:
-    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes.
-
-    Attributes
-    ----------
-    vocabulary : the codes that occur in the original, in the order of their UTF-8 bytes
-    terms : the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
-    suppressed : int32, codes of no term, ascending
-    records : the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed,
-        which is so for no record or for k at least
-    m : sets of up to so many codes are protected, if that is what is promised
-    repeats : whether the codes are numbered occurrences
-    """
+    """Code sets whose codes stand in sets: a record that has a term has one or more of its codes."""
 
     k: int
-    vocabulary: tuple[str, ...]
-    terms: Sets
-    suppressed: Numbers
+    vocabulary: tuple[str, ...]  # the codes that occur in the original, in the order of their UTF-8 bytes
+    terms: Sets  # the terms as sets of positions in the vocabulary, disjoint, in the order of their smallest codes
+    suppressed: Numbers  # int32, codes of no term, ascending
+    # the terms of each record, as sets of term numbers, in their order; empty where all codes are suppressed, which is
+    # so for no record or for k at least
     records: Sets
-    m: int | None = None
-    repeats: bool = False
+    m: int | None = None  # sets of up to so many codes are protected, if that is what is promised
+    repeats: bool = False  # whether the codes are numbered occurrences
 
     def __repr__(self) -> str:
         return f"Generalization({len(self.records)} records, {len(self.terms)} terms)"
@@ -247,62 +245,118 @@ class Generalization:
 
 
 @dataclass(frozen=True)
-class PolicySetOutcome:
-    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
+class VisitsFile:
+    """How a file of visits is read; what is None is found out.
 
-    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2).
+    ``visit`` tells visits apart; ``codes`` or ``code``, with all codes of a visit or one, may be missing from the file.
     """
 
-    name: str
-    codes: int
-    suppressed: int
-    satisfied: bool
-
-    @property
-    def fully_preserved(self) -> bool:
-        """Whether the set is satisfied and nothing of it suppressed: the patients with any of its codes are as many."""
-        return self.satisfied and not self.suppressed
+    visit: str | None = None
+    codes: str | None = None
+    code: str | None = None
+    reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
 
-@dataclass(frozen=True)
-class GeneralizationFigures:
-    """What was lost; for the custodian, since occurrences are told of codes that few have.
+def size_in(words: str) -> int | None:
+    """Return m of ``all:m``, which stands for all sets of up to m codes; None where words are of another policy."""
+    kind, _, rest = words.partition(":")
+    if kind != ALL or kind == words:
+        return None
+    if not (rest.isascii() and rest.isdigit() and 0 < len(rest) < DIGITS) or int(rest) < 1:
+        raise InputError(f"The privacy policy {words!r} needs a whole number from 1 on after the colon, as in all:2.")
+    return int(rest)
 
-    Attributes
-    ----------
-    ilm : information loss metric over all terms and suppressed codes
-    log_ul : natural logarithm of the exponential loss; -inf where nothing is lost
-    ncp : normalized certainty penalty, in [0, 1]
-    suppressed_codes, suppressed_occurrences : distinct codes, and codes of records
-    empty_records, left_out : records that keep no term, and those of them that are not released
-    ilm_terms : information loss of the terms alone, over the released records
-    closeness : the hierarchy that weights were taken from
+
+def sets_in(words: str, codes: CodeSets | None, read_as: VisitsFile | None = None) -> PrivacySets:
+    """Return the sets of ``records``, ``visits:FILE`` or a JSON file."""
+    kind, colon, rest = words.partition(":")
+    if words != RECORDS:
+        return sets_of_visits(rest, read_as) if colon and kind == VISITS else sets_of_json(words)
+    if codes is None:
+        raise InputError(
+            "The privacy policy records is all codes of each patient, which only the original has. Give it with "
+            f"{setting('original')}."
+        )
+    return sets_of_records(codes)
+
+
+def sets_of(given: Iterable[Iterable[str]], spec: str) -> PrivacySets:
+    """Return sets of codes; codes that do not occur in the data are allowed."""
+    sets = [set(codes) for codes in given]
+    if not sets:
+        raise InputError("A privacy policy needs at least one set of codes.")
+    if empty := sum(not codes for codes in sets):
+        raise InputError(f"A privacy policy needs sets of codes, but {empty} of {len(sets)} have none. Leave them out.")
+    vocabulary = tuple(sorted(set().union(*sets)))
+    number = {code: place for place, code in enumerate(vocabulary)}
+    return PrivacySets(vocabulary, Sets.of([number[code] for code in codes] for codes in sets), spec)
+
+
+def sets_of_json(path: str | Path) -> PrivacySets:
+    """Read a policy: a list of lists of codes."""
+    path = Path(path)
+    return sets_of(read_policy_file(path, "privacy"), path.name or str(path))
+
+
+def sets_of_visits(path: str | Path, read_as: VisitsFile | None = None) -> PrivacySets:
+    """Read codes that were recorded together: one visit a line, or one code a line.
+
+    Patients' ids are not looked at where each visit is a line.
     """
-
-    ilm: float
-    log_ul: float
-    ncp: float
-    suppressed_codes: int
-    suppressed_occurrences: int
-    empty_records: int
-    left_out: int
-    ilm_terms: float
-    closeness: str
-    statuses: Mapping[Status, int]
-    outcomes: tuple[PolicySetOutcome, ...]
+    asked = read_as or VisitsFile()
+    if str(path) in ("", "."):
+        raise InputError("The privacy policy visits: names no file, as in visits:visits.csv.")
+    source = read_table(path, **how_read(asked.reading))
+    columns = _columns(source, asked)
+    if columns.codes is not None:
+        source = replace(source, frame=_lines(source, columns.codes, asked.visit))
+    found = encode(code_lists(source, columns, asked.reading.missing), drop_empty=True).codes
+    return PrivacySets(found.vocabulary, Sets(found.offsets, found.items), f"{VISITS}:{source.name}")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GeneralizedCodes:
-    """Generalized code sets, and what only the custodian may know.
+def sets_of_records(codes: CodeSets) -> PrivacySets:
+    """All the codes of each patient."""
+    return PrivacySets(codes.vocabulary, Sets(codes.offsets, codes.items), RECORDS)
 
-    Attributes
-    ----------
-    origin : (n_released,) int64, record of the original behind each released one; secret
-    original : the original, without codes that occur nowhere
-    """
 
-    released: Generalization
-    origin: Integers
-    original: CodeSets
-    figures: GeneralizationFigures
+def _lines(source: Source, codes: str, visit: str | None) -> pl.DataFrame:
+    if visit is None or source.frame[codes].dtype.is_float():
+        return source.frame.select(codes)
+    ids = as_text(source.frame[visit])
+    absent = int((ids.is_null() | (ids == "")).sum())
+    if absent:
+        lines = "line has" if absent == 1 else "lines have"
+        raise InputError(
+            f"{absent} {lines} no {visit!r} in {source.name}, so that it cannot be told which visit they are of. Write "
+            "one on each.",
+            file=source.name,
+            column=visit,
+        )
+    frame = pl.DataFrame({VISIT: ids, codes: as_text(source.frame[codes])})
+    return frame.group_by(VISIT, maintain_order=True).agg(pl.col(codes).str.join(" ")).select(codes)
+
+
+def _columns(source: Source, asked: VisitsFile) -> CodeColumns:
+    """Which column holds codes, and where each has a line which one tells visits apart."""
+    present, name = source.frame.columns, source.name
+    if asked.visit is not None and asked.visit not in present:
+        message = f"Column {asked.visit!r} was asked for with {setting('visit')}, but {name} has no such column."
+        raise InputError(message, file=name, column=asked.visit)
+    wide = next((column for column in (asked.codes, *CODES_NAMES) if column in present), None)
+    long = next((column for column in (asked.code, *CODE_NAMES) if column in present), None)
+    if wide is not None and not (wide != asked.codes and long is not None and long == asked.code):
+        return CodeColumns(codes=wide)  # a column that was named goes before those of the usual names
+    if long is None:
+        raise InputError(
+            f"{name} has no column of codes: none is called {', '.join((*CODES_NAMES, *CODE_NAMES))}, or as in the "
+            "data. Rename it.",
+            file=name,
+        )
+    visit = asked.visit or next((one for one in (*VISIT_NAMES, *ID_NAMES) if one in present), None)
+    if visit is None:
+        raise InputError(
+            f"{name} has one code a line, so a column must tell visits apart, but it has none of "
+            f"{', '.join((*VISIT_NAMES, *ID_NAMES))}. Name it with {setting('visit')}.",
+            file=name,
+        )
+    return CodeColumns(id=visit, code=long)

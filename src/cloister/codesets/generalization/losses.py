@@ -10,41 +10,35 @@ Which codes were suppressed, and how often they occur, is not told; so neither i
 nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.encode import plain_code
-from cloister.codesets.policy import CLASSIFICATIONS, is_built
-from cloister.codesets.request import CodesRequest, CodesWorkload, counted
+from cloister.codesets.data import CodeSets, GivenCodes, plain_code
+from cloister.codesets.manifest import PolicySets
+from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, is_built
+from cloister.codesets.request import counted
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
 from cloister.hierarchy.icd import IcdHierarchy, load_classification
-from cloister.utility import CountedSets, QueryErrors, Reading, TermSets, query_errors
+from cloister.utility import CountedSets, Reading, TermSets, query_errors
 
-from .data import Generalization, GeneralizationRequest, GeneralizedCodes, Integers, Numbers
+from .data import Generalization, GeneralizationRequest, Integers, Numbers, Status
 from .manifest import GeneralizationUtility, TermFigures
 from .release import texts_in_file
-
-GIVEN = "given"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeTree:
-    """The nodes above each code.
+    """The nodes above each code."""
 
-    Attributes
-    ----------
-    paths : (n_codes, top) int32, number of the node above each code at heights 1 to ``top``; at the top one for all
-    spec : where it came from: ``icd9``, ``icd10``, the name of a file
-    """
-
+    # (n_codes, top) int32, number of the node above each code at heights 1 to ``top``; at the top one for all
     paths: Numbers
-    spec: str
+    spec: str  # where it came from: ``icd9``, ``icd10``, the name of a file
 
     @property
     def top(self) -> int:
@@ -66,13 +60,11 @@ def icd_tree(codes: CodeSets, classification: str | None = None) -> CodeTree:
     """
     names = _names(codes)
     kinds = CLASSIFICATIONS if classification is None else (classification,)
-    found = {kind: [load_classification(kind).path(name) for name in names] for kind in kinds}
-    best = max(kinds, key=lambda kind: len({name for name, path in zip(names, found[kind], strict=True) if path}))
+    found = {kind: {name: load_classification(kind).path(name) for name in names} for kind in kinds}
+    best = max(kinds, key=lambda kind: sum(path is not None for path in found[kind].values()))
+    paths = [(name, found[best][name]) for name in names]
     levels = [
-        [
-            (name, "") if path is None else ("", str(getattr(path, level)))
-            for name, path in zip(names, found[best], strict=True)
-        ]
+        [(name, "") if path is None else ("", str(getattr(path, level))) for name, path in paths]
         for level in ("category", "section", "chapter")
     ]
     return CodeTree(_numbered([*levels, [("", "")] * len(names)]), best)
@@ -113,54 +105,29 @@ def _numbered(levels: Sequence[Sequence[object]]) -> Numbers:
 
 def queried_sets(released: Generalization) -> TermSets:
     """Index released records for questions about codes of their vocabulary."""
-    records = released.records
-    return TermSets(
-        CountedSets.of(records.offsets, records.items, len(released.terms)), released.term_of(), released.terms.sizes
-    )
-
-
-def workload_errors(
-    codes: CodeSets, released: Generalization, workload: CodesWorkload, reading: Reading
-) -> QueryErrors:
-    """Compare the answers to a workload with those of the original, which has the vocabulary of what is released."""
-    answers = queried_sets(released).answers(workload.queries, reading)
-    return query_errors(counted(codes).counts(workload.queries), [answers], workload.queries)
-
-
-LOG_2 = log(2)
+    terms, records = released.terms, released.records
+    return TermSets(CountedSets.of(records.offsets, records.items, len(terms)), released.term_of(), terms.sizes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TermCounts:
-    """What losses are made of.
+    """What losses are made of: of each term, of the hierarchy and of the original."""
 
-    Attributes
-    ----------
-    sizes, levels, supports : (n_terms,) int64, codes, height of the node above them, records of each term
-    top : height of the root
-    n_codes, n_records : of the original
-    term_occurrences : (n_terms,) int64, occurrences in the original of the codes of each term
-    suppressed : int64, occurrences of each suppressed code
-    """
-
-    sizes: Integers
-    levels: Integers
-    supports: Integers
-    top: int
+    sizes: Integers  # (n_terms,) codes
+    levels: Integers  # (n_terms,) height of the node above them
+    supports: Integers  # (n_terms,) records
+    top: int  # height of the root
     n_codes: int
     n_records: int
-    term_occurrences: Integers
-    suppressed: Integers
+    term_occurrences: Integers  # (n_terms,) occurrences in the original of the codes of each term
+    suppressed: Integers  # occurrences of each suppressed code
 
 
 def count_terms(released: Generalization, occurrences: Integers, tree: CodeTree, *, shown: bool = False) -> TermCounts:
-    """Gather what losses need.
+    """Gather what losses need, from the original records of each code: (n_codes,).
 
-    Parameters
-    ----------
-    occurrences : (n_codes,) original records of each code of the vocabulary
-    shown : what the released records tell: as if suppressed codes had no occurrences, and a code that repeats counts
-        once
+    If ``shown``, as the released records tell it: as if suppressed codes had no occurrences, and a code that repeats
+    counts once.
     """
     terms = released.terms
     codes = {plain_code(code, repeats=released.repeats and shown) for code in released.vocabulary}
@@ -189,11 +156,10 @@ def log_exponential_loss(counts: TermCounts) -> float:
     A suppressed code counts the share of records that hold it, as in ILM.
     """
     whole = _log_subsets(counts.n_codes)
+    terms = zip(counts.sizes.tolist(), counts.levels.tolist(), counts.supports.tolist(), strict=True)
     parts = [
         _log_subsets(size) - whole + log(level / counts.top) + log(support / counts.n_records)
-        for size, level, support in zip(
-            counts.sizes.tolist(), counts.levels.tolist(), counts.supports.tolist(), strict=True
-        )
+        for size, level, support in terms
         if level and support
     ]
     parts += [log(support / counts.n_records) for support in counts.suppressed.tolist()]
@@ -210,28 +176,78 @@ def certainty_penalty(counts: TermCounts) -> float:
 
 def _log_subsets(size: int) -> float:
     """The logarithm of the number of non-empty subsets."""
-    return size * LOG_2 + log1p(-(0.5**size))
+    return size * log(2) + log1p(-(0.5**size))
+
+
+@dataclass(frozen=True)
+class PolicySetOutcome:
+    """What became of one set of the utility policy: how many of its codes occur, and how many of them are suppressed.
+
+    It is satisfied if no term that holds one of its codes reaches beyond it (Definition 3.2), and fully preserved if
+    nothing of it is suppressed either: the patients with any of its codes are as many.
+    """
+
+    name: str
+    codes: int
+    suppressed: int
+    satisfied: bool
+
+    @property
+    def fully_preserved(self) -> bool:
+        """Whether the set is satisfied and nothing of it suppressed."""
+        return self.satisfied and not self.suppressed
+
+
+@dataclass(frozen=True)
+class GeneralizationFigures:
+    """What was lost; for the custodian, since occurrences are told of codes that few have."""
+
+    ilm: float  # information loss metric over all terms and suppressed codes
+    log_ul: float  # natural logarithm of the exponential loss; -inf where nothing is lost
+    ncp: float  # normalized certainty penalty, in [0, 1]
+    # suppressed_codes, suppressed_occurrences: distinct codes, and codes of records
+    suppressed_codes: int
+    suppressed_occurrences: int
+    # empty_records, left_out: records that keep no term, and those of them that are not released
+    empty_records: int
+    left_out: int
+    ilm_terms: float  # information loss of the terms alone, over the released records
+    closeness: str  # the hierarchy that weights were taken from
+    statuses: Mapping[Status, int]
+    outcomes: tuple[PolicySetOutcome, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GeneralizedCodes:
+    """Generalized code sets, and what only the custodian may know."""
+
+    released: Generalization
+    origin: Integers  # (n_released,) int64, record of the original behind each released one; secret
+    original: CodeSets  # the original, without codes that occur nowhere
+    figures: GeneralizationFigures
 
 
 def utility_of(
-    counts: TermFigures, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
+    counts: TermFigures, request: GeneralizationRequest, protected: GeneralizedCodes
 ) -> GeneralizationUtility:
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
     figures, policy, released = protected.figures, request.policy, protected.released
-    outcomes = None if policy is None or policy.support is not None else figures.outcomes
-    if outcomes is not None and policy is not None and is_built(policy.spec):
-        # A builder makes sets of the data's own codes: counted are those of which a code is released. How many others
-        # there are tells which suppressed codes belong together, and everybody knows the diseases of ``gwas``.
-        outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
+    outcomes = figures.outcomes
+    sets: dict[str, Any] = dict.fromkeys(PolicySets.model_fields)
+    if policy is not None and policy.support is None:
+        if is_built(policy.spec):
+            # A builder makes sets of the data's own codes: counted are those of which a code is released. How many
+            # others there are tells which suppressed codes belong together, and everybody knows the diseases of gwas.
+            outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
+        found = len(outcomes), sum(one.satisfied for one in outcomes), sum(one.fully_preserved for one in outcomes)
+        sets = dict(zip(sets, found, strict=True))
     # One that repeats counts once: its suppressed occurrences would tell how often some patient has it.
     plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
-    codes, suppressed = len(set(plain)), len({plain[code] for code in released.suppressed.tolist()})
+    suppressed = len({plain[code] for code in released.suppressed.tolist()})
     return GeneralizationUtility(
         **counts.model_dump(),
-        constraints=None if outcomes is None else len(outcomes),
-        constraints_satisfied=None if outcomes is None else sum(each.satisfied for each in outcomes),
-        constraints_preserved=None if outcomes is None else sum(each.fully_preserved for each in outcomes),
-        codes=codes,
+        **sets,
+        codes=len(set(plain)),
         suppressed_codes=suppressed,
         ilm=None if suppressed else figures.ilm_terms,
         ilm_terms=figures.ilm_terms,
@@ -239,9 +255,7 @@ def utility_of(
     )
 
 
-def exact_figures(
-    given: GivenCodes, request: CodesRequest[GeneralizationRequest], protected: GeneralizedCodes
-) -> dict[str, object]:
+def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: GeneralizedCodes) -> dict[str, object]:
     """Return figures for the custodian alone."""
     released, figures = protected.released, protected.figures
     exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
@@ -250,9 +264,11 @@ def exact_figures(
     exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}
     exact["suppressed"] = [released.vocabulary[code] for code in released.suppressed.tolist()]
     if request.workload is not None:
+        # The original has the vocabulary of what is released.
+        queries, sets = request.workload.queries, queried_sets(released)
+        true = counted(protected.original).counts(queries)
         exact["accuracy"] = {
-            str(reading): asdict(workload_errors(protected.original, released, request.workload, reading))
-            for reading in Reading
+            str(reading): asdict(query_errors(true, [sets.answers(queries, reading)], queries)) for reading in Reading
         }
     return exact
 

@@ -1,16 +1,19 @@
-"""The manifest of generalized code sets: what a recipient may know of how they were made, as types.
+"""The manifest of generalized code sets: what a recipient may know of how they were made, as types, and what follows.
 
 Patients without codes are left out if that was asked for; and patients all of whose codes are suppressed, if they are
 fewer than k. Of these no number is published, nor one that it follows from: their sum with the others is a bound
-(decisions 6 and 8).
+(decisions 6 and 8). Which codes were suppressed is not in the release, so that losses and sets of a utility policy are
+only bounded by the data file.
 """
 
+from collections import Counter
+from math import fsum
 from typing import Annotated, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import model_validator
 
-from cloister.codesets.data import GivenCodes
+from cloister.codesets.data import GivenCodes, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,
@@ -18,14 +21,18 @@ from cloister.codesets.manifest import (
     KmRule,
     SharedCodesSettings,
     Whole,
+    has_sets,
     input_settings,
 )
-from cloister.codesets.request import CodesRequest
+from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, is_built
+from cloister.hierarchy.icd import load_classification
 from cloister.manifest.head import Count, Positive, Section, fitting
 
-from .data import ALL, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
+from .data import ALL, Generalization, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 
 Loss = Annotated[float, Ge(0), Le(1)]
+AGREEMENT = 1e-9  # How far a loss may be from the one recomputed
+TOP = 4  # Height of the root of a classification: category, section, chapter, root
 
 
 class GeneralizationSettings(SharedCodesSettings):
@@ -118,19 +125,120 @@ class GeneralizationManifest(CodesManifest):
 
 
 def settings_of(
-    given: GivenCodes, request: CodesRequest[GeneralizationRequest], policy: str | None, closeness: str
+    given: GivenCodes, request: GeneralizationRequest, policy: str | None, closeness: str
 ) -> GeneralizationSettings:
     """Return what was asked, with the policy in words and the hierarchy that weights were taken from."""
-    method = request.method
-    by_sets = method.method is not GeneralizationMethod.APRIORI
     return GeneralizationSettings.model_validate(
         {
-            **input_settings(given, request),
-            "m": method.privacy.m,
-            "privacy": method.privacy.spec,
-            "policy": policy,
-            "uncovered": method.uncovered if by_sets else None,
-            "loss": method.loss if by_sets else None,
+            **input_settings(given, request, policy),
+            "m": request.privacy.m,
+            "privacy": request.privacy.spec,
+            "uncovered": request.uncovered if request.by_sets else None,
+            "loss": request.loss if request.by_sets else None,
             "code_hierarchy": closeness,
         }
     )
+
+
+def facts_of(released: Generalization) -> tuple[TermFigures, TermRisk]:
+    """Return what a data file says of its terms, and how rare what it says is."""
+    terms, records = _plain_terms(released), released.named_records()
+    several = [term for term in terms if len(term) > 1]
+    held = Counter(term for record in records for term in record)
+    counts = TermFigures(
+        terms=len(terms),
+        terms_of_several_codes=len(several),
+        generalized_codes=sum(map(len, several)),
+        largest_term=max(map(len, terms)),
+    )
+    risk = TermRisk(
+        smallest_term=min(held.values()),
+        terms_below_k=sum(count < released.k for count in held.values()),
+        unique_records=sum(count == 1 for count in Counter(records).values()),
+    )
+    return counts, risk
+
+
+def rules_of(settings: GeneralizationSettings) -> tuple[KmRule] | tuple[PolicyRule]:
+    """Return what is promised."""
+    if settings.m is not None:
+        return (KmRule(model="k^m-anonymity", k=settings.k, m=settings.m),)
+    return (PolicyRule(model="privacy-constrained anonymity", k=settings.k, privacy=settings.privacy),)
+
+
+def _plain_terms(released: Generalization) -> list[set[str]]:
+    return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
+
+
+def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:
+    """Return what the terms lose, by ILM, as a lower and an upper bound: equal where the weights are known.
+
+    Of a user's hierarchy only that weights are from 0 to 1 is known. A code that repeats counts once in ``n_codes``.
+    """
+    known, held = classification in CLASSIFICATIONS, released.supports().tolist()
+    losses = [
+        len(names) / n_codes * (_height(names, classification) / TOP if known else 1.0) * support / released.n_records
+        for names, codes, support in zip(_plain_terms(released), released.named_terms(), held, strict=True)
+        if len(codes) > 1
+    ]
+    return (fsum(losses) if known else 0.0), fsum(losses)
+
+
+def _height(names: set[str], classification: str) -> int:
+    """The height of the lowest node above codes; 1 above the occurrences of one, and the root above unknown codes."""
+    if len(names) == 1:
+        return 1
+    tables = load_classification(classification)
+    paths = [tables.path(name) for name in names]
+    found = [(path.category, path.section, path.chapter) for path in paths if path is not None]
+    if len(found) < len(paths):
+        return TOP
+    return next((height for height, nodes in enumerate(zip(*found, strict=True), start=1) if len(set(nodes)) == 1), TOP)
+
+
+def evidence_is_possible(
+    manifest: GeneralizationManifest, released: Generalization, policy: UtilityPolicy | None
+) -> bool:
+    """Return whether the releaser's word is within what the data file leaves open; the policy is None if not known."""
+    utility = manifest.utility
+    present = len(set().union(*_plain_terms(released)))
+    # Of a code that repeats some occurrences may be suppressed, so that it counts among both.
+    most = present + utility.suppressed_codes
+    least = max(present, utility.suppressed_codes) if released.repeats else most
+    if not least <= utility.codes <= most:
+        return False
+    low, high = loss_of_terms(released, utility.codes, manifest.settings.code_hierarchy)
+    return low - AGREEMENT <= utility.ilm_terms <= high + AGREEMENT and _sets_are_possible(manifest, released, policy)
+
+
+def _sets_are_possible(
+    manifest: GeneralizationManifest, released: Generalization, policy: UtilityPolicy | None
+) -> bool:
+    """Sets of which no code is released are satisfied.
+
+    Each suppressed code may be all there is of one more set, and may be what another one lacks.
+    """
+    utility, settings = manifest.utility, manifest.settings
+    sets, satisfied, preserved = (count or 0 for count in utility.counts())
+    if not has_sets(settings.policy):
+        return True
+    if preserved < satisfied - utility.suppressed_codes or (settings.by_sets and satisfied < sets):
+        return False
+    if policy is None:
+        return True
+    constraints, is_made, terms = policy.constraints, is_built(str(settings.policy)), _plain_terms(released)
+    if is_made:
+        # A builder makes sets of all codes of the original, but counts only those of which a code is released.
+        present = set().union(*terms)
+        constraints = tuple(each for each in constraints if each & present)
+    # Satisfied are sets that no term reaches beyond, preserved those of which nothing is suppressed either, which is
+    # known where the original is.
+    gone = {plain_code(released.vocabulary[code], repeats=released.repeats) for code in released.suppressed.tolist()}
+    kept = [each for each in constraints if all(term <= each for term in terms if term & each)]
+    unseen = sets - len(constraints)
+    if unseen and is_made:
+        return False
+    if released.suppressed.size:
+        whole = sum(not each & gone for each in kept)
+        return unseen == 0 and (satisfied, preserved) == (len(kept), whole)
+    return 0 <= unseen <= utility.suppressed_codes and satisfied == len(kept) + unseen

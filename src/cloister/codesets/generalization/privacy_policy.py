@@ -16,18 +16,31 @@ from pathlib import Path
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, spread, starts_of
-from cloister.codesets.encode import MARK, occurrence
+from cloister.codesets.data import MARK, CodeSets, occurrence, spread, starts_of
 from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
 
-from .data import ALL, VISITS, Integers, Numbers, PrivacySets, Sets
-from .privacy_sets import VisitsFile, sets_in, sets_of, sets_of_json, sets_of_records, sets_of_visits, size_in
-from .terms import record_bits
+from .data import (
+    ALL,
+    VISITS,
+    Integers,
+    Numbers,
+    PrivacySets,
+    Sets,
+    VisitsFile,
+    record_bits,
+    sets_in,
+    sets_of,
+    sets_of_json,
+    sets_of_records,
+    sets_of_visits,
+    size_in,
+)
 
-WHOLE = 1
-"""One record is enough for a set to occur."""
+WHOLE = 1  # One record is enough for a set to occur
+AT_ONCE = 5_000_000  # Sets that are enumerated before those that were met before are left out
+MOST_SETS = 500_000_000  # More sets than these, counted once for each record that holds them, are refused
 
 
 class PrivacyPolicy(PrivacySets):
@@ -70,9 +83,7 @@ class PrivacyPolicy(PrivacySets):
     def visits(cls, visits: str | Path | Sequence[Iterable[str]], read_as: VisitsFile | None = None) -> "PrivacyPolicy":
         """Codes that were recorded together, as at one visit.
 
-        Parameters
-        ----------
-        visits : lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
+        ``visits``: lists of codes; or a file with one visit a line, codes separated by spaces (``codes``), or one code
             a line (``visit_id,code``; without such a column, what was recorded of a patient counts as one visit);
             ids of visits must differ also between patients
         """
@@ -88,18 +99,11 @@ class PrivacyPolicy(PrivacySets):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivacyConstraints:
-    """A privacy policy on data; sets of numbers of codes that occur.
+    """A privacy policy on data; sets of numbers of codes that occur."""
 
-    Attributes
-    ----------
-    given : what occurs of each set of the policy, in its order; empty where nothing does
-    required : the largest sets that some record holds, of those given and their parts, in the order of their numbers
-    apart : the largest given sets whose codes all occur, but in no record together
-    """
-
-    given: Sets
-    required: Sets
-    apart: Sets
+    given: Sets  # what occurs of each set of the policy, in its order; empty where nothing does
+    required: Sets  # the largest sets that some record holds, of those given and their parts, in order
+    apart: Sets  # the largest given sets whose codes all occur, but in no record together
 
 
 def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
@@ -108,6 +112,20 @@ def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
     Whoever knows an occurrence of a code knows of the earlier ones, so that these are part of the set. Of sets of up to
     m codes every set with earlier ones in place is one as well, and terms see to the rest (`WorkingTerms`).
     """
+    given = _occurring(policy, codes)
+    distinct = maximal(given)
+    every = np.arange(codes.n_codes, dtype=np.int32)
+    occurs = supports(every, record_bits(codes), distinct.offsets, distinct.items, WHOLE) > 0
+    apart, required = distinct.chosen(~occurs), distinct.chosen(occurs)
+    if len(apart):
+        postings = CodePostings.of(Sets(codes.offsets, codes.items), codes.n_codes)
+        parts = [maximal_parts(apart.members(number), postings) for number in range(len(apart))]
+        required = maximal(required.joined(*parts))
+    return PrivacyConstraints(given, required, apart)
+
+
+def _occurring(policy: PrivacySets, codes: CodeSets) -> Sets:
+    """What occurs of each set of a policy, in numbers of the data."""
     number = {code: place for place, code in enumerate(codes.vocabulary)}
     if codes.repeats and policy.m is None:
         occurrences: list[list[int]] = []
@@ -115,33 +133,15 @@ def constraints_on(policy: PrivacySets, codes: CodeSets) -> PrivacyConstraints:
             code, last = occurrence(name) or (name, 1)
             numbered = (number.get(f"{code}{MARK}{place}") for place in range(1, min(last, len(number)) + 1))
             occurrences.append([place for place in numbered if place is not None])
-        known_with = (
-            [item for named in policy.sets.members(at).tolist() for item in occurrences[named]]
-            for at in range(len(policy.sets))
-        )
-        return _constraints(Sets.of(known_with), codes)
+        members = (policy.sets.members(at).tolist() for at in range(len(policy.sets)))
+        return Sets.of([item for named in each for item in occurrences[named]] for each in members)
     held = codes.supports() > 0
     position = np.array([number.get(code, -1) for code in policy.vocabulary], dtype=np.int32)
     position[position >= 0] = np.where(held[position[position >= 0]], position[position >= 0], -1)
     items = position[policy.sets.items]
     known = items >= 0
     sizes = np.bincount(policy.sets.owners()[known], minlength=len(policy.sets))
-    offsets = starts_of(sizes)
-    return _constraints(Sets(offsets, items[known]), codes)
-
-
-def _constraints(given: Sets, codes: CodeSets) -> PrivacyConstraints:
-    distinct = maximal(given)
-    every = np.arange(codes.n_codes, dtype=np.int32)
-    bits = record_bits(codes)
-    occurs = supports(every, bits, distinct.offsets, distinct.items, WHOLE) > 0
-    apart = distinct.chosen(~occurs)
-    required = distinct.chosen(occurs)
-    if len(apart):
-        postings = CodePostings.of(Sets(codes.offsets, codes.items), codes.n_codes)
-        parts = [maximal_parts(apart.members(number), postings) for number in range(len(apart))]
-        required = maximal(required.joined(*parts))
-    return PrivacyConstraints(given, required, apart)
+    return Sets(starts_of(sizes), items[known])
 
 
 def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None) -> PrivacyPolicy:
@@ -150,13 +150,6 @@ def parse_privacy(spec: str, codes: CodeSets, read_as: VisitsFile | None = None)
     if m is not None:
         return PrivacyPolicy.all_combinations(codes, m)
     return PrivacyPolicy.maximal_of(sets_in(spec, codes, read_as))
-
-
-AT_ONCE = 5_000_000
-"""Sets that are enumerated before those that were met before are left out."""
-
-MOST_SETS = 500_000_000
-"""More sets than these, counted once for each record that holds them, are refused."""
 
 
 def maximal(sets: Sets) -> Sets:

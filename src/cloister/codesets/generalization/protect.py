@@ -9,29 +9,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, starts_of
+from cloister.codesets.data import CodeSets, owners, starts_of
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.terms import supports
 
-from .apriori import recode
 from .data import (
     Generalization,
-    GeneralizationFigures,
     GeneralizationMethod,
     GeneralizationRequest,
-    GeneralizedCodes,
     Integers,
     Numbers,
-    PolicySetOutcome,
     Sets,
     Status,
     TermLoss,
     Uncovered,
+    record_bits,
 )
-from .losses import CodeTree, certainty_penalty, count_terms, icd_tree, information_loss, log_exponential_loss, tree_of
+from .losses import (
+    CodeTree,
+    GeneralizationFigures,
+    GeneralizedCodes,
+    PolicySetOutcome,
+    certainty_penalty,
+    count_terms,
+    icd_tree,
+    information_loss,
+    log_exponential_loss,
+    tree_of,
+)
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
-from .terms import WorkingTerms, clip, cluster, grouped, record_bits
+from .terms import WorkingTerms, clip, cluster, grouped, recode
+
+RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 
 
 def unprotected_parts(apart: Sets, released: Generalization) -> Sets:
@@ -78,8 +88,7 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
     """Tell of each set of the utility policy whether it is satisfied, and what of it is suppressed."""
     if policy is None:
         return ()
-    term_of = released.term_of()
-    found = []
+    term_of, found = released.term_of(), []
     for name, members in zip(policy.names, policy.item_numbers(codes), strict=True):
         items = np.array(members, dtype=np.int64)
         terms = np.unique(term_of[items])
@@ -92,25 +101,17 @@ def outcomes(policy: UtilityPolicy | None, codes: CodeSets, released: Generaliza
 def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCodes:
     """Generalize codes, and suppress where that is not enough.
 
-    Guarantee
-    ---------
-    Every set of the privacy policy, and every part of one, is held by no released record or by k at least, each code
-    read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient, and that
-    the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy only
-    (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything against
-    somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not have; nor
-    that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint times the
-    terms of the set at hand, a bit a record for each.
+    *Guarantee*: every set of the privacy policy, and every part of one, is held by no released record or by k or more,
+    each code read as the term that it is in and suppressed codes left out. So whoever knows such a set of a patient,
+    and that the patient is among the data, is left with k records. Terms hold codes of one set of the utility policy
+    only (CBA, UGACLIP). Records that keep no term are left out where they are fewer than k. Not promised: anything
+    against somebody who knows other codes, more codes of a patient than a set has, or codes that a patient does not
+    have; nor that the k records differ in what else they tell. Cost: for each merger the codes of a utility constraint
+    times the terms of the set at hand, a bit a record for each.
 
-    Parameters
-    ----------
-    codes : the original; codes of the vocabulary that no record holds are left out
-
-    References
-    ----------
-    Loukides, Gkoulalas-Divanis, Malin (2010), "Privacy-preserving publication of diagnosis codes for effective
-    biomedical analysis", IEEE ITAB, Algorithm 1. Beyond the paper: sets that occur only in part are protected part by
-    part, in the original and again in what is released.
+    Codes of the vocabulary that no record holds are left out. Source: Loukides, Gkoulalas-Divanis, Malin (2010),
+    "Privacy-preserving publication of diagnosis codes for effective biomedical analysis", IEEE ITAB, Algorithm 1.
+    Beyond the paper: sets that occur only in part are protected part by part, in the original and in what is released.
     """
     codes = occurring(codes)
     if codes.n_records < request.k:
@@ -133,7 +134,8 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             f"With k = {request.k} every code would have to be suppressed, or too few patients would keep one. Ask for "
             "a smaller k, or let more codes be generalized together."
         )
-    counts = count_terms(everyone, codes.supports(), tree)
+    occurrences = codes.supports()
+    counts = count_terms(everyone, occurrences, tree)
     figures = GeneralizationFigures(
         ilm=information_loss(counts),
         log_ul=log_exponential_loss(counts),
@@ -142,7 +144,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         suppressed_occurrences=int(counts.suppressed.sum()),
         empty_records=int(np.sum(everyone.records.sizes == 0)),
         left_out=codes.n_records - released.n_records,
-        ilm_terms=information_loss(count_terms(released, codes.supports(), tree, shown=True)),
+        ilm_terms=information_loss(count_terms(released, occurrences, tree, shown=True)),
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),
@@ -176,7 +178,7 @@ def released_as(codes: CodeSets, term_of: Numbers, request: GeneralizationReques
     # The terms of each record, each once, then the records in the order of what they hold.
     width = max(1, len(names))
     term = place[codes.items]
-    owner = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets)) * width + term
+    owner = owners(codes.offsets) * width + term
     owner, term = np.divmod(np.unique(owner[term >= 0]), width)
     offsets = starts_of(np.bincount(owner, minlength=codes.n_records))
     records = Sets(offsets, term.astype(np.int32))
@@ -219,9 +221,6 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
         first = released.terms.items[released.terms.offsets[:-1]]
         waiting = maximal(Sets(rare.offsets, first[rare.items]))
     return terms.term_of
-
-
-RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 
 
 def load_kernels() -> None:

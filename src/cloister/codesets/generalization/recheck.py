@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request, origins
-from cloister.codesets.data import CODES, CodeSets, GivenCodes
-from cloister.codesets.encode import occurrence, plain_code
+from cloister.codesets.data import CODES, CodeSets, GivenCodes, occurrence, plain_code
 from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
@@ -23,10 +22,26 @@ from cloister.manifest.head import DATA
 from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
 
-from .data import RECORDS, Generalization, Integers, PrivacySets, Sets, Uncovered
-from .manifest import GeneralizationManifest, GeneralizationSettings
-from .privacy_sets import VisitsFile, sets_in, sets_of_records, size_in
-from .release import codebook, data_frame, evidence_is_possible, facts_of, read_released, shown_of, texts_in_file
+from .data import (
+    RECORDS,
+    Generalization,
+    Integers,
+    PrivacySets,
+    Sets,
+    Uncovered,
+    VisitsFile,
+    sets_in,
+    sets_of_records,
+    size_in,
+)
+from .manifest import GeneralizationManifest, GeneralizationSettings, evidence_is_possible, facts_of, rules_of
+from .release import (
+    codebook,
+    data_frame,
+    read_released,
+    shown_of,
+    texts_in_file,
+)
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
 LEVEL, OF_ALL = "level", ("sim:", "sup:")
@@ -75,39 +90,14 @@ def known_policy(
         raise
 
 
-def sets_named(privacy: PrivacySets, released: Generalization, codes: CodeSets | None) -> int:
-    """Return how many sets of a privacy policy have a code of the release, or of the original."""
-    present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
-    names = privacy.vocabulary
-    if released.repeats:
-        present = {plain_code(code, repeats=True) for code in present}
-        names = tuple((occurrence(name) or (name, 1))[0] for name in names)
-    sets, known = privacy.sets, np.array([name in present for name in names], dtype=np.bool_)
-    found = len(set(sets.owners()[known[sets.items]].tolist()))
-    if not found:
-        raise InputError(
-            f"None of the {len(sets)} sets of the privacy policy {privacy.spec} has a code of the release, so nothing "
-            "was checked. Give the policy that the release names, with codes as the data write them, or the original "
-            f"with {setting('original')}."
-        )
-    return found
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownPrivacy:
-    """Privacy policies that a release is checked against.
+    """Privacy policies that a release is checked against."""
 
-    Attributes
-    ----------
-    promised : the one that it promises to keep to; None where sets of up to m codes are meant, and where it is lacking
-    further : another one that was given
-    m : sets of up to so many codes are expected to be safe
-    """
-
-    promised: PrivacySets | None
-    further: PrivacySets | None
-    m: int | None
-    is_lacking: bool
+    promised: PrivacySets | None  # the one that it promises to keep to; None where sets of up to m codes are meant
+    further: PrivacySets | None  # another one that was given
+    m: int | None  # sets of up to so many codes are expected to be safe
+    is_lacking: bool  # whether it promises to keep to one that is not known
 
 
 def known_privacy(asked: GeneralizationSettings, request: Request, codes: CodeSets | None) -> KnownPrivacy:
@@ -116,15 +106,14 @@ def known_privacy(asked: GeneralizationSettings, request: Request, codes: CodeSe
     The records are at hand where the original is, whatever else is given. A policy that was made of lists has no name,
     so that any may be it.
     """
-    given, m = _given_privacy(request, asked, codes)
-    if asked.m is not None:
-        return KnownPrivacy(None, given, m, False)
-    if asked.privacy == RECORDS and codes is not None:
-        further = None if given is None or given.spec == RECORDS else given
-        return KnownPrivacy(sets_of_records(codes), further, m, False)
-    if given is not None and asked.privacy in (given.spec, GIVEN):
-        return KnownPrivacy(given, None, m, False)
-    return KnownPrivacy(None, given, m, True)
+    further, m = _given_privacy(request, asked, codes)
+    promised = None
+    if asked.m is None and asked.privacy == RECORDS and codes is not None:
+        promised = sets_of_records(codes)
+        further = None if further is None or further.spec == RECORDS else further
+    elif asked.m is None and further is not None and asked.privacy in (further.spec, GIVEN):
+        promised, further = further, None
+    return KnownPrivacy(promised, further, m, promised is None and asked.m is None)
 
 
 def lacking(asked: GeneralizationSettings, privacy: KnownPrivacy) -> InputError:
@@ -213,15 +202,15 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
             failures += _consistency_errors(file.released, original.given, manifest)
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
-        released, privacy = _released(release), _privacy(release)
+        released, (privacy, guarantee) = _released(release), _promised(release)
         codes = None if original is None else original.given.codes
         policy = known_policy(manifest, released, release.request.policy, codes)
-        possible = evidence_is_possible(manifest.utility, manifest.settings, released, policy)
-        guarantee = replace(_guarantee(manifest, privacy), utility=policy if manifest.settings.by_sets else None)
+        if not evidence_is_possible(manifest, released, policy):
+            failures = [f"utility in {MANIFEST} does not follow from the data file"]
+        guarantee = replace(guarantee, utility=policy if manifest.settings.by_sets else None)
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
         verdict = verify(released, guarantee, secret)
-        failures = [] if possible else [f"utility in {MANIFEST} does not follow from the data file"]
         failures += verdict.failures
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
 
@@ -231,21 +220,27 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         return Facts([], listed, shown_of(_released(release)))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
-        """Compare with what the recipient expects."""
-        privacy = _privacy(release)
-        guarantee = _guarantee(release.manifest, privacy)
-        failures = _unexpected(_released(release), release.request.k, privacy, guarantee)
+        """Compare with the recipient's own k and m, and another privacy policy."""
+        privacy, guarantee = _promised(release)
+        released, failures = _released(release), []
+        k, m = release.request.k or released.k, privacy.m or released.m
+        if k > released.k or (m is not None and (released.m is None or m > released.m)):
+            words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
+            verdict = verify(replace(released, k=k, m=m), guarantee)
+            failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
+        if (further := privacy.further) is not None:
+            verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=further))
+            failures += [f"by the privacy policy {further.spec}: {failure}" for failure in verdict.failures]
         if privacy.is_lacking and not failures:
             raise lacking(release.manifest.settings, privacy)
         return failures
 
 
 def _released(release: ReleaseFolder) -> Generalization:
-    """The release; where the original is given, with the codes of that which are in no term."""
+    """The release; where the original is given, with the codes of that which are in no term: they are suppressed."""
     released, original = release.files.released, release.original
     if original is None:
         return released
-    # The vocabulary of the original, of which the codes of no term are suppressed.
     codes = original.given.codes
     number = {code: place for place, code in enumerate(codes.vocabulary)}
     place = np.array([number[code] for code in released.vocabulary], dtype=np.int32)
@@ -254,53 +249,67 @@ def _released(release: ReleaseFolder) -> Generalization:
     return replace(released, vocabulary=codes.vocabulary, terms=terms, suppressed=gone)
 
 
-def _privacy(release: ReleaseFolder) -> KnownPrivacy:
-    original = release.original
-    return known_privacy(release.manifest.settings, release.request, None if original is None else original.given.codes)
-
-
-def _guarantee(manifest: GeneralizationManifest, privacy: KnownPrivacy) -> GeneralizationGuarantee:
-    """What the release promises of the privacy policy, if that is known."""
+def _promised(release: ReleaseFolder) -> tuple[KnownPrivacy, GeneralizationGuarantee]:
+    """The privacy policies that are known, and what the release promises of them."""
+    settings, original = release.manifest.settings, release.original
+    privacy = known_privacy(settings, release.request, None if original is None else original.given.codes)
     # Without its privacy policy the rest of a release can be checked all the same.
     promised = PrivacySets((), Sets.of([])) if privacy.is_lacking else privacy.promised
-    return GeneralizationGuarantee(promised, None, manifest.settings.uncovered is not Uncovered.SUPPRESS)
+    return privacy, GeneralizationGuarantee(promised, None, settings.uncovered is not Uncovered.SUPPRESS)
 
 
 def _counted(privacy: KnownPrivacy, released: Generalization, codes: CodeSets | None) -> Iterator[str]:
-    """How many sets of the privacy policies have codes of the release."""
+    """How many sets of the privacy policies have codes of the release, or of the original."""
+    present = set(released.vocabulary) | (set() if codes is None else set(codes.vocabulary))
+    if released.repeats:
+        present = {plain_code(code, repeats=True) for code in present}
     for policy in (privacy.promised, privacy.further):
-        if policy is not None:
-            named, sets = sets_named(policy, released, codes), len(policy.sets)
-            beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
-            have = "set has" if sets == 1 else "sets have"
-            yield f"of the privacy policy{beside} {named:,} of {sets:,} {have} codes of the release"
+        if policy is None:
+            continue
+        sets, names = policy.sets, policy.vocabulary
+        if released.repeats:
+            names = tuple((occurrence(name) or (name, 1))[0] for name in names)
+        known = np.array([name in present for name in names], dtype=np.bool_)
+        named = np.unique(sets.owners()[known[sets.items]]).size
+        if not named:
+            raise InputError(
+                f"None of the {len(sets)} sets of the privacy policy {policy.spec} has a code of the release, so "
+                "nothing was checked. Give the policy that the release names, with codes as the data write them, or "
+                f"the original with {setting('original')}."
+            )
+        beside = "" if policy is privacy.promised else f" {policy.spec}, which is checked beside the promised one,"
+        have = "set has" if len(sets) == 1 else "sets have"
+        yield f"of the privacy policy{beside} {named:,} of {len(sets):,} {have} codes of the release"
 
 
 def _contradictions(manifest: GeneralizationManifest, file: GeneralizedFile) -> list[str]:
     """What the manifest says that the data file does not, and how that is not written as it must be."""
     released, numbered = file.released, manifest.columns.id is not None
-    differing = facts_of(released, manifest.settings).differing(manifest)
-    failures = [f"{part} in {MANIFEST} does not follow from the data file" for part in differing]
+    counts, risk = facts_of(released)
+    follows = {
+        "records": manifest.records.released == released.n_records,
+        "guarantee.rules": manifest.guarantee.rules == rules_of(manifest.settings),
+        "utility": all(getattr(manifest.utility, name) == count for name, count in counts),
+        "risk": manifest.risk == risk,
+    }
+    failures = [
+        f"{part} in {MANIFEST} does not follow from the data file" for part, holds in follows.items() if not holds
+    ]
     is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
     return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
 def _consistency_errors(released: Generalization, given: GivenCodes, manifest: GeneralizationManifest) -> list[str]:
     """Codes of terms that the original does not have; other numbers of codes and records than there are."""
-    codes, k = given.codes, released.k
-    more = len(set(released.vocabulary) - set(codes.vocabulary))
-    left_out = left_out_of(given.n_empty, k, codes.n_records - released.n_records)
-    counts = (
-        []
-        if manifest.records == CodeRecords.of(released.n_records, left_out)
-        else ["records are not those of the original"]
-    )
-    if more:
+    codes, terms = given.codes, set(released.vocabulary)
+    left_out = left_out_of(given.n_empty, released.k, codes.n_records - released.n_records)
+    fits = manifest.records == CodeRecords.of(released.n_records, left_out)
+    counts = [] if fits else ["records are not those of the original"]
+    if more := len(terms - set(codes.vocabulary)):
         have = "code is" if more == 1 else "codes are"
         return [f"{more} {have} in the data file, but not in the original", *counts]
     plain = {code: plain_code(code, repeats=codes.repeats) for code in codes.vocabulary}
-    gone = {plain[code] for code in plain.keys() - set(released.vocabulary)}
-    if len(gone) != manifest.utility.suppressed_codes:
+    if len({plain[code] for code in plain.keys() - terms}) != manifest.utility.suppressed_codes:
         return ["utility.suppressed_codes are not those codes of the original that are in no term", *counts]
     if len(set(plain.values())) != manifest.utility.codes:
         return ["utility.codes are not those of the original", *counts]
@@ -315,20 +324,3 @@ def _origin(original: CodesOriginal, released: Generalization) -> Integers | Non
     origin = np.empty_like(places)
     origin[texts_in_file(released)[1]] = places  # released numbers are those of the lines
     return origin
-
-
-def _unexpected(
-    released: Generalization, k: int | None, privacy: KnownPrivacy, guarantee: GeneralizationGuarantee
-) -> list[str]:
-    """What, beside what is known, does not hold of the recipient's own k and m, and of another privacy policy."""
-    failures, k = [], k or released.k
-    m = privacy.m or released.m
-    if k > released.k or (m is not None and (released.m is None or m > released.m)):
-        words = f"k = {k}" if m is None else f"k = {k} and m = {m}"
-        verdict = verify(replace(released, k=k, m=m), guarantee)
-        failures += [f"as asked, with {words}: {failure}" for failure in verdict.failures]
-    if privacy.further is not None:
-        verdict = verify(replace(released, k=max(k, released.k), m=None), replace(guarantee, privacy=privacy.further))
-        spec = privacy.further.spec
-        failures += [f"by the privacy policy {spec}: {failure}" for failure in verdict.failures]
-    return failures

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.encode import check_writable, codes_by_record, counted_once
+from cloister.codesets.data import CodeSets, check_writable, codes_by_record, counted_once
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
 from cloister.io.columns import check_names, text_of_codes

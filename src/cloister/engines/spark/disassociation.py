@@ -20,8 +20,7 @@ from cloister.codesets.disassociation.data import (
     DisassociationRequest,
     InferenceCheck,
 )
-from cloister.codesets.disassociation.partitioning import encode_request
-from cloister.codesets.disassociation.protect import disassociate, load_kernels
+from cloister.codesets.disassociation.protect import disassociate, encode_request, load_kernels
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease, setting

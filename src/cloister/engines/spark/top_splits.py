@@ -105,7 +105,7 @@ class _Growing:
 def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
     """Split all records as HORPART does, until the parts have fewer records than the limit.
 
-    Each code is the one that `cloister.codesets.disassociation.partitioning` takes: of the constraint of the code that
+    Each code is the one that `cloister.codesets.disassociation.protect` takes: of the constraint of the code that
     the node was split off by, else of any constraint, else any; the most frequent, then the smallest. The parts are
     nodes of its tree, so what is split further inside a part is what would be split without parts. (With a policy the
     constraint that a part was split off by is not handed on into it.)

@@ -13,13 +13,13 @@ from tests.examples import examples
 from tests.unit.codesets.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.disassociation import facts
+from cloister.codesets.disassociation import verify_chunks
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.facts import NO_SETS, count_sets, count_ties, facts_of, ties_of_repeats
-from cloister.codesets.disassociation.manifest import MethodSettings, method_settings
+from cloister.codesets.disassociation.manifest import NO_SETS, MethodSettings, count_sets, facts_of, method_settings
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.release import lost_codes, measure_accuracy, reconstruct
+from cloister.codesets.disassociation.verify_chunks import count_ties, ties_of_repeats
 from cloister.codesets.request import counted, frequent_workload, parse_workload, random_workload
 from cloister.errors import InputError
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
@@ -108,9 +108,9 @@ def test_ties_are_counted(records, k, refine, threshold):
     ]
     with pytest.MonkeyPatch.context() as patch:
         for block, many, by_subrecord in ((500_000, 1e6, 16), (3, 1e6, 16), (3, 40, 0), (500_000, -1, 0)):
-            patch.setattr(facts, "BLOCK", block)
-            patch.setattr(facts, "MANY_PAIRS", many)
-            patch.setattr(facts, "PAIRS_A_SUBRECORD", by_subrecord)
+            patch.setattr(verify_chunks, "TIES_BLOCK", block)
+            patch.setattr(verify_chunks, "MANY_PAIRS", many)
+            patch.setattr(verify_chunks, "PAIRS_A_SUBRECORD", by_subrecord)
             found = count_ties(released, threshold)
             assert (len(tied), len(set(tied))) == (found.pairs, found.codes)
 

@@ -9,9 +9,9 @@ from tests.oracles.disassociation import unprotected, written
 import cloister as cl
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.facts import count_ties
 from cloister.codesets.disassociation.protect import disassociate, neighbour_tree
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.codesets.disassociation.verify_chunks import count_ties
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries
 

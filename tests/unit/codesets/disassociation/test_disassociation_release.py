@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.codesets.data import data_frame
 from cloister.codesets.disassociation.clusters_file import read_clusters, same_release
+from cloister.codesets.manifest import data_frame
 from cloister.codesets.request import counted
 from cloister.errors import InputError
 

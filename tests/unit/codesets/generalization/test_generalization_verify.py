@@ -13,8 +13,12 @@ from cloister import CodeSets, UtilityPolicy
 from cloister.codesets.generalization.data import GeneralizationRequest, Sets, Uncovered
 from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
 from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
-from cloister.codesets.generalization.verify_counts import has_rare_itemset
+from cloister.codesets.generalization.verify import (
+    GeneralizationGuarantee,
+    GeneralizationSecret,
+    has_rare_itemset,
+    verify,
+)
 
 RECORDS = [*["ab"] * 2, *["ac"] * 2, "bc", "bd", *["d"] * 3, "ef", "e", "f"]
 GROUPS = ["abc", "ef"]

@@ -20,7 +20,6 @@ import json, os, pathlib, signal, sys
 from cloister.cli.main import run
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.request import CodesRequest
 from cloister.engines.spark import session
 from cloister.errors import InputError
 from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
@@ -45,7 +44,7 @@ def lose_all(_):
 
 def release(before):
     codes = CodeSets.read(pathlib.Path(folder, "codes.csv"))
-    ask = lambda _: CodesRequest(DisassociationRequest(3, 2))
+    ask = lambda _: DisassociationRequest(3, 2)
     return protect_codes_on_spark(CodesOnSpark(codes), ask, url, before=before)
 
 with session.spark_session(url):

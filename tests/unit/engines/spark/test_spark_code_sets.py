@@ -16,7 +16,6 @@ from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.request import CodesRequest
 from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
 from cloister.engines.spark.top_splits import SplitRequest, split_top
 from cloister.errors import InputError, NoSafeRelease
@@ -38,7 +37,7 @@ def test_one_part_is_released_as_memory_does(spark, tmp_path):
     """A Parquet file that fits one part gives the bytes of the memory engine, and the same manifest."""
     wide().write_parquet(tmp_path / "codes.parquet")
     codes = CodeSets.read(tmp_path / "codes.parquet")
-    request = CodesRequest(DisassociationRequest(3, 2, inference_check=InferenceCheck.REPORT))
+    request = DisassociationRequest(3, 2, inference_check=InferenceCheck.REPORT)
     here = protect_codes(GivenCodes(codes, "codes.parquet", CodeColumns("id", "codes"), format="parquet"), request)
     there = protect_codes_on_spark(CodesOnSpark(SparkFiles(tmp_path / "codes.parquet")), lambda _: request, spark.word)
     here.write(tmp_path / "here")
@@ -104,7 +103,7 @@ def test_nobody_is_found_in_parts(classic):
     """For any two codes of any record some data set that all parts may stand for has k records with them."""
     records = [record[:3] for record in RECORDS[:24]]
     codes = CodeSets.from_records(records)
-    request = CodesRequest(DisassociationRequest(2, 2, max_cluster_size=4), numbered=False)
+    request = DisassociationRequest(2, 2, max_cluster_size=4, numbered=False)
     release = protect_codes_on_spark(CodesOnSpark(codes), lambda _: request, classic.word, records_a_part=10)
 
     assert release.custody.figures["parts"] > 1
@@ -135,7 +134,7 @@ def test_occurrences_are_numbered(classic, tmp_path):
     twice = [record + record[:1] for record in RECORDS]
     pl.DataFrame({"codes": [" ".join(record) for record in twice]}).write_csv(tmp_path / "codes.csv")
     codes = CodeSets.read(tmp_path / "codes.csv", repeats=True)
-    request = CodesRequest(DisassociationRequest(3, 2), numbered=False)
+    request = DisassociationRequest(3, 2, numbered=False)
     source = CodesOnSpark(SparkFiles(tmp_path / "codes.csv"), repeats=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
@@ -172,7 +171,7 @@ def test_missing_codes(classic, tmp_path):
     texts = [" ".join(record) for record in RECORDS] + ["", "NA", "NA NA", "   "]
     frame = pl.DataFrame({"id": range(len(texts)), "codes": texts})
     frame.write_parquet(tmp_path / "codes.parquet")
-    place, request = SparkFiles(tmp_path / "codes.parquet"), CodesRequest(DisassociationRequest(3, 2))
+    place, request = SparkFiles(tmp_path / "codes.parquet"), DisassociationRequest(3, 2)
     source = CodesOnSpark(place, missing=("NA",), drop_empty=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
