@@ -11,7 +11,7 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.errors import InputError
 from cloister.privacy import PopulationUniqueness
-from cloister.privacy.population_estimates import (
+from cloister.privacy.uniqueness import (
     Sample,
     dankar,
     estimated_share,

@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.privacy.population_estimates import Sample, estimated_share
+from cloister.privacy.uniqueness import Sample, estimated_share
 from cloister.tabular.verification.guarantee import (
     Guarantee,
     OriginalTable,
