@@ -119,7 +119,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
             missing=found.records - found.given,
             distinct=found.distinct,
         )
-    judged = {getattr(rule, "column", None) for rule in request.rules}
+    judged = {rule.about for rule in request.rules}
     shown = [column for column, role in roles.items() if role is not Role.DROPPED]
     uncounted = tuple(
         column

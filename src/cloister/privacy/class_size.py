@@ -152,6 +152,7 @@ class PopulationRule(ClassRule):
 
     population: object
     name: str | None
+    source: str | None
 
     def with_population(self, population: object) -> Self:
         """Return the rule with the table that its source named."""

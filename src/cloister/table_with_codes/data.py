@@ -142,7 +142,7 @@ def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequest
         raise InputError(
             f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
         )
-    compared = [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    compared = [rule.model for rule in request.rules if rule.compares_with_population]
     if compared:
         raise InputError(
             f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "

@@ -12,7 +12,7 @@ from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
 from cloister.utility import ENTROPY
 
-from .checking.rule_sources import has_population, in_sample, population_frame
+from .checking.rule_sources import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, must_mask
 from .facts import facts_of
 from .manifest import (
@@ -174,7 +174,7 @@ def with_published_rules(request: TableRequest, suppressed: int, n_records: int)
     """Return the request with rules as the manifest states them: where the number of records is told, made for it."""
     if must_mask(suppressed, request.k):
         return request
-    return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
+    return replace(request, rules=tuple(rule.in_sample(n_records) for rule in request.rules))
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
@@ -196,11 +196,10 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.hierarchies}
     found: dict[str, OriginalTable] = {}
-    for rule in request.rules:
-        if has_population(rule):
-            frame, name = population_frame(rule), str(rule.describe()["population"])
-            if name not in found:
-                found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
-            elif not found[name].frame.equals(frame):
-                raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
+    for rule in populations_in(request.rules):
+        frame, name = population_frame(rule), str(rule.name)
+        if name not in found:
+            found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
+        elif not found[name].frame.equals(frame):
+            raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

@@ -17,7 +17,7 @@ from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from .checking.checker import RuleChecker, TransformationEvaluator
-from .checking.rule_sources import has_population, in_sample, population_texts
+from .checking.rule_sources import population_texts, populations_in
 from .coding import Coded, costs_of, level_maps
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
 from .roles import check_columns, resolve_roles
@@ -93,13 +93,9 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     # Rules look at the values of sensitive columns, and at whose records they are.
     looked_at = (Role.SENSITIVE, Role.IDENTIFIER) if request.patients else (Role.SENSITIVE,)
     sensitive = {column: frame[column] for column in frame.columns if roles.get(column) in looked_at}
-    request = replace(request, rules=tuple(in_sample(rule, n_records(frame)) for rule in request.rules))
+    request = replace(request, rules=tuple(rule.in_sample(n_records(frame)) for rule in request.rules))
     names = sorted(columns, key=lambda name: name.encode())
-    populations = {
-        str(getattr(rule, "name", "population")): population_texts(rule, names)
-        for rule in request.rules
-        if has_population(rule)
-    }
+    populations = {str(rule.name): population_texts(rule, names) for rule in populations_in(request.rules)}
     coded = {
         name: _coded(
             hierarchies[name], request, texts[name], {file: people[name] for file, people in populations.items()}

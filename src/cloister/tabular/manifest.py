@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
-from cloister.privacy import KPatients, PrivacyRule, rule_of
+from cloister.privacy import KPatients, PrivacyRule, least_group, rule_of
 from cloister.results import Why
 from cloister.utility import LOSSES
 
@@ -165,12 +165,8 @@ class TableGuarantee(Section):
 
     def about(self) -> tuple[str, ...]:
         """Return the sensitive columns that rules are about, in their order."""
-        described = [rule.describe() for rule in self.rules if rule is not self.patients]
-        return tuple(dict.fromkeys(str(one["column"]) for one in described if "column" in one))
-
-    def least_group(self) -> int:
-        """Return the number below which counts are masked: the least group that any rule asks for, at least 2."""
-        return max(2, *(rule.class_size for rule in self.rules), *(getattr(rule, "k", 2) for rule in self.rules))
+        columns = [rule.about for rule in self.rules if rule is not self.patients]
+        return tuple(dict.fromkeys(column for column in columns if column is not None))
 
 
 class ColumnUtility(Section):
@@ -253,7 +249,7 @@ class TableSections(Section):
                 <= {*self.columns, *settings.not_released}
                 and {one.about for one in guarantee.accepted} <= {None, *quasi},
                 "columns.ids": not guarantee.patients or self._patients_fit(guarantee.patients),
-                "settings.k": settings.k == guarantee.least_group(),
+                "settings.k": settings.k == least_group(guarantee.rules),
                 "settings.rules": settings.rules == tuple(rule.words() for rule in guarantee.rules),
                 "settings.ids": settings.ids == ids[0].ids if ids else settings.ids in (None, "drop"),
                 "settings.weights": settings.weights.keys() <= quasi.keys()

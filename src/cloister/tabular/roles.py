@@ -36,11 +36,7 @@ def resolve_roles(
     names = [column for column, _ in named]
     check_columns(names, columns, file)
     # a column that a rule looks at is sensitive unless somebody said otherwise.
-    wanted = [
-        column
-        for rule in request.rules
-        if rule is not request.patients and (column := getattr(rule, "column", None)) is not None
-    ]
+    wanted = [rule.about for rule in request.rules if rule is not request.patients and rule.about is not None]
     check_columns(wanted, columns, file)
     for column in wanted:
         if column in names and column not in request.sensitive:

@@ -88,7 +88,7 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
 
 def _compared(request: TableRequest) -> list[str]:
     """Rules that compare classes with a population: they need full-domain generalization."""
-    return [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    return [rule.model for rule in request.rules if rule.compares_with_population]
 
 
 def _of_patients(request: TableRequest) -> TableRequest:

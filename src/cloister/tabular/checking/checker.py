@@ -16,7 +16,7 @@ from cloister.search.problem import Aggregate, Candidate, attribute_losses
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
 from ..coding import Coded
-from .rule_sources import SensitiveValues, has_population, population_texts
+from .rule_sources import SensitiveValues, population_texts, populations_in
 
 
 class RuleChecker:
@@ -36,23 +36,22 @@ class RuleChecker:
         records: NDArray[np.int64],
         sensitive: Mapping[str, pl.Series],
     ) -> None:
-        self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
-        self._size_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs == "sizes"]
+        about_classes = [rule for rule in rules if isinstance(rule, ClassRule)]
+        self._class_rules = sorted(about_classes, key=lambda rule: rule.needs != "sizes")  # the quick ones first
         self._table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
         self._task = task
         self._coded = coded
         self.is_monotone = all(rule.is_monotone for rule in rules)
-        self._values = {
-            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record, records)
+        self.values = {
+            id(rule): SensitiveValues(sensitive[rule.about], rule, row_of_record, records)
             for rule in self._class_rules
-            if rule.column is not None
+            if rule.about is not None
         }
-        self._populations = {}
-        for rule in self._class_rules:
-            if has_population(rule):  # the distinct rows of the population, in the codes of the table
-                texts = population_texts(rule, list(coded))
-                codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
-                self._populations[id(rule)] = distinct_rows(codes, task.maps).rows
+        self._populations = {}  # the distinct rows of each, in the codes of the table
+        for rule in populations_in(self._class_rules):
+            texts = population_texts(rule, list(coded))
+            codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
+            self._populations[id(rule)] = distinct_rows(codes, task.maps).rows
 
     @property
     def has_table_rules(self) -> bool:
@@ -64,13 +63,13 @@ class RuleChecker:
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         most = np.where(is_kept, grouping.sizes, 0)
-        for rule in (*self._size_rules, *self._class_rules):
+        for rule in self._class_rules:
             holds = rule.holds(classes)
             is_kept &= holds
             np.minimum(most, rule.most_kept(classes, holds), out=most)
         if self._table_rules:
             is_kept[self._left_out(grouping, np.flatnonzero(is_kept), levels)] = False
-        if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
+        if not is_kept.all() and any(rule.forbids_suppression for rule in self._class_rules):
             is_kept[:] = False
         suppressed = int(grouping.sizes[~is_kept].sum())
         return is_kept, suppressed if self.is_monotone else int((grouping.sizes - most).sum())
@@ -98,10 +97,6 @@ class RuleChecker:
         ranks: NDArray[np.int64] = rank[coded.rise(0, level)[self._task.rows.codes[j, rows]]]
         return ranks
 
-    def values_of(self, rule: ClassRule) -> SensitiveValues:
-        """Return the values of the column that a rule looks at."""
-        return self._values[id(rule)]
-
     def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
         """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
 
@@ -113,7 +108,7 @@ class RuleChecker:
         """
         classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
         holds = np.ones(n_classes, dtype=np.bool_)
-        for rule in (*self._size_rules, *self._class_rules):
+        for rule in self._class_rules:
             if not holds.any():
                 break
             holds &= rule.holds(classes)
@@ -187,7 +182,7 @@ class ClassView:
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
         if id(rule) not in self._histograms:
-            values = self._checker.values_of(rule)
+            values = self._checker.values[id(rule)]
             self._histograms[id(rule)] = values.by_class(self._labels, self.sizes.size, self._rows)
         return self._histograms[id(rule)]
 

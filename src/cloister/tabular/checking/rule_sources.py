@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.io.columns import listed
-from cloister.privacy import ClassRule, Histogram, PrivacyRule, parse_rule
+from cloister.privacy import ClassRule, Histogram, PopulationRule, PrivacyRule, TCloseness, parse_rule
 from cloister.reading import HowRead
 
 
@@ -23,36 +23,27 @@ def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead
     ----------
     how : how population tables are read, as the table itself
     """
-    rule: Any = parse_rule(text)
-    source = getattr(rule, "source", None)
-    if source is not None and hasattr(rule, "with_population"):
-        rule = rule.with_population(read_table(Path(source), **how).frame)
-    elif source is not None:
-        rule = rule.with_hierarchy(parse_hierarchy(source, missing_as=missing_as))
-    read: PrivacyRule = rule
-    return read
+    rule = parse_rule(text)
+    if isinstance(rule, PopulationRule) and rule.source is not None:
+        return rule.with_population(read_table(Path(rule.source), **how).frame)
+    if isinstance(rule, TCloseness) and rule.source is not None:
+        return rule.with_hierarchy(parse_hierarchy(rule.source, missing_as=missing_as))
+    return rule
 
 
-def has_population(rule: PrivacyRule) -> bool:
-    """Whether a rule compares with a population table."""
-    return getattr(rule, "needs", None) == "population"
+def populations_in(rules: Sequence[PrivacyRule]) -> list[PopulationRule]:
+    """Return the rules that compare with a population table."""
+    return [rule for rule in rules if isinstance(rule, PopulationRule) and rule.compares_with_population]
 
 
-def in_sample(rule: PrivacyRule, n_records: int) -> PrivacyRule:
-    """Return a rule that knows how many records the table has, if it must."""
-    sampled: PrivacyRule = getattr(rule, "in_sample", lambda _: rule)(n_records)
-    return sampled
-
-
-def population_frame(rule: PrivacyRule) -> pl.DataFrame:
+def population_frame(rule: PopulationRule) -> pl.DataFrame:
     """Return the population table of a rule."""
-    population: Any = getattr(rule, "population", None)
-    if population is None:
+    if rule.population is None:
         raise InputError(f"The rule {rule.words()} compares with a population table, but none was given.")
-    return from_native(population).frame
+    return from_native(rule.population).frame
 
 
-def population_texts(rule: PrivacyRule, columns: Sequence[str]) -> dict[str, pl.Series]:
+def population_texts(rule: PopulationRule, columns: Sequence[str]) -> dict[str, pl.Series]:
     """Return the quasi-identifiers of the population of a rule, as text."""
     frame = population_frame(rule)
     absent = [column for column in columns if column not in frame.columns]
