@@ -183,7 +183,7 @@ def anonymize(
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **keywords: Any) -> TableRelease:
     """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
     from cloister.engines.spark.tables import back, spark_frame
-    from cloister.pipeline.counted_tables import protect_counted_table
+    from cloister.pipeline.table_engines import protect_counted_table
 
     if codes is not None:
         raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")
