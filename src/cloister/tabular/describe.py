@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
@@ -20,6 +19,7 @@ from .manifest import (
     SEVERAL,
     UNIQUE,
     AcceptedColumn,
+    Column,
     ColumnUtility,
     PublishedSettings,
     QuasiIdentifierColumn,
@@ -53,7 +53,7 @@ def described(
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
     bound and gap are left out.
     """
-    settings = _settings(request, table.roles, source)
+    settings, search = _settings(request, table.roles, source), protected.search
     facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings, request.patients)
     utility = public_utility(table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
@@ -61,16 +61,9 @@ def described(
     def published(loss: float) -> float:
         return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
 
-    columns = {}
-    for one in utility.columns:
-        column = {"loss": published(one.loss), "top": one.top, "labels": facts.labels[one.column]}
-        column |= {} if one.variance_lost is None else {"variance_lost": one.variance_lost}
-        columns[one.column] = ColumnUtility.model_validate(column)
-    chosen: dict[str, Any] = {"method": request.published_method}
-    if protected.search is not None:
-        chosen["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
-    return TableSections(
+    return TableSections.of_known(
         shape="table",
+        method=request.published_method,
         settings=settings,
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
@@ -78,31 +71,33 @@ def described(
             rules=request.rules,
             verified=True,
             one_row_per_patient=SEVERAL if request.patients else ASSUMED if request.id is None else UNIQUE,
-            accepted=tuple(
-                AcceptedColumn(**{name: value for name, value in vars(one).items() if value is not None})
-                for one in accepted
-            ),
+            accepted=tuple(AcceptedColumn.of_known(**vars(one)) for one in accepted),
         ),
         utility=TableUtility(
             loss=published(utility.loss),
             exact=utility.exact,
             losses={name: published(loss) for name, loss in utility.losses.items()},
-            columns=columns,
+            columns={
+                one.column: ColumnUtility.of_known(
+                    loss=published(one.loss),
+                    top=one.top,
+                    labels=facts.labels[one.column],
+                    variance_lost=one.variance_lost,
+                )
+                for one in utility.columns
+            },
         ),
         risk=facts.risk,
-        **chosen,
+        search=None if search is None else _search(search, table.roles, request, utility, is_masked=is_masked),
     )
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
-    found: dict[str, Any] = {
-        name: getattr(request, name)
-        for name in PublishedSettings.model_fields
-        if hasattr(request, name) and (name, request.target) != ("target", None)  # what is absent is not null
-    }
-    found |= {
+    asked = {name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)}
+    bounds = {column: (one.lowest, one.highest) for column, one in quasi.items()}
+    told = {
         "source": source,
         "rules": tuple(rule.words() for rule in request.rules),
         "suppression": float(request.suppression),
@@ -112,43 +107,36 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "microaggregate": dict(request.microaggregate),
         "ids": str(request.ids) if request.id is not None else None,
         "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},
-        "level_bounds": {
-            column: (wanted.lowest, wanted.highest)
-            for column, wanted in quasi.items()
-            if wanted.lowest or wanted.highest is not None
-        },
+        "level_bounds": {column: bound for column, bound in bounds.items() if bound != (0, None)},
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
-    return PublishedSettings.model_validate(found)
+    return PublishedSettings.of_known(**asked | told)
 
 
-def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, Any]:
+def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
+    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss}
     proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
-    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss} | proof
-    return found | ({"usefulness": useful} if useful else {})
+    return found | proof | ({"usefulness": useful} if useful else {})
 
 
-def _columns(
-    roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable
-) -> dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn]:
-    columns: dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn] = {}
+def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
     for name, role in roles.items():
         if role is Role.QUASI_IDENTIFIER:
             levels = protected.levels[name]
-            found: dict[str, Any] = {
-                "role": str(role),
-                "hierarchy": request.quasi_identifiers[name].hierarchy.kind,
-                "level": levels[0] if len(levels) == 1 else None,
-            }
-            found |= {} if request.has_one_transformation else {"levels": levels}
-            found |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
-            columns[name] = QuasiIdentifierColumn.model_validate(found)
+            columns[name] = QuasiIdentifierColumn.of_known(
+                role=str(role),
+                hierarchy=request.quasi_identifiers[name].hierarchy.kind,
+                level=levels[0] if len(levels) == 1 else None,
+                levels=None if request.has_one_transformation else levels,
+                average=request.microaggregate.get(name),
+            )
         elif role in (Role.SENSITIVE, Role.KEPT):
-            columns[name] = RecordedColumn.model_validate({"role": str(role)})
+            columns[name] = RecordedColumn.of_known(role=str(role))
         elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
-            columns[name] = TableIdColumn.model_validate({"role": str(role), "ids": str(request.ids)})
+            columns[name] = TableIdColumn.of_known(role=str(role), ids=str(request.ids))
     return columns
 
 

@@ -2,7 +2,7 @@
 
 import math
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
@@ -360,11 +360,9 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
-    if must_mask(suppressed, k):
-        counts: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
-    else:
-        counts = {"in": released + suppressed, "released": released, "suppressed": suppressed}
-    return RecordCounts.model_validate(counts)
+    is_masked = must_mask(suppressed, k)
+    every, left_out = (f"<{released + k}", f"<{k}") if is_masked else (released + suppressed, suppressed)
+    return RecordCounts.model_validate({"in": every, "released": released, "suppressed": left_out})
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:
