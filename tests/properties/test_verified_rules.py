@@ -139,16 +139,16 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     """Whether a class satisfies a rule is what the definition says, also where shares meet the threshold."""
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
-    placed = original.frame.rename({"qi": "c0", "dx": "c1"})
-    classes = ReleasedClasses(placed, ["c0"], {"qi": "c0", "dx": "c1"})
-    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed["c1"]], dtype=pl.String)
+    placed = original.frame.rename({"qi": " qi", "dx": " dx"})
+    classes = ReleasedClasses(placed, [" qi"])
+    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[" dx"]], dtype=pl.String)
     reference = Reference(
-        len(records), len(records), placed, {"c1": order}, original.groups, {"census": CENSUS.rename({"qi": "c0"})}
+        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename({"qi": " qi"})}
     )
 
     judged = judge(rule, classes, reference)
 
-    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes["c0"], judged, strict=True))
+    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes[" qi"], judged, strict=True))
 
 
 @given(records=RECORDS, data=st.data())

@@ -1,7 +1,7 @@
 """What a released table promises, what it can be compared with, and the classes that rules are judged by."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -11,6 +11,11 @@ from cloister.io import as_text, counted, distinct_values
 
 Description = Mapping[str, Any]
 """A privacy rule as the manifest describes it: its model, its column if there is one, and its numbers."""
+
+
+def inside(column: str) -> str:
+    """Return the name of a column inside the verifier: no pattern to Polars and none of ours, whatever its own is."""
+    return f" {column}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,18 @@ class Guarantee:
     limit: int | None = None
     recoded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     averaged: Mapping[str, str] = field(default_factory=dict)
+
+    def inside(self) -> "Guarantee":
+        """Return the same of columns as they are named inside the verifier."""
+        return replace(
+            self,
+            columns=tuple(map(inside, self.columns)),
+            levels={inside(column): level for column, level in self.levels.items()},
+            recoded={inside(column): levels for column, levels in self.recoded.items()},
+            averaged={inside(column): how for column, how in self.averaged.items()},
+            id=self.id and inside(self.id),
+            patient=self.patient and inside(self.patient),
+        )
 
     @property
     def has_one_transformation(self) -> bool:
@@ -73,8 +90,7 @@ def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy])
     }
 
 
-Judgement = pl.Series | str  # whether each class satisfies a rule; or why that cannot be told
-COUNT = "records"  # name of the counting column; the columns of the table are called c0, c1 and so on
+COUNT = "records"  # name of the counting column
 TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thresholds may be reached
 
 
@@ -84,8 +100,8 @@ class Reference:
 
     Attributes
     ----------
-    whole : sensitive columns of the input as text, by place
-    order : values of a column in their natural order, missing left out, by place; for rules that need it
+    whole : sensitive columns of the input as text, named as `inside`
+    order : values of a column in their natural order, missing left out; for rules that need it
     populations : quasi-identifiers of each population table, generalized to the stated levels, by the table's name
     """
 
@@ -102,22 +118,20 @@ class ReleasedClasses:
 
     Parameters
     ----------
-    records : as text, columns named by place; or a tally of them
-    columns : the quasi-identifiers, by place and in order
-    places : place of each column by its own name
+    records : as text, columns named as `inside`; or a tally of them
+    columns : the quasi-identifiers, in order
     """
 
-    def __init__(self, records: pl.DataFrame, columns: Sequence[str], places: Mapping[str, str]) -> None:
+    def __init__(self, records: pl.DataFrame, columns: Sequence[str]) -> None:
         self.records = records
         self.columns = list(columns)
-        self.places = places
         self.sizes = records.group_by(self.columns).agg(counted(records).alias(COUNT))
         self._cells: dict[str, pl.DataFrame] = {}
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
         if column not in self._cells:
-            value = pl.col(self.places[column]).alias("value")
+            value = pl.col(inside(column)).alias("value")
             cells = self.records.group_by([*self.columns, value]).agg(counted(self.records).alias("count"))
             numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
             joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)

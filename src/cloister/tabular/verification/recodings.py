@@ -1,7 +1,6 @@
 """Releases whose levels differ from class to class, or whose numbers were averaged, compared with their original.
 
-Where it is known which record is whose, record by record; otherwise by what labels could stand for. Columns are named
-by their place, c0, c1 and so on.
+Where it is known which record is whose, record by record; otherwise by what labels could stand for.
 """
 
 from collections.abc import Sequence
@@ -123,7 +122,7 @@ def check_by_labels(classes: ReleasedClasses, guarantee: Guarantee, original: Or
             f"{short} classes have more records than the original has beneath their labels",
         )
     if others := _others(guarantee):
-        found, recorded = (ReleasedClasses(frame, others, {}).sizes for frame in (classes.records, original.frame))
+        found, recorded = (ReleasedClasses(frame, others).sizes for frame in (classes.records, original.frame))
         both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
         more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
         checks.require(
