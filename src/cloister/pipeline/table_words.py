@@ -21,11 +21,10 @@ from cloister.release import Release
 from cloister.settings import ByColumn, Words
 from cloister.shape import Prepared, Rows, Run
 from cloister.sources import profiled
-from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.tabular.release import TableRelease
-from cloister.tabular.settings import parse_ids, requested
+from cloister.tabular.settings import parse_ids, read_rule, requested
 
 from .places import custody_of, release_at
 

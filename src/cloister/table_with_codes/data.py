@@ -19,9 +19,9 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.code_lists import CodeSource
+from cloister.io.columns import check_columns
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.roles import check_columns
 
 Integers = NDArray[np.int64]
 

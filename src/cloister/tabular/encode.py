@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
+from cloister.io.columns import check_columns
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, Threshold, make_task
 from cloister.search.problem import SearchProblem
@@ -20,7 +21,7 @@ from .checking.checker import RuleChecker, TransformationEvaluator
 from .checking.rule_sources import population_texts, populations_in
 from .coding import Coded, costs_of, level_maps
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
-from .roles import check_columns, resolve_roles
+from .roles import resolve_roles
 
 
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:

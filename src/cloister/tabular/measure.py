@@ -25,9 +25,9 @@ from cloister.utility import (
 from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
 from .facts import class_sizes
 from .manifest import TableManifest
-from .recoding.microaggregation import variance_lost
 from .verification.guarantee import Guarantee
 
+LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
 
@@ -302,3 +302,29 @@ def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: i
     domain = max(1, n_leaves - 1)
     records = int(counts["records"].sum()) + suppressed
     return float(Fraction(lost + suppressed * domain, records * domain))
+
+
+def mean_of(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the mean, exactly."""
+    return sum(numbers, Fraction(0)) / len(numbers)
+
+
+def numbers_of(text: pl.Series) -> list[Fraction | None]:
+    """Return the numbers exactly; missing ones are None."""
+    known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
+    return [None if value is None else known[value] for value in text.to_list()]
+
+
+def variance_lost(text: pl.Series, shown: pl.Series) -> float:
+    """Return the share of the variance of the released records' values that their means or medians lost.
+
+    Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
+    below one: 0 would tell that every patient has just the value shown.
+    """
+    pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
+    if not pairs:
+        return LEAST_LOST
+    mean = mean_of([value for value, _ in pairs])
+    whole = sum(((value - mean) ** 2 for value, _ in pairs), Fraction(0))
+    lost = sum(((value - (mean if seen is None else seen)) ** 2 for value, seen in pairs), Fraction(0))
+    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100)))) if whole else LEAST_LOST

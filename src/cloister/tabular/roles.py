@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from cloister.errors import InputError, setting
-from cloister.io.columns import listed, nearest_column
+from cloister.io.columns import check_columns, listed
 
 from .data import Role, TableRequest
 
@@ -56,18 +56,6 @@ def resolve_roles(
     rest = [column for column in columns if column not in roles]
     roles |= dict.fromkeys(rest, _role_of_rest(unique_share, rest, columns, request.default_role, file))
     return {column: roles[column] for column in columns}
-
-
-def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:
-    """Refuse a column that is not there, naming the nearest that is."""
-    for column in wanted:
-        if column not in present:
-            raise InputError(
-                f"Column {column!r} was asked for, but {file} has no such column."
-                f"{nearest_column(column, present)} Its columns: {listed(present)}.",
-                file=file,
-                column=column,
-            )
 
 
 def _role_of_rest(

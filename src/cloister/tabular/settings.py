@@ -1,26 +1,62 @@
 """Settings of a table request: the kinds that they must be of, and whether they make sense by themselves."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from numbers import Integral, Real
+from pathlib import Path
 from types import NoneType
+from typing import Unpack
 
 from cloister.errors import InputError, did_you_mean, setting
-from cloister.privacy import DeltaPresence, KAnonymity, KMap, KPatients, PrivacyRule, TableRule
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import read_table
+from cloister.privacy import (
+    DeltaPresence,
+    KAnonymity,
+    KMap,
+    KPatients,
+    PopulationRule,
+    PrivacyRule,
+    TableRule,
+    TCloseness,
+    parse_rule,
+)
+from cloister.reading import HowRead
 from cloister.search import check_search
 from cloister.settings import Keywords, check_threads, settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
 from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
-from .usefulness import PEOPLE
+
+PEOPLE = re.compile(
+    r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
+    r"(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
+)
+"""Names of columns of age and sex: a word of theirs is one of these; with an i before it where it was imputed."""
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
 WEIGHT_OF_PEOPLE = 6.0  # keeps 98 % of the rates by age and sex at k = 11, 1 keeps 81 % (`benchmarks/usefulness.py`)
 Kind = Callable[[object], bool]
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
+
+
+def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
+    """Return the rule that a text names, with the table or hierarchy that it names read.
+
+    Parameters
+    ----------
+    how : how population tables are read, as the table itself
+    """
+    rule = parse_rule(text)
+    if isinstance(rule, PopulationRule) and rule.source is not None:
+        return rule.with_population(read_table(Path(rule.source), **how).frame)
+    if isinstance(rule, TCloseness) and rule.source is not None:
+        return rule.with_hierarchy(parse_hierarchy(rule.source, missing_as=missing_as))
+    return rule
 
 
 def available_cores() -> int:

@@ -1,7 +1,5 @@
 """What analysts can still do with a released table: rates by age and sex, a model of the target; for the custodian."""
 
-import re
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -10,12 +8,7 @@ from cloister.hierarchy import ROOT
 from cloister.io import as_text, is_tally
 
 from .data import EncodedTable, ProtectedTable, TableRequest
-
-PEOPLE = re.compile(
-    r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
-    r"(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
-)
-"""Names of columns of age and sex: a word of theirs is one of these; with an i before it where it was imputed."""
+from .settings import PEOPLE
 
 DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
 GROUPS = 20  # of a number as recorded, of as many records each, for a model

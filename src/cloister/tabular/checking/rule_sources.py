@@ -1,34 +1,15 @@
 """What rules look at: hierarchies and populations, in files or tables; the values of a sensitive column by class."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import parse_hierarchy
-from cloister.io import as_text, from_native, read_table
+from cloister.io import as_text, from_native
 from cloister.io.columns import listed
-from cloister.privacy import ClassRule, Histogram, PopulationRule, PrivacyRule, TCloseness, parse_rule
-from cloister.reading import HowRead
-
-
-def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
-    """Return the rule that a text names, with the table or hierarchy that it names read.
-
-    Parameters
-    ----------
-    how : how population tables are read, as the table itself
-    """
-    rule = parse_rule(text)
-    if isinstance(rule, PopulationRule) and rule.source is not None:
-        return rule.with_population(read_table(Path(rule.source), **how).frame)
-    if isinstance(rule, TCloseness) and rule.source is not None:
-        return rule.with_hierarchy(parse_hierarchy(rule.source, missing_as=missing_as))
-    return rule
+from cloister.privacy import ClassRule, Histogram, PopulationRule, PrivacyRule
 
 
 def populations_in(rules: Sequence[PrivacyRule]) -> list[PopulationRule]:
