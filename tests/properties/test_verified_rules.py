@@ -12,15 +12,9 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.guarantee import (
-    Guarantee,
-    OriginalTable,
-    Reference,
-    ReleasedClasses,
-    bound_hierarchies,
-)
-from cloister.tabular.verification.rules import judge, table_holds
+from cloister.tabular.guarantee import Guarantee, OriginalTable, Reference, ReleasedClasses, bound_hierarchies
 from cloister.tabular.verify import verify
+from cloister.tabular.verify_rules import judge, table_holds
 
 VALUES = st.sampled_from([None, "10", "9", "30", "4", "50"])
 GROUPS = st.sampled_from([None, "a", "b", "c", "d"])

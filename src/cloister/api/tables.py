@@ -18,7 +18,7 @@ from cloister.search import Report
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import with_cut_points
-from cloister.tabular.release import TableRelease
+from cloister.tabular.protect import TableRelease
 from cloister.tabular.settings import check_kinds, read_rule, requested
 
 if TYPE_CHECKING:

@@ -26,12 +26,11 @@ from cloister.search.warm import load_kernels
 from cloister.shape import Original, Rows, Run
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from cloister.tabular.encode import check_ids, encoded
+from cloister.tabular.encode import check_ids, encoded, resolve_roles
 from cloister.tabular.manifest import DatabasePlace
 from cloister.tabular.options import TableOptions
+from cloister.tabular.protect import DatabaseRelease, TalliedRelease
 from cloister.tabular.recoding.choice import at_level, check_levels
-from cloister.tabular.release import DatabaseRelease, TalliedRelease
-from cloister.tabular.roles import resolve_roles
 from cloister.tabular.settings import available_cores
 
 from .places import IN_MEMORY

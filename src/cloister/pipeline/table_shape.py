@@ -23,9 +23,9 @@ from cloister.tabular.encode import encode, with_cut_points
 from cloister.tabular.options import PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 
-from .disclosing import accepted_as_recorded
 from .grids import KeyedShape
 from .places import IN_MEMORY
+from .table_refusals import accepted_as_recorded
 from .table_words import PreparedRequest, notes_on_decimals, request_of, rows_of
 from .tables import protect_table
 

@@ -23,7 +23,7 @@ from cloister.shape import Prepared, Rows, Run
 from cloister.sources import profiled
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
-from cloister.tabular.release import TableRelease
+from cloister.tabular.protect import TableRelease
 from cloister.tabular.settings import parse_ids, read_rule, requested
 
 from .places import custody_of, release_at

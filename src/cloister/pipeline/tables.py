@@ -21,14 +21,12 @@ from cloister.tabular.encode import encode, suppression_limit
 from cloister.tabular.facts import codebook, custodian_report_data
 from cloister.tabular.manifest import TableSections, guarantee_of
 from cloister.tabular.options import MONDRIAN
-from cloister.tabular.protect import protect
+from cloister.tabular.protect import TableRelease, protect
 from cloister.tabular.recoding.merging import RecordCodes
-from cloister.tabular.release import TableRelease
 from cloister.tabular.verify import verify
 
-from .disclosing import accepted_as_recorded, accepted_beside_labels
-from .emptiness import said_of_empty
 from .stages import completed, passed
+from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
 
 Made = TypeVar("Made", bound=TableRelease)
 

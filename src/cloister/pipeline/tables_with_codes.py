@@ -26,11 +26,12 @@ from cloister.table_with_codes.data import (
     CodesRequested,
     asking_presence,
     check_column,
+    codebook_with_codes,
+    codes_section,
     k_of,
     read_codes,
     with_presence,
 )
-from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
 from cloister.table_with_codes.protect import TableWithCodesRelease, protect_codes_of, record_codes
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest

@@ -19,8 +19,8 @@ from cloister.kernels.canonical_order import take_sequences
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
+from cloister.tabular.protect import TableRelease
 from cloister.tabular.recoding.merging import RecordCodes
-from cloister.tabular.release import TableRelease
 
 from .data import PRESENT, CodesRequested, Integers, ProtectedBoth, ReadCodes, k_of
 

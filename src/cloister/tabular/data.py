@@ -18,7 +18,7 @@ from .options import FULL_DOMAIN, OPTIMAL, TableSettings
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
 
-    from .checking.checker import RuleChecker
+    from .checker import RuleChecker
     from .coding import Coded
 
 

@@ -13,8 +13,8 @@ from cloister.privacy import KPatients
 from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
 
 from .data import EncodedTable, ProtectedTable
+from .guarantee import Guarantee
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
-from .verification.guarantee import Guarantee
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone

@@ -13,8 +13,8 @@ from cloister.results import Why
 from cloister.utility import LOSSES
 
 from .data import must_mask
+from .guarantee import Guarantee
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
-from .verification.guarantee import Guarantee
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")

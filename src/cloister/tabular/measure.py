@@ -24,8 +24,8 @@ from cloister.utility import (
 
 from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
 from .facts import class_sizes
+from .guarantee import Guarantee
 from .manifest import TableManifest
-from .verification.guarantee import Guarantee
 
 LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed

@@ -18,9 +18,9 @@ from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .facts import class_sizes, codebook, facts_of, report_data
+from .guarantee import OriginalTable, bound_hierarchies
 from .manifest import TableManifest, guarantee_of
 from .measure import differing_losses
-from .verification.guarantee import OriginalTable, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]

@@ -13,10 +13,18 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Checks, Verdict
 
-from .verification.guarantee import COUNT, Guarantee, OriginalTable, Reference, ReleasedClasses, inside, natural_order
-from .verification.patients import SAME, check_numbers, check_same_patients, histories, with_patients
-from .verification.recodings import ancestors, check_by_labels, check_record_by_record
-from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
+from .guarantee import COUNT, Guarantee, OriginalTable, Reference, ReleasedClasses, inside, natural_order
+from .verify_original import (
+    SAME,
+    ancestors,
+    check_by_labels,
+    check_numbers,
+    check_record_by_record,
+    check_same_patients,
+    histories,
+    with_patients,
+)
+from .verify_rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 

@@ -17,8 +17,7 @@ from cloister.search.problem import Report, SearchProblem
 
 from ..data import EncodedTable, TableRequest
 from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING
-from .clustering import cluster
-from .local import recode_locally
+from .clustering import cluster, recode_locally
 from .merging import RecordCodes, merge_classes
 from .mondrian import MORE_RELEVANT, mondrian, relevance
 from .table_recoding import Partition, TableRecoding, recoding_of

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
+from cloister.tabular.checker import RuleChecker
 from cloister.utility import AttributeLoss, Generalized, Loss
 
-from ..checking.checker import RuleChecker
 from ..coding import Coded
 from ..data import EncodedTable, TableRequest
 

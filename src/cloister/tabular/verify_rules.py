@@ -15,7 +15,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
 
 from .guarantee import COUNT, TOLERANCE, Description, Reference, ReleasedClasses, inside
-from .uniqueness import population_uniqueness
+from .verify_uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
 ESTIMATED = 1e-4
