@@ -1,4 +1,4 @@
-"""A released table under attack: somebody knows quasi-identifiers of a patient, exactly, and codes beside all of them."""
+"""A released table under attack: somebody knows quasi-identifiers of a patient, exactly, and codes beside them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -181,9 +181,7 @@ def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
 def count_table(engine: Engine, request: TableRequest, *, released: bool = True) -> CountedTable:
     """Settle the roles of a table and count it.
 
-    Parameters
-    ----------
-    released : whether all released columns are counted; else those alone that hierarchies or rules are about
+    ``released``: whether all released columns are counted; else those alone that hierarchies or rules are about.
     """
     roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
     if request.id is not None:

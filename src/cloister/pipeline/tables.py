@@ -66,9 +66,7 @@ class TableRun:
     ) -> Made:
         """Return the release of the table; what is particular to its kind may take the place of what all have.
 
-        Parameters
-        ----------
-        also : what its manifest says beside what it says of any table
+        ``also``: what its manifest says beside what it says of any table.
         """
         frame = self.protected.frame
         every: dict[str, object] = {
@@ -94,9 +92,7 @@ def protect_table(
 ) -> TableRelease:
     """Take a table through the stages.
 
-    Parameters
-    ----------
-    progress : called now and then while searching
+    ``progress``: called now and then while searching.
     """
     watch = watch or Stopwatch()
     course = take_table(source, request, watch, progress=progress)
@@ -121,9 +117,7 @@ def take_table(
 ) -> TableRun:
     """Take a table through all stages but the last.
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged for their sake
+    ``codes``: of all records, where classes are to be merged for their sake.
     """
     with watch.stage("start"):
         interruptible(partial(load_kernels, request.kernels))

@@ -38,9 +38,7 @@ class KAnonymity(ClassRule):
 
     Monotone and closed: a class only grows when records are added.
 
-    References
-    ----------
-    Sweeney (2002), "k-anonymity: a model for protecting privacy".
+    Source: Sweeney (2002), "k-anonymity: a model for protecting privacy".
     """
 
     k: AtLeast2
@@ -78,9 +76,7 @@ class KPatients(ClassRule):
 
     Monotone and closed: no patient leaves a class when records are added.
 
-    References
-    ----------
-    Wang, Fung (2006), "Anonymizing sequential releases", (X, Y)-anonymity with Y the patients.
+    Source: Wang, Fung (2006), "Anonymizing sequential releases", (X, Y)-anonymity with Y the patients.
     """
 
     k: AtLeast2
@@ -117,10 +113,8 @@ class AverageRisk(TableRule):
     Monotone: classes joined are fewer and hold the same records, so what a coarser transformation keeps is at least as
     much. Closed: without suppression the number of classes falls and that of records stays.
 
-    References
-    ----------
-    El Emam (2013), "Guide to the de-identification of personal health information", average risk of journalist and
-    prosecutor attacks.
+    Source: El Emam (2013), "Guide to the de-identification of personal health information", average risk of journalist
+    and prosecutor attacks.
     """
 
     risk: Part
@@ -193,9 +187,7 @@ class KMap(PopulationRule):
     significance : for ``size``: how probable it may be that a class too small passes, above 0 and at most 0.5
     least : for ``size``: records per class; known once the number of records is (`in_sample`)
 
-    References
-    ----------
-    Sweeney (2001), "Computational disclosure control", k-map; El Emam, Dankar (2008), "Protecting privacy using
+    Source: Sweeney (2001), "Computational disclosure control", k-map; El Emam, Dankar (2008), "Protecting privacy using
     k-anonymity", the hypothesis test by the Poisson distribution.
     """
 
@@ -307,9 +299,7 @@ class DeltaPresence(PopulationRule):
     Not monotone: records added to a class raise its share. Closed: the share of a union lies between those of its
     parts, and what covers the population still does when classes are joined.
 
-    References
-    ----------
-    Nergiz, Atzori, Clifton (2007), "Hiding the presence of individuals from shared databases", section 3.
+    Source: Nergiz, Atzori, Clifton (2007), "Hiding the presence of individuals from shared databases", section 3.
     """
 
     lower: Probability

@@ -104,9 +104,7 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     Between two values of a class its cumulated share stands still while that of the input climbs, so the sum of the
     differences follows from where the second passes the first, and from sums of sums.
 
-    Parameters
-    ----------
-    counts, known : records of each cell and of each class, missing left out
+    ``counts``, ``known``: records of each cell and of each class, missing left out.
     """
     n_values = len(histogram.whole) - (histogram.missing >= 0)
     if n_values < 2:
@@ -160,9 +158,7 @@ class TCloseness(ClassRule):
     is at most the mean of those of its parts. With ``ordered`` and missing values the distance is bounded from above
     (`ordered_distance`), by a sum of norms, which is convex as well; the paper knows no missing values.
 
-    References
-    ----------
-    Li, Li, Venkatasubramanian (2007), "t-Closeness: privacy beyond k-anonymity and l-diversity", section 5.
+    Source: Li, Li, Venkatasubramanian (2007), "t-Closeness: privacy beyond k-anonymity and l-diversity", section 5.
     """
 
     t: Share
@@ -277,9 +273,7 @@ class BetaLikeness(_Likeness):
     Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
     parts.
 
-    References
-    ----------
-    Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee", section 3, basic beta-likeness.
+    Source: Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee", section 3, basic beta-likeness.
     """
 
     model = "beta-likeness"
@@ -307,9 +301,7 @@ class EnhancedBetaLikeness(_Likeness):
 
     Not monotone and closed, as the basic form: there is one upper bound for the share of each value.
 
-    References
-    ----------
-    Cao, Karras (2012), section 3, enhanced beta-likeness.
+    Source: Cao, Karras (2012), section 3, enhanced beta-likeness.
     """
 
     model = "enhanced-beta-likeness"
@@ -326,9 +318,7 @@ class EnhancedBetaLikeness(_Likeness):
 def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
     """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
 
-    Parameters
-    ----------
-    totals, whole : what shares are of: records of each class, shape (n_classes,), and of the input
+    ``totals``, ``whole``: what shares are of: records of each class, shape (n_classes,), and of the input.
     """
     share = np.minimum(histogram.whole / max(whole, 1), 1.0)  # that of missing is not looked at
     bound = limit(share)[histogram.value]
@@ -351,9 +341,7 @@ class DeltaDisclosure(SensitiveRule):
     Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
     parts.
 
-    References
-    ----------
-    Brickell, Shmatikov (2008), "The cost of privacy: destruction of data-mining utility in anonymized data
+    Source: Brickell, Shmatikov (2008), "The cost of privacy: destruction of data-mining utility in anonymized data
     publishing", section 3.
     """
 

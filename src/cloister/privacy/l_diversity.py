@@ -48,9 +48,8 @@ class LDiversity(ClassRule):
 
     Monotone and closed: no value leaves a class when records are added.
 
-    References
-    ----------
-    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity", section 4.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity",
+    section 4.
     """
 
     l: AtLeast2  # noqa: E741 - the literature's name
@@ -85,9 +84,7 @@ class EntropyLDiversity(SensitiveRule):
     Not monotone: records that repeat one value lower the entropy. Closed: entropy is concave, so that of a union is at
     least the mean of those of its parts.
 
-    References
-    ----------
-    Machanavajjhala et al. (2007), section 4, entropy l-diversity.
+    Source: Machanavajjhala et al. (2007), section 4, entropy l-diversity.
     """
 
     # need not be whole
@@ -137,9 +134,7 @@ class RecursiveLDiversity(SensitiveRule):
     Not monotone: records that repeat the most frequent value break it. Closed: over a union, r1 is at most the sum of
     those of the parts, and the tail at least the sum of theirs.
 
-    References
-    ----------
-    Machanavajjhala et al. (2007), section 4, recursive (c, l)-diversity.
+    Source: Machanavajjhala et al. (2007), section 4, recursive (c, l)-diversity.
     """
 
     c: Positive  # the smaller, the stricter
@@ -195,9 +190,7 @@ class AlphaKAnonymity(SensitiveRule):
     Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
     parts.
 
-    References
-    ----------
-    Wong, Li, Fu, Wang (2006), "(alpha, k)-anonymity: an enhanced k-anonymity model", sections 2 and 5.
+    Source: Wong, Li, Fu, Wang (2006), "(alpha, k)-anonymity: an enhanced k-anonymity model", sections 2 and 5.
     """
 
     alpha: Part

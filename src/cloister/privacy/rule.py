@@ -156,9 +156,7 @@ class ClassRule(PrivacyRule):
         An upper bound: the parts that satisfy the rule do so together where it is closed, so they hold no more than
         the largest part of the class that satisfies it. Of a class that violates a monotone rule, none may be kept.
 
-        Parameters
-        ----------
-        holds : (n_classes,) what `holds` returned
+        ``holds``: (n_classes,) what `holds` returned.
         """
         return np.where(holds | (not self.is_monotone), classes.sizes, 0)
 
@@ -170,9 +168,7 @@ class TableRule(PrivacyRule):
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed, from 0 to all of them.
 
-        Parameters
-        ----------
-        sizes : (n_classes,) int64, ascending
+        ``sizes``: (n_classes,) int64, ascending.
         """
 
 
@@ -263,9 +259,7 @@ def most_at_share(others: Counts, total: Counts, share: float | Figures) -> Coun
 def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, share: float) -> Counts:
     """Return how many records of each class may be kept, shape (n_classes,), where shares are of the recorded values.
 
-    Parameters
-    ----------
-    share : that any value may have
+    ``share``: that any value may have.
     """
     histogram = classes.histogram(rule)
     counts = recorded(histogram)

@@ -82,9 +82,7 @@ def zayatz(sample: Sample) -> float:
     By Bayes' rule, with the sizes of the population's classes taken to be spread like those of the sample, and one
     record of a class of i people sampled with probability i C(N - i, n - 1) / C(N, n).
 
-    References
-    ----------
-    Zayatz (1991), "Estimation of the number of unique population elements using a sample".
+    Source: Zayatz (1991), "Estimation of the number of unique population elements using a sample".
     """
     people, records = sample.population, sample.n_records
     possible = sample.sizes <= people - records + 1
@@ -101,9 +99,7 @@ def pitman(sample: Sample) -> float:
     The expected uniques are N G(t + 1) G(t + a + N - 1) / (G(t + a) G(t + N)), G the gamma function: the exact mean,
     where the literature uses its limit for large N.
 
-    References
-    ----------
-    Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
+    Source: Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
     fitted = maximum_likelihood_pitman(sample)
     if fitted is None:
@@ -121,10 +117,8 @@ def snb(sample: Sample) -> float:
     are unique. K is Shlosser's estimate as modified by Haas and Stokes; a and p give the classes of one and of two
     records their expected numbers.
 
-    References
-    ----------
-    Chen, McNulty (1998), "Estimation of identification disclosure risk in microdata"; Haas, Stokes (1998), "Estimating
-    the number of classes in a finite population".
+    Source: Chen, McNulty (1998), "Estimation of identification disclosure risk in microdata"; Haas, Stokes (1998),
+    "Estimating the number of classes in a finite population".
     """
     n_classes = shlosser(sample)
     fitted = fitted_snb(sample, n_classes)
@@ -139,9 +133,7 @@ def dankar(sample: Sample) -> float:
 
     Where at most a tenth is sampled, Pitman's; else the lesser of the slide negative binomial and Zayatz's.
 
-    References
-    ----------
-    Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
+    Source: Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
     """
     if sample.fraction <= LARGEST_FRACTION_OF_PITMAN:
         return pitman(sample)
@@ -276,9 +268,7 @@ class SampleUniqueness(TableRule):
 
     Monotone and closed: a record alone at a coarser transformation is alone at a finer one.
 
-    References
-    ----------
-    Skinner, Elliot (2002), "A measure of disclosure risk for microdata": sample uniques.
+    Source: Skinner, Elliot (2002), "A measure of disclosure risk for microdata": sample uniques.
     """
 
     share: Share
@@ -317,10 +307,8 @@ class PopulationUniqueness(TableRule):
     number at which the rule holds while with one record less it does not. Zayatz's estimate falls with every record
     suppressed, so there it is the least such number.
 
-    References
-    ----------
-    Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets"; and as named
-    with the estimators.
+    Source: Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets"; and as
+    named with the estimators.
     """
 
     share: Share

@@ -39,9 +39,7 @@ def protect_codes_of(
     The table is protected so that records of a class have codes all or none. The seed is that of the reconstruction;
     nothing that protects is random.
 
-    References
-    ----------
-    Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
+    Source: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
     attributes", ECML PKDD 2013: (k, k^m)-anonymity. There the codes of a class are generalized; here disassociated as
     in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, starting
     from the classes.

@@ -22,9 +22,7 @@ from .coding import Coded
 class RuleChecker:
     """The rules of a request, with what they need to know of the table.
 
-    Parameters
-    ----------
-    coded : bound hierarchies of the attributes, in the order of the problem, which is that of their names
+    ``coded``: bound hierarchies of the attributes, in the order of the problem, which is that of their names.
     """
 
     def __init__(
@@ -102,9 +100,7 @@ class RuleChecker:
 
         Rules about the table as a whole are left aside. Cost: the rows given, whatever the table holds.
 
-        Parameters
-        ----------
-        labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
+        ``labels``: (n,) class of each, none of them empty; a class may be made of rows at different levels.
         """
         classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
         holds = np.ones(n_classes, dtype=np.bool_)
@@ -126,9 +122,7 @@ class RuleChecker:
     def n_left_out(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed for the rules about the table.
 
-        Parameters
-        ----------
-        sizes : (n_classes,) records of each class, ascending
+        ``sizes``: (n_classes,) records of each class, ascending.
         """
         left_out, before = 0, -1
         while left_out != before and left_out < sizes.size:
@@ -206,9 +200,7 @@ class ClassView:
 class TransformationEvaluator:
     """Measures transformations for a search that cannot do so by class sizes and mean losses alone.
 
-    Parameters
-    ----------
-    aggregate : loss of a release from the losses of its attributes
+    ``aggregate``: loss of a release from the losses of its attributes.
     """
 
     task: Task

@@ -20,9 +20,7 @@ MOST_LEAVES = 2**62  # sums of leaves over all records must fit into 64 bits
 class Coded:
     """A bound hierarchy with numbers for labels: by level, its labels, codes of its values and leaves of its codes.
 
-    Parameters
-    ----------
-    wider : bound to these values and those of population tables; ``hierarchy`` itself if there are none
+    ``wider``: bound to these values and those of population tables; ``hierarchy`` itself if there are none.
     """
 
     def __init__(self, hierarchy: BoundHierarchy, wider: BoundHierarchy) -> None:
@@ -195,9 +193,7 @@ class SensitiveValues:
     def by_class(self, labels: NDArray[np.int64], n_classes: int, rows: NDArray[np.int64] | None = None) -> Histogram:
         """Return how often each value occurs in each class of distinct rows.
 
-        Parameters
-        ----------
-        rows : (n,) the distinct rows; None for all of them
+        ``rows``: (n,) the distinct rows; None for all of them.
         """
         if rows is None:
             return self._counted(labels[self._rows], slice(None), n_classes)

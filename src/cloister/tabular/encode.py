@@ -33,9 +33,7 @@ def resolve_roles(
 ) -> dict[str, Role]:
     """Role of every column, in the order of the file.
 
-    Parameters
-    ----------
-    unique_share : called for columns that are kept because nobody said otherwise
+    ``unique_share``: called for columns that are kept because nobody said otherwise.
     """
     if not request.quasi_identifiers:
         raise InputError(
@@ -100,9 +98,7 @@ def _role_of_rest(
 def encode(frame: pl.DataFrame, request: TableRequest, file: str = "the table") -> EncodedTable:
     """Bind hierarchies to the values of a table and number everything.
 
-    Parameters
-    ----------
-    frame : one row a patient; or their tally
+    ``frame``: one row a patient; or their tally.
     """
     if frame.height == 0:
         raise InputError(f"{file} has no records.", file=file)
@@ -154,9 +150,7 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
     """Return a table whose roles are known, or its tally, bound and numbered.
 
-    Parameters
-    ----------
-    frame : the quasi-identifiers and sensitive columns at least
+    ``frame``: the quasi-identifiers and sensitive columns at least.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
     texts = {column: as_text(frame[column]) for column in columns}

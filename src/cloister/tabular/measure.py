@@ -278,9 +278,7 @@ def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
 def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and value.
 
-    Parameters
-    ----------
-    records : how many records have each value
+    ``records``: how many records have each value.
     """
     by_level = pl.DataFrame(
         {"value": hierarchy.values, "label": hierarchy.labels[level], "leaves": hierarchy.leaves[level]},

@@ -32,9 +32,7 @@ from .recoding.merging import RecordCodes
 class TableRelease(DataFileRelease):
     """A table that passed verification.
 
-    Attributes
-    ----------
-    notes : what the releaser should know, in sentences without their stops
+    ``notes``: what the releaser should know, in sentences without their stops.
     """
 
     data: Any
@@ -77,9 +75,7 @@ class TalliedRelease(TableRelease):
 class DatabaseRelease(TableRelease):
     """A table that was protected where its rows are: the folder holds what is told of it, the database its records.
 
-    Attributes
-    ----------
-    stay, leave : make the protected table stay in the database, and take it back after that
+    ``stay``, ``leave``: make the protected table stay in the database, and take it back after that.
     """
 
     counted: pl.DataFrame = field(repr=False, kw_only=True)
@@ -128,9 +124,7 @@ def protect(
     suppressed. What each method promises of the loss stands with it (`choose`). Not promised: what no rule speaks of.
     Cost: the method, then one pass over the records.
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged for their sake
+    ``codes``: of all records, where classes are to be merged for their sake.
     """
     for column in request.microaggregate:
         check_numbers(as_text(table.frame[column]))
@@ -190,9 +184,7 @@ def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Se
 def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
     """Return the columns to be averaged, with the average of the class of each record.
 
-    Parameters
-    ----------
-    labels : quasi-identifiers of the same records; equal ones are a class
+    ``labels``: quasi-identifiers of the same records; equal ones are a class.
     """
     if not aggregates:
         return []
@@ -297,14 +289,10 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
     all values of a class but one, nothing: the mean tells the last. Not truthful: no record need have the value shown.
     Cost: one pass over the records.
 
-    Parameters
-    ----------
-    classes : (n_records,) class of each record, numbered from 0
+    ``classes``: (n_records,) class of each record, numbered from 0.
 
-    References
-    ----------
-    Domingo-Ferrer, Mateo-Sanz (2002), "Practical data-oriented microaggregation for statistical disclosure control".
-    Deviation: the classes are those of all quasi-identifiers, not found by the numbers alone.
+    Source: Domingo-Ferrer, Mateo-Sanz (2002), "Practical data-oriented microaggregation for statistical disclosure
+    control". Deviation: the classes are those of all quasi-identifiers, not found by the numbers alone.
     """
     values = numbers_of(text)
     members: list[list[Fraction | None]] = [[] for _ in range(int(classes.max(initial=-1)) + 1)]

@@ -47,9 +47,7 @@ MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic wit
 def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
     """Return the rule that a text names, with the table or hierarchy that it names read.
 
-    Parameters
-    ----------
-    how : how population tables are read, as the table itself
+    ``how``: how population tables are read, as the table itself.
     """
     rule = parse_rule(text)
     if isinstance(rule, PopulationRule) and rule.source is not None:
@@ -83,9 +81,7 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
 def requested(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
     """Return the request that settings state by their names; what is no setting of a table is passed over.
 
-    Parameters
-    ----------
-    is_counted : whether an engine counts the records, which only full-domain generalization can do with
+    ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
     """
     given = {one.name: keywords[one.name] for one in fields(TableRequest) if one.name in keywords}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "accept")}

@@ -26,9 +26,7 @@ Bits = NDArray[np.uint8]  # one bit for each record of the original
 def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
     """Compare every released record with the record it was made from.
 
-    Parameters
-    ----------
-    texts : the released table as text, rows of ``*`` included; ``original.records`` says whose each row is
+    ``texts``: the released table as text, rows of ``*`` included; ``original.records`` says whose each row is.
     """
     records = pl.Series([], dtype=pl.Int64) if original.records is None else original.records
     known = records.drop_nulls()

@@ -60,9 +60,7 @@ def releasable(
     Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
     rule that lets nothing be suppressed releases all classes or none.
 
-    Parameters
-    ----------
-    n_released : classes that were released; how many had to be left out is judged by that number
+    ``n_released``: classes that were released; how many had to be left out is judged by that number.
     """
     judged = [judge(rule, classes, reference) for rule in rules if not is_about_table(rule)]
     holds = [found for found in judged if isinstance(found, pl.Series)]

@@ -50,10 +50,8 @@ def choose(
     recoding (`recode_locally`) takes several. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
-    References
-    ----------
-    Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
-    formalism": full-domain generalization, and suppression of the classes that violate the rules.
+    Source: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries
+    and formalism": full-domain generalization, and suppression of the classes that violate the rules.
     """
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
@@ -143,9 +141,7 @@ def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:
 def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
     """Return the number of the class of each record, by equal quasi-identifiers, shape (n_records,).
 
-    Parameters
-    ----------
-    shown : quasi-identifiers, whatever they are called; missing is a value of its own
+    ``shown``: quasi-identifiers, whatever they are called; missing is a value of its own.
     """
     keys = pl.DataFrame([column.alias(f"c{j}") for j, column in enumerate(shown)])
     return keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
@@ -154,9 +150,7 @@ def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
 def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> bool:
     """Return whether the rules hold on records as they are shown.
 
-    Parameters
-    ----------
-    shown : quasi-identifiers of released records; records with the same recorded values are shown alike
+    ``shown``: quasi-identifiers of released records; records with the same recorded values are shown alike.
     """
     checker = table.checker
     rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)

@@ -38,14 +38,10 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     exclude each other (an age of [40-49] stands beside [40-44]). Cost: a count of the records left for each
     transformation tried.
 
-    Parameters
-    ----------
-    first : what a search found
+    ``first``: what a search found.
 
-    References
-    ----------
-    After the local recoding of ARX (Prasser, Eicher, Spengler, Bild, Kuhn 2020, Software: Practice and Experience
-    50(7)), which searches the lattice again for the records left; here no search is needed.
+    Source: After the local recoding of ARX (Prasser, Eicher, Spengler, Bild, Kuhn 2020, Software: Practice and
+    Experience 50(7)), which searches the lattice again for the records left; here no search is needed.
     """
     problem = recoding.problem
     levels = [first.levels[name] for name in problem.names]
@@ -64,9 +60,7 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
 def cheapest_classes(recoding: TableRecoding, least: int) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Return classes that satisfy the rules, each of the rows left at the cheapest transformation; and rows in none.
 
-    Parameters
-    ----------
-    least : records of a class at least
+    ``least``: records of a class at least.
     """
     rest, groups = recoding.canonical, list[NDArray[np.int64]]()
     for tried in by_cost(recoding.problem):
@@ -157,11 +151,10 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     block : most distinct rows that are clustered together; the parts of Mondrian are the blocks
     most : transformations of a lattice of which all are tried
 
-    References
-    ----------
-    Byun, Kamra, Bertino, Li (2007), "Efficient k-anonymization using clustering techniques". Deviations: records with
-    the same values are one row and stay together; the loss is that of the hierarchies, weighted by attribute; the
-    start is the first row instead of a random one; large tables are clustered in blocks; any rules are allowed.
+    Source: Byun, Kamra, Bertino, Li (2007), "Efficient k-anonymization using clustering techniques". Deviations:
+    records with the same values are one row and stay together; the loss is that of the hierarchies, weighted by
+    attribute; the start is the first row instead of a random one; large tables are clustered in blocks; any rules are
+    allowed.
     """
     prices, least = prices_of(recoding), _least_size(recoding)
     found = [_completed(recoding, prices, *cheapest_classes(recoding, least))]

@@ -51,9 +51,7 @@ def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCo
     recoding : its loss is a mean of losses of columns
     bound : the loss may not pass it; nothing is merged where it does so already
 
-    References
-    ----------
-    Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
+    Source: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
     attributes", ECML PKDD 2013: RTmerger. There the partner is the one next by both losses; what is lost of codes is
     measured here by what disassociation can not count.
     """

@@ -62,16 +62,12 @@ def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.
     of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
     of 42). Cost: rows x attributes x depth of the tree.
 
-    Parameters
-    ----------
-    relevant : (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem
+    ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem.
 
-    References
-    ----------
-    LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows the
-    hierarchy and never the median, which would put a quantile of the data into a label; the attribute is chosen by its
-    weighted loss, not by the width of its range; children that are too small stay with their parent, where the paper
-    forbids the split; any rules are allowed.
+    Source: LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows
+    the hierarchy and never the median, which would put a quantile of the data into a label; the attribute is chosen by
+    its weighted loss, not by the width of its range; children that are too small stay with their parent, where the
+    paper forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding, relevant=relevant)
     if not tree.begin or not tree.is_allowed([], instead_of=[]):

@@ -117,9 +117,7 @@ class Labels:
 class TableRecoding:
     """What methods with different levels in different classes work on.
 
-    Parameters
-    ----------
-    coded : bound hierarchies of the attributes, in the order of the problem
+    ``coded``: bound hierarchies of the attributes, in the order of the problem.
     """
 
     problem: SearchProblem
