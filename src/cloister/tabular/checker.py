@@ -212,29 +212,25 @@ class TransformationEvaluator:
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one transformation."""
-        grouping = self._group(levels)
+        grouping = group(self.task.rows, self.task.maps, np.array(levels, dtype=np.int64))
         return self.checker.keeps(grouping, levels)[0][grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one transformation, and say what that loses."""
-        grouping = self._group(levels)
+        task, at = self.task, np.array(levels, dtype=np.int64)
+        grouping = group(task.rows, task.maps, at)
         is_kept, least = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self.loss, AttributeLoss):
-            task = self.task
-            at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
-            lost = leaves_lost(task.rows, task.maps, task.costs, at, kept)
+            lost = leaves_lost(task.rows, task.maps, task.costs, at, is_kept[grouping.labels])
             losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self.aggregate(losses)
-            bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
+            bound = self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
             loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
-
-    def _group(self, levels: Sequence[int]) -> Grouping:
-        return group(self.task.rows, self.task.maps, np.array(levels, dtype=np.int64))
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self.task.rows

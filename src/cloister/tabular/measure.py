@@ -140,13 +140,14 @@ def _column_loss(
 ) -> ColumnLoss:
     one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
     counts = one.group_by("label").agg(counted(one).alias("records"))
-    sets, top = _largest_sets(hierarchy, levels), hierarchy.n_levels - 1
-    at = counts.join(sets, on="label", how="left", nulls_equal=True)
-    risen = int((at["records"] * at["level"]).sum())
-    loss = _loss(counts, sets, hierarchy.n_leaves, suppressed)
-    return ColumnLoss(
-        hierarchy.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height
-    )
+    top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
+    # A label without a set stands in a release that was changed only, which is found out by itself.
+    at = counts.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+    records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
+    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
+    lost = sum(n * (leaves - 1) for n, leaves in at.select("records", "leaves").drop_nulls().iter_rows())
+    loss = float(Fraction(lost + suppressed * domain, (records + suppressed) * domain))
+    return ColumnLoss(hierarchy.column, levels, top, loss, risen / (records * max(1, top)), counts.height)
 
 
 def _losses(
@@ -208,6 +209,10 @@ def _table_loss(
         .group_by([*columns.columns, "is_kept"])
         .agg(pl.col("records").sum())
     )
+
+    def logarithms(name: str) -> Logarithms:
+        return np.stack([np.log(column[name].to_numpy()) for column in labels])
+
     generalized = Generalized(
         sizes=classes["records"].cast(pl.Int64).to_numpy(),
         is_kept=classes["is_kept"].to_numpy(),
@@ -215,9 +220,9 @@ def _table_loss(
         is_kept_row=is_kept,
         domains=np.array([hierarchy.n_leaves for hierarchy in hierarchies.values()], dtype=np.int64),
         weights=np.array([float(request.weights.get(column, 1.0)) for column in hierarchies]),
-        log_leaves=lambda: _logarithms(labels, "leaves"),
-        log_label_records=lambda: _logarithms(labels, "label_records"),
-        log_value_records=lambda: _logarithms(labels, "value_records"),
+        log_leaves=lambda: logarithms("leaves"),
+        log_label_records=lambda: logarithms("label_records"),
+        log_value_records=lambda: logarithms("value_records"),
     )
     return request.loss.measure(generalized).loss
 
@@ -256,23 +261,10 @@ def _labelled_variously(
 def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
-    by_level = [
-        pl.DataFrame(
-            {
-                "label": hierarchy.labels[level],
-                "leaves": hierarchy.leaves[level],
-                "level": [level] * len(hierarchy.values),
-            },
-            schema=schema,
-        )
-        for level in levels
-    ]
-    ordered = pl.concat(by_level).sort("leaves", "level", descending=[True, False])
+    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
+    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
+    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
     return ordered.unique("label", keep="first", maintain_order=True)
-
-
-def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
-    return np.stack([np.log(column[name].to_numpy()) for column in columns])
 
 
 def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
@@ -289,17 +281,6 @@ def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: p
     return joined.with_columns(
         pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
     )
-
-
-def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
-    """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
-    # a label without a set stands in a release that was changed only, which is found out by itself.
-    found = counts.join(sets, on="label", how="inner", nulls_equal=True)
-    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
-    lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())
-    domain = max(1, n_leaves - 1)
-    records = int(counts["records"].sum()) + suppressed
-    return float(Fraction(lost + suppressed * domain, records * domain))
 
 
 def mean_of(numbers: Sequence[Fraction]) -> Fraction:

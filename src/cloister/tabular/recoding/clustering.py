@@ -17,7 +17,7 @@ from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, joi
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
-from .mondrian import blocks, mondrian
+from .mondrian import blocks, divided, mondrian
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
 
 MOST_TRANSFORMATIONS = 20_000  # that are tried
@@ -85,10 +85,7 @@ def _classes_at(
     labels = (np.cumsum(is_large) - 1)[found.labels[is_in]]
     holds[is_large] = recoding.checker.holds(rest[is_in], labels, int(is_large.sum()))
     is_in = holds[found.labels]
-    rows, labels = rest[is_in], found.labels[is_in]
-    order = np.argsort(labels, kind="stable")
-    ends = np.flatnonzero(np.diff(labels[order])) + 1
-    return np.split(rows[order], ends) if rows.size else [], rest[~is_in]
+    return divided(rest[is_in], found.labels[is_in]) if is_in.any() else [], rest[~is_in]
 
 
 def n_transformations(problem: SearchProblem) -> int:
@@ -161,7 +158,7 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     with suppress(NoSafeRelease):
         found.append(mondrian(recoding))
     if n_transformations(recoding.problem) > most:
-        pieces = [one for rows in blocks(recoding, block) for one in _Block(recoding, prices, rows, least).grown()]
+        pieces = [one for rows in blocks(recoding, block) for one in _grown(recoding, prices, rows, least)]
         left = np.concatenate([recoding.canonical[:0], *(rows for rows, is_complete in pieces if not is_complete)])
         found.append(_completed(recoding, prices, [rows for rows, is_complete in pieces if is_complete], left))
 
@@ -209,44 +206,31 @@ def _least_size(recoding: TableRecoding) -> int:
     return low
 
 
-class _Block:
-    def __init__(self, recoding: TableRecoding, prices: Prices, rows: NDArray[np.int64], least: int) -> None:
-        task = recoding.problem.task
-        self._checker = recoding.checker
-        self._least = least
-        self._maps = task.maps
-        self._prices = prices
-        self._rows = rows
-        own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
-        self._pool = single_clusters(own, task.maps, prices.lowest, spare=1)
-        self._owner = np.full(rows.size, FREE, dtype=np.int64)
-
-    def grown(self) -> list[tuple[NDArray[np.int64], bool]]:
-        """Return clusters of all rows, and whether each is complete: rows did not run out before the rules held."""
-        found = []
-        seed = 0
-        while True:
-            found.append(self._cluster(seed))
-            seed = furthest(self._maps, self._prices, self._pool, self._owner, seed)
-            if seed < 0:
-                return found
-
-    def _cluster(self, seed: int) -> tuple[NDArray[np.int64], bool]:
-        slot, least = self._rows.size, self._least
-        for field in self._pool:
+def _grown(
+    recoding: TableRecoding, prices: Prices, rows: NDArray[np.int64], least: int
+) -> list[tuple[NDArray[np.int64], bool]]:
+    """Clusters of all rows of a block, and whether each is complete: rows did not run out before the rules held."""
+    task, slot, found, seed = recoding.problem.task, rows.size, [], 0
+    own = Rows(np.ascontiguousarray(task.rows.codes[:, rows]), task.rows.records[rows])
+    pool = single_clusters(own, task.maps, prices.lowest, spare=1)
+    owner = np.full(rows.size, FREE, dtype=np.int64)
+    while seed >= 0:
+        for field in pool:
             field[slot] = field[seed]
-        self._owner[seed] = slot
+        owner[seed], asked = slot, least
         while True:
-            before = int(self._pool.sizes[slot])
-            grow(self._maps, self._prices, self._pool, self._owner, slot, least)
-            places = np.flatnonzero(self._owner == slot)
-            rows, size = self._rows[places], int(self._pool.sizes[slot])
-            is_complete = size >= least and self._checker.accepts(rows)
-            if is_complete or (size == before and size < least):
+            before = int(pool.sizes[slot])
+            grow(task.maps, prices, pool, owner, slot, asked)
+            places = np.flatnonzero(owner == slot)
+            size = int(pool.sizes[slot])
+            is_complete = size >= asked and recoding.checker.accepts(rows[places])
+            if is_complete or (size == before and size < asked):
                 break
-            least = size + 1
-        self._owner[places] = slot + 1
-        return rows, is_complete
+            asked = size + 1
+        owner[places] = slot + 1
+        found.append((rows[places], is_complete))
+        seed = furthest(task.maps, prices, pool, owner, seed)
+    return found
 
 
 class _Clustering:

@@ -119,7 +119,7 @@ class _Tree:
         groups, heights = [recoding.canonical], recoding.problem.task.maps.heights
         for j, level in enumerate(recoding.problem.highest.tolist()):
             if level < int(heights[j]) - 1:
-                groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
+                groups = [part for group in groups for part in divided(group, recoding.at(j, level, group))]
         if not most_rows:  # blocks are of all rows
             groups = [group for group in groups if self._checker.accepts(group)]
         self.begin = self._parts(groups) if groups else []
@@ -180,7 +180,7 @@ class _Tree:
                 return []
             is_apart[fit[0]] = False
         apart = np.where(is_apart[numbers], numbers, n_children)
-        return _divided(part.rows, apart)
+        return divided(part.rows, apart)
 
     def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Region]) -> bool:
         """Whether the table satisfies the rules about it with these groups in the place of some parts."""
@@ -195,8 +195,8 @@ class _Tree:
         return int(self._recoding.problem.task.rows.records[rows].sum())
 
 
-def _divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Rows by their labels, ascending; within a label in the order they came."""
+def divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return rows by their labels, ascending; within a label in the order they came."""
     order = np.argsort(labels, kind="stable")
     ends = np.flatnonzero(np.diff(labels[order])) + 1
     return np.split(rows[order], ends)
