@@ -64,9 +64,9 @@ class TableShape(KeyedShape):
         table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
-    def of_part(self, earlier_notes: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
-        options: TableOptions = super().of_part(earlier_notes, part, job, path)
+        options: TableOptions = super().of_part(keywords, part, job, path)
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):

@@ -1,5 +1,6 @@
 """How many people a class holds: k-anonymity, average risk; in a population k-map, delta-presence."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Self
 
@@ -271,14 +272,8 @@ def _least_class(k: int, mean: float, significance: float) -> int:
     """Least count from 2 to k that a Poisson variable reaches with at most this probability; k if none does."""
     from scipy.special import gammainc  # 0.1 s to import
 
-    low, high = LEAST_ESTIMATED, k
-    while low < high:
-        middle = (low + high) // 2
-        if gammainc(middle, mean) <= significance:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    sizes = range(LEAST_ESTIMATED, k)
+    return LEAST_ESTIMATED + bisect_left(sizes, True, key=lambda size: bool(gammainc(size, mean) <= significance))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ people, nothing of such a difference would be left.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -341,16 +342,10 @@ class PopulationUniqueness(TableRule):
                 " the number of all people that the patients may be among."
             )
         values, counts = np.unique(sizes, return_counts=True)
-        low, high = 0, _excess_uniques(sizes, self.share)
-        if high and self._is_within(values, counts, 0):
+        most = _excess_uniques(sizes, self.share)
+        if most and self._is_within(values, counts, 0):
             return 0
-        while low < high:
-            middle = (low + high) // 2
-            if self._is_within(values, counts, middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return bisect_left(range(most), True, key=lambda suppressed: self._is_within(values, counts, suppressed))
 
     def _is_within(self, values: NDArray[np.int64], counts: NDArray[np.int64], suppressed: int) -> bool:
         """Whether the estimate is within the share once so many uniques are gone; some uniques must be left."""

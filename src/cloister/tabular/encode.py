@@ -40,11 +40,14 @@ def resolve_roles(
             f"No quasi-identifier was named. Name them with {setting('quasi_identifiers')} or give a folder with "
             f"{setting('hierarchies')}."
         )
-    named = [(column, Role.QUASI_IDENTIFIER) for column in request.quasi_identifiers]
-    named += [(column, Role.DROPPED) for column in request.drop]
-    named += [(column, Role.SENSITIVE) for column in request.sensitive]
-    named += [(column, Role.KEPT) for column in request.keep]
-    named += [] if request.id is None else [(request.id, Role.IDENTIFIER)]
+    by_role = {
+        Role.QUASI_IDENTIFIER: request.quasi_identifiers,
+        Role.DROPPED: request.drop,
+        Role.SENSITIVE: request.sensitive,
+        Role.KEPT: request.keep,
+        Role.IDENTIFIER: () if request.id is None else (request.id,),
+    }
+    named = [(column, role) for role, columns_of_role in by_role.items() for column in columns_of_role]
     names = [column for column, _ in named]
     check_columns(names, columns, file)
     # a column that a rule looks at is sensitive unless somebody said otherwise.

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -294,15 +295,13 @@ def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str)
     Source: Domingo-Ferrer, Mateo-Sanz (2002), "Practical data-oriented microaggregation for statistical disclosure
     control". Deviation: the classes are those of all quasi-identifiers, not found by the numbers alone.
     """
-    values = numbers_of(text)
-    members: list[list[Fraction | None]] = [[] for _ in range(int(classes.max(initial=-1)) + 1)]
-    for value, one in zip(values, classes.tolist(), strict=True):
+    members: dict[int, list[Fraction | None]] = defaultdict(list)
+    for value, one in zip(numbers_of(text), classes.tolist(), strict=True):
         members[one].append(value)
-    averages: list[str | None] = []
-    for group in members:
+    averages: dict[int, str | None] = {}
+    for one, group in members.items():
         numbers = [number for number in group if number is not None]
-        is_known = bool(numbers) and len(numbers) == len(group)
-        averages.append(written(AGGREGATES[aggregate](numbers)) if is_known else None)
+        averages[one] = written(AGGREGATES[aggregate](numbers)) if len(numbers) == len(group) else None
     return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
 
 

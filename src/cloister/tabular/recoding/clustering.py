@@ -2,6 +2,7 @@
 
 import heapq
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
@@ -197,13 +198,12 @@ def _least_size(recoding: TableRecoding) -> int:
 
     Found as if larger were never worse; what the rules say of the clusters as they come out is what counts.
     """
-    threshold = recoding.problem.task.threshold
-    low, high = threshold.k, max(threshold.k, threshold.n_records)
-    while low < high:
-        size = (low + high) // 2
-        asked = recoding.checker.n_left_out(np.full(max(threshold.n_records // size, 1), size))
-        low, high = (size + 1, high) if asked else (low, size)
-    return low
+    k, n = recoding.problem.task.threshold.k, recoding.problem.task.threshold.n_records
+
+    def is_enough(size: int) -> bool:
+        return not recoding.checker.n_left_out(np.full(max(n // size, 1), size))
+
+    return k + bisect_left(range(k, max(k, n)), True, key=is_enough)
 
 
 def _grown(

@@ -45,12 +45,6 @@ class Partition:
         """Return the same with these rows suppressed as well."""
         return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
 
-    def joined(self, rows: NDArray[np.int64], classes: NDArray[np.int64], levels: NDArray[np.int64]) -> "Partition":
-        """Return the same with some suppressed rows in classes of their own."""
-        class_of_row = self.class_of_row.copy()
-        class_of_row[rows] = len(self.levels) + classes
-        return Partition(class_of_row, np.concatenate([self.levels, levels]))
-
 
 @dataclass(frozen=True)
 class Released:
