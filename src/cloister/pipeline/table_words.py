@@ -146,10 +146,7 @@ def quasi_identifiers(
         orphans = [path.name for column, path in files.items() if column not in columns]
         if orphans:
             notes.append(f"hierarchy files without a column, not used: {', '.join(orphans)}")
-        for column in columns:
-            if column in files:
-                found[column] = QuasiIdentifier(hierarchy_file(files[column], missing_as=missing_as))
-        return found, notes
+        wanted = {column: "" for column in columns if column in files}
     for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)
         if column in found:

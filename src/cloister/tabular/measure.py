@@ -231,30 +231,22 @@ def _labelled_variously(
     frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
 ) -> list[pl.DataFrame]:
     """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
-    originals = protected.originals.drop_nulls()
-    columns = []
+    columns, originals = [], protected.originals.drop_nulls()
     for column, hierarchy in hierarchies.items():
-        text = as_text(frame[column])
-        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
-        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in protected.levels[column]]
-        best = _largest_sets(hierarchy, protected.levels[column])
-        of_record = released.join(best, on="label", how="left", nulls_equal=True)
+        text, levels = as_text(frame[column]), protected.levels[column]
+        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in levels]
         shared = pl.concat(
-            [
-                labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
-                for labelled, level in zip(by_level, protected.levels[column], strict=True)
-            ]
+            labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
+            for labelled, level in zip(by_level, levels, strict=True)
         )
-        of_record = of_record.join(shared, on=["label", "level"], how="left", nulls_equal=True)
+        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
+        released = released.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+        released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
         every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
-        every = every.with_columns(by_level[0]["value_records"]).join(
-            of_record, on="record", how="left", maintain_order="left"
-        )
-        columns.append(
-            every.with_columns(
-                pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
-            )
-        )
+        every = every.with_columns(by_level[0]["value_records"])
+        every = every.join(released, on="record", how="left", maintain_order="left")
+        of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
+        columns.append(every.with_columns(of_root))
     return columns
 
 
