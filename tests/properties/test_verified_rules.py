@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.guarantee import Guarantee, OriginalTable, Reference, ReleasedClasses, bound_hierarchies
+from cloister.tabular.guarantee import Guarantee, OriginalTable, Reference, ReleasedClasses, bound_hierarchies, inside
 from cloister.tabular.verify import verify
 from cloister.tabular.verify_rules import judge, table_holds
 
@@ -133,16 +133,16 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     """Whether a class satisfies a rule is what the definition says, also where shares meet the threshold."""
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
-    placed = original.frame.rename({"qi": " qi", "dx": " dx"})
-    classes = ReleasedClasses(placed, [" qi"])
-    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[" dx"]], dtype=pl.String)
+    placed = original.frame.rename(inside)
+    classes = ReleasedClasses(placed, [inside("qi")])
+    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[inside("dx")]], dtype=pl.String)
     reference = Reference(
-        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename({"qi": " qi"})}
+        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(inside)}
     )
 
     judged = judge(rule, classes, reference)
 
-    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes[" qi"], judged, strict=True))
+    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes[inside("qi")], judged, strict=True))
 
 
 @given(records=RECORDS, data=st.data())

@@ -22,7 +22,7 @@ from cloister.tabular.facts import codebook, custodian_report_data
 from cloister.tabular.manifest import TableSections, guarantee_of
 from cloister.tabular.options import MONDRIAN
 from cloister.tabular.protect import TableRelease, protect
-from cloister.tabular.recoding.merging import RecordCodes
+from cloister.tabular.recoding.choice import RecordCodes
 from cloister.tabular.verify import verify
 
 from .stages import completed, passed

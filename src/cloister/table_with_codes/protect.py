@@ -20,7 +20,7 @@ from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.protect import TableRelease
-from cloister.tabular.recoding.merging import RecordCodes
+from cloister.tabular.recoding.choice import RecordCodes
 
 from .data import PRESENT, CodesRequested, Integers, ProtectedBoth, ReadCodes, k_of
 

@@ -25,8 +25,7 @@ from cloister.search.problem import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .measure import mean_of, numbers_of
-from .recoding.choice import Choice, alike, choose, is_safe
-from .recoding.merging import RecordCodes
+from .recoding.choice import Choice, RecordCodes, alike, choose, is_safe
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,15 +13,21 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Checks, Verdict
 
-from .guarantee import COUNT, Guarantee, OriginalTable, Reference, ReleasedClasses, inside, natural_order
-from .verify_original import (
+from .guarantee import (
+    COUNT,
     SAME,
+    Guarantee,
+    OriginalTable,
+    Reference,
+    ReleasedClasses,
     ancestors,
     check_by_labels,
     check_numbers,
     check_record_by_record,
     check_same_patients,
     histories,
+    inside,
+    natural_order,
     with_patients,
 )
 from .verify_rules import is_about_table, judge, name_of, releasable, table_holds
