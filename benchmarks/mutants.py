@@ -71,7 +71,7 @@ MUTANTS = {
     "kernels/claim_classes.py": f"""{CLAIMS}
         if one >= postings.first[label + 1]:  ->  if one > postings.first[label + 1]:
         one = postings.first[label] + count - 1  ->  one = postings.first[label]""",
-    "tabular/verification/rules.py": f"""{TABLES}
+    "tabular/verify_rules.py": f"""{TABLES}
         classes.sizes[COUNT] >= int(rule["k"]),  ->  classes.sizes[COUNT] >= int(rule["k"]) - 1,
         >= int(rule["l"])  ->  >= int(rule["l"]) - 1""",
     "tabular/verify.py": f"""{TABLES}

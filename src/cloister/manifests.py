@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from cloister.claims.manifest import ClaimsManifest
     from cloister.codesets.disassociation.manifest import DisassociationManifest
     from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.table_with_codes.manifest import CodesSection, TableWithCodesManifest
     from cloister.tabular.manifest import TableManifest
     from cloister.trajectories.manifest import TrajectoriesManifest
+
+    from .table_with_codes.data import CodesSection, TableWithCodesManifest
 
 CodeSetsManifest: TypeAlias = "DisassociationManifest | GeneralizationManifest"
 AnyManifest: TypeAlias = (
@@ -55,7 +56,7 @@ def typed(manifest: Manifest) -> AnyManifest:
 
         return TableManifest.of(manifest)
     if form == "table_with_codes":
-        from cloister.table_with_codes.manifest import TableWithCodesManifest
+        from .table_with_codes.data import TableWithCodesManifest
 
         return TableWithCodesManifest.of(manifest)
     if form == "disassociation":

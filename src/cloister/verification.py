@@ -25,7 +25,7 @@ def _checker(form: str) -> AnyChecker | None:
 
         return TableChecker()
     if form == "table_with_codes":
-        from cloister.table_with_codes.recheck import TableWithCodesChecker
+        from .table_with_codes.verify import TableWithCodesChecker
 
         return TableWithCodesChecker()
     if form == "disassociation":

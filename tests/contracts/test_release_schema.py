@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from cloister.claims.manifest import ClaimsManifest
 from cloister.codesets.disassociation.manifest import DisassociationManifest
 from cloister.codesets.generalization.manifest import GeneralizationManifest
-from cloister.table_with_codes.manifest import TableWithCodesManifest
+from cloister.table_with_codes.data import TableWithCodesManifest
 from cloister.tabular.manifest import TableManifest
 from cloister.trajectories.manifest import TrajectoriesManifest
 

@@ -30,8 +30,8 @@ from cloister.privacy import (
     TCloseness,
 )
 from cloister.privacy.class_size import _least_class
-from cloister.privacy.population_estimates import Sample, estimated_share
-from cloister.privacy.t_closeness import hierarchical_distance, ordered_distance
+from cloister.privacy.closeness import hierarchical_distance, ordered_distance
+from cloister.privacy.uniqueness import Sample, estimated_share
 
 VALUES = st.sampled_from([None, 10, 20, 30, 40, 50])
 RECORDS = st.lists(st.tuples(st.integers(0, 5), VALUES), min_size=1, max_size=30)

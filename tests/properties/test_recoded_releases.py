@@ -148,7 +148,7 @@ def test_averages_are_exact_before_rounding(values, how):
     """Mean and median are exact, and rounded half to even at the second decimal; a missing value empties the class."""
     import numpy as np
 
-    from cloister.tabular.recoding.microaggregation import microaggregated
+    from cloister.tabular.protect import microaggregated
 
     texts = [f"{'-' if value < 0 else ''}{abs(value) // 100}.{abs(value) % 100:02}5" for value in values]
     exact = (mean if how == "mean" else median)([Fraction(text) for text in texts])

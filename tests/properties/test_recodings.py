@@ -18,8 +18,7 @@ from tests.tables import Case, cases
 from cloister.errors import NoSafeRelease
 from cloister.privacy import KAnonymity
 from cloister.search import optimal
-from cloister.tabular.recoding.clustering import cluster
-from cloister.tabular.recoding.local import recode_locally
+from cloister.tabular.recoding.clustering import cluster, recode_locally
 from cloister.tabular.recoding.mondrian import blocks, mondrian
 from cloister.tabular.recoding.table_recoding import Partition
 from cloister.utility import LOSSES

@@ -12,15 +12,9 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.verification.guarantee import (
-    Guarantee,
-    OriginalTable,
-    Reference,
-    ReleasedClasses,
-    bound_hierarchies,
-)
-from cloister.tabular.verification.rules import judge, table_holds
+from cloister.tabular.guarantee import Guarantee, OriginalTable, Reference, ReleasedClasses, bound_hierarchies, inside
 from cloister.tabular.verify import verify
+from cloister.tabular.verify_rules import judge, table_holds
 
 VALUES = st.sampled_from([None, "10", "9", "30", "4", "50"])
 GROUPS = st.sampled_from([None, "a", "b", "c", "d"])
@@ -139,16 +133,16 @@ def test_each_class_is_judged_by_the_definition(name, records, data):
     """Whether a class satisfies a rule is what the definition says, also where shares meet the threshold."""
     rule, definition = data.draw(RULES[name])
     original = original_of(records)
-    placed = original.frame.rename({"qi": "c0", "dx": "c1"})
-    classes = ReleasedClasses(placed, ["c0"], {"qi": "c0", "dx": "c1"})
-    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed["c1"]], dtype=pl.String)
+    placed = original.frame.rename(inside)
+    classes = ReleasedClasses(placed, [inside("qi")])
+    order = pl.Series([v for v in ["4", "9", "10", "30", "50"] if v in placed[inside("dx")]], dtype=pl.String)
     reference = Reference(
-        len(records), len(records), placed, {"c1": order}, original.groups, {"census": CENSUS.rename({"qi": "c0"})}
+        len(records), len(records), placed, {"dx": order}, original.groups, {"census": CENSUS.rename(inside)}
     )
 
     judged = judge(rule, classes, reference)
 
-    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes["c0"], judged, strict=True))
+    assert definition(records, [v for _, v in records]) == dict(zip(classes.sizes[inside("qi")], judged, strict=True))
 
 
 @given(records=RECORDS, data=st.data())

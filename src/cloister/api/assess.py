@@ -15,7 +15,7 @@ from cloister.codesets.data import CodeSets
 from cloister.compiling import say_first_call
 from cloister.errors import InputError
 from cloister.io import EventSource, Source, as_text, from_native
-from cloister.io.columns import nearest_column
+from cloister.io.columns import check_columns, nearest_column
 from cloister.risk.assessment import (
     PATIENT,
     Attackers,
@@ -32,7 +32,6 @@ from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY
 from cloister.settings import check_threads
-from cloister.tabular.roles import check_columns
 from cloister.tabular.settings import available_cores
 from cloister.trajectories.sequences import Trajectories
 

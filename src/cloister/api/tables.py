@@ -11,16 +11,15 @@ from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError, as_keyword, worded
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
+from cloister.io.columns import check_columns
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import PrivacyRule
 from cloister.search import Report
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import with_cut_points
-from cloister.tabular.release import TableRelease
-from cloister.tabular.roles import check_columns
-from cloister.tabular.settings import check_kinds, requested
+from cloister.tabular.protect import TableRelease
+from cloister.tabular.settings import check_kinds, read_rule, requested
 
 if TYPE_CHECKING:
     from cloister.codesets.policy import UtilityPolicy
@@ -183,7 +182,7 @@ def anonymize(
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **keywords: Any) -> TableRelease:
     """Protect a dataframe of Spark, which counts it; what comes back is one of its session."""
     from cloister.engines.spark.tables import back, spark_frame
-    from cloister.pipeline.counted_tables import protect_counted_table
+    from cloister.pipeline.table_engines import protect_counted_table
 
     if codes is not None:
         raise InputError("A column of codes needs the rows in memory. Give the frame as toArrow() makes it.")

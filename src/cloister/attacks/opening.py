@@ -20,7 +20,7 @@ from cloister.release import Release
 from cloister.release_folder import read_manifest
 from cloister.shape import Original
 from cloister.sources import read_table
-from cloister.table_with_codes.manifest import TableWithCodesManifest
+from cloister.table_with_codes.data import TableWithCodesManifest
 from cloister.tabular.manifest import TableManifest
 from cloister.trajectories import recheck as trajectories
 
@@ -29,8 +29,7 @@ from .claims import open_claims
 from .codes import open_codes
 from .parts import Link, PartsAttack, links_between
 from .simulation import BUDGET, OpenedRelease, simulate
-from .table import open_table
-from .table_with_codes import open_table_with_codes
+from .table import open_table, open_table_with_codes
 from .trajectories import open_trajectories
 
 FOLDER = "release"

@@ -12,10 +12,9 @@ from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
-from cloister.io.columns import listed
+from cloister.io.columns import check_columns, listed
 from cloister.reading import how_read
 from cloister.sources import read_table
-from cloister.tabular.roles import check_columns
 
 
 def check_hierarchy(options: CheckOptions) -> None:

@@ -10,7 +10,7 @@ from cloister.release import Release
 if TYPE_CHECKING:
     from cloister.claims.manifest import ClaimsManifest
     from cloister.codesets.manifest import CodesUtility
-    from cloister.table_with_codes.manifest import CodesSection
+    from cloister.table_with_codes.data import CodesSection
     from cloister.tabular.manifest import TableManifest
     from cloister.trajectories.manifest import TrajectoriesManifest
 

@@ -245,3 +245,15 @@ def taken_as(roles: Sequence[tuple[str, str | None, str | None]]) -> list[str]:
 def not_released(rest: Sequence[str]) -> list[str]:
     """Return the note on columns that are not released."""
     return [f"columns not released: {', '.join(rest)}"] if rest else []
+
+
+def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:
+    """Refuse a column that is not there, naming the nearest that is."""
+    for column in wanted:
+        if column not in present:
+            raise InputError(
+                f"Column {column!r} was asked for, but {file} has no such column."
+                f"{nearest_column(column, present)} Its columns: {listed(present)}.",
+                file=file,
+                column=column,
+            )

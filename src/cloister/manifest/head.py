@@ -63,6 +63,12 @@ class Section(BaseModel):
             },
         )
 
+    @classmethod
+    def of_known(cls, **fields: object) -> Self:
+        """Return the section of these fields; what is None is left out where it may be."""
+        required = {name for name, field in cls.model_fields.items() if field.is_required()}
+        return cls.model_validate({name: one for name, one in fields.items() if one is not None or name in required})
+
     def published(self) -> dict[str, Any]:
         """Return the section as JSON has it, without what was not set."""
         found: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_unset=True)

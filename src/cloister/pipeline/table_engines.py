@@ -1,10 +1,12 @@
-"""A table whose rows stay where they are: an engine counts them, and what it counts is protected."""
+"""A table whose rows stay where they are: an engine counts them, and what it counts is protected.
+
+A file is written from the tally of its protected records; a database makes the protected table itself.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,31 +14,37 @@ import polars as pl
 from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.in_database import Making, Recoded, fetch_released, make, n_changed, n_out_of_order
 from cloister.engines.relation import Database, Engine, names_of
-from cloister.engines.statements import fetch_tally
+from cloister.engines.statements import count_ids, fetch_tally, unique_share
 from cloister.errors import InputError, InternalError, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.foreign import interruptible
 from cloister.io.query import Query
-from cloister.manifests import AnyManifest
-from cloister.release import Custody, Release
+from cloister.release import Release
 from cloister.release_folder import TABLE
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.shape import Original, Rows, Run
 from cloister.stopwatch import Stopwatch
-from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest
-from cloister.tabular.encode import encoded
+from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
+from cloister.tabular.encode import check_ids, encoded, resolve_roles
 from cloister.tabular.manifest import DatabasePlace
 from cloister.tabular.options import TableOptions
+from cloister.tabular.protect import DatabaseRelease, TalliedRelease
 from cloister.tabular.recoding.choice import at_level, check_levels
-from cloister.tabular.release import DatabaseRelease, TableRelease
 from cloister.tabular.settings import available_cores
 
-from .counted_tables import CountedTable, count_table, protect_counted_table, refuse_what_needs_rows
-from .places import IN_MEMORY, custody_of
-from .stages import completed, passed
-from .table_words import list_values, rows_of
+from .places import IN_MEMORY
+from .stages import passed
+from .table_words import PreparedRequest, rows_of
 from .tables import TableRun, take_encoded
+
+IN_WORDS = {
+    "method": "the method {method}",
+    "microaggregate": f"averages ({setting('microaggregate')})",
+    "ids": f"keyed ids ({setting('ids', 'hmac')})",
+    "merge_bound": "merged classes",
+}
+"""Settings that need rows, where their names do not say it."""
 
 
 @dataclass(frozen=True)
@@ -89,43 +97,46 @@ def _database(query: Query, options: TableOptions) -> Iterator[OpenedTable]:
         yield OpenedTable(server, database=server, notes=server.call.notes)
 
 
-class PreparedOnEngine(Prepared):
+class PreparedOnEngine(PreparedRequest):
     """A table that stays where it is, and is counted there."""
 
     def __init__(
         self, options: TableOptions, run: Run, table: OpenedTable, request: TableRequest, earlier_notes: Sequence[str]
     ) -> None:
         refuse_what_needs_rows(request, table.engine.name)
-        self.options, self.run, self.table, self.request, self.earlier_notes = (
-            options,
-            run,
-            table,
-            request,
-            earlier_notes,
-        )
+        super().__init__(options, run, request, earlier_notes)
+        self.table = table
         self.original = Original(None)
-        self.recorded = (*request.sensitive, *request.keep)
 
     def protect(self) -> Release:
         """Take its tally through the stages; in a database the protected table is made there."""
-        run, options, table = self.run, self.options, self.table
-        run.compiling(self.request.kernels, "the search")
-        custody = custody_of(options.data, options.custodian_dir)
-        try:
-            with run.voice.searching() as progress:
-                earlier_notes: dict[str, Any] = {
-                    "seed": options.seed, "progress": progress, "watch": run.watch, "custody": custody
-                }  # fmt: skip
-                if table.database is not None:
-                    name = options.table or name_of_table(options.out.name)
-                    return protect_table_in_database(table.database, name, self.request, **earlier_notes)
-                return protect_counted_table(
-                    table.engine, self.request, format=table.format, delimiter=table.delimiter, **earlier_notes
-                )
-        except InputError:
-            known = names_of(table.engine.columns)
-            list_values(options, self.request, known, lambda column: fetch_tally(table.engine, [column])[column])
-            raise
+        return self.protect_or_list("the search", self._protect)
+
+    def _protect(self, progress: Report | None, custody: Mapping[str, object]) -> Release:
+        table, seed, watch = self.table, self.options.seed, self.run.watch
+        if table.database is not None:
+            name = self.options.table or name_of_table(self.options.out.name)
+            return protect_table_in_database(
+                table.database, name, self.request, seed=seed, progress=progress, watch=watch, custody=custody
+            )
+        return protect_counted_table(
+            table.engine,
+            self.request,
+            format=table.format,
+            delimiter=table.delimiter,
+            seed=seed,
+            progress=progress,
+            watch=watch,
+            custody=custody,
+        )
+
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the table."""
+        return names_of(self.table.engine.columns)
+
+    def values(self, column: str) -> pl.Series:
+        """Return the values of a column, each once."""
+        return fetch_tally(self.table.engine, [column])[column]
 
     def check(self) -> None:
         """Raise what protecting would raise before its search."""
@@ -134,13 +145,65 @@ class PreparedOnEngine(Prepared):
         if self.request.levels is not None:
             check_levels(problem, self.request.levels)
 
-    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what says nothing."""
-        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
-
     def request_in_words(self) -> Rows:
         """Return what would be done."""
         return rows_of(self.request, f"counted by {self.table.engine.name}")[:-1]
+
+
+@dataclass(frozen=True)
+class CountedTable:
+    """A table as it was counted.
+
+    Attributes
+    ----------
+    tally : of the released columns; those that were not counted stand in it as missing
+    uncounted : released columns that were not counted: an id that becomes a number, and what stays where it is
+    """
+
+    tally: pl.DataFrame
+    roles: Mapping[str, Role]
+    uncounted: tuple[str, ...] = ()
+
+
+def refuse_what_needs_rows(request: TableRequest, engine: str) -> None:
+    """Refuse what cannot be done where only counts of a table are known."""
+    needing = request.needing_rows()
+    needing += ["ids"] if request.id is not None and request.ids is Ids.HMAC else []
+    needing += ["merge_bound"] if request.merge_bound is not None else []
+    if needing:
+        said = IN_WORDS.get(needing[0], needing[0].replace("_", " ")).replace("{method}", request.chosen_method)
+        raise InputError(
+            f"The engine {engine} knows counts of a table and not its rows, so that {said} cannot be done with it. "
+            f"Give {IN_MEMORY}, or leave it out."
+        )
+
+
+def count_table(engine: Engine, request: TableRequest, *, released: bool = True) -> CountedTable:
+    """Settle the roles of a table and count it.
+
+    ``released``: whether all released columns are counted; else those alone that hierarchies or rules are about.
+    """
+    roles = resolve_roles(names_of(engine.columns), request, engine.file, partial(unique_share, engine))
+    if request.id is not None:
+        found = count_ids(engine, request.id)
+        check_ids(
+            request.id,
+            engine.file,
+            records=found.records,
+            missing=found.records - found.given,
+            distinct=found.distinct,
+        )
+    judged = {rule.about for rule in request.rules}
+    shown = [column for column, role in roles.items() if role is not Role.DROPPED]
+    uncounted = tuple(
+        column
+        for column in shown
+        if column == request.id
+        or (roles[column] in (Role.SENSITIVE, Role.KEPT) and not released and column not in judged)
+    )
+    tally = fetch_tally(engine, [column for column in shown if column not in uncounted])
+    nothing = [pl.lit(None, dtype=pl.Int64).alias(column) for column in uncounted]
+    return CountedTable(tally.with_columns(nothing).select([*shown, RECORDS]), roles, uncounted)
 
 
 @dataclass
@@ -207,6 +270,36 @@ class _Made:
         return frame.select([*self.making.columns, RECORDS])
 
 
+def protect_counted_table(
+    engine: Engine,
+    request: TableRequest,
+    *,
+    format: str,  # noqa: A002  (as a source calls it)
+    delimiter: str | None,
+    seed: int = 0,
+    progress: Report | None = None,
+    watch: Stopwatch | None = None,
+    custody: Mapping[str, object] | None = None,
+) -> TalliedRelease:
+    """Take a table that an engine counts through the stages.
+
+    *Guarantee*: that of `cloister.pipeline.tables.protect_table`; the data file has the same bytes. Cost: one count of
+    the table where it is; memory for the different combinations of released values, not for the records.
+    """
+    watch = watch or Stopwatch()
+    course, _, _ = _take_counted(engine, request, watch, progress)
+    return course.release(
+        TalliedRelease,
+        engine.file,
+        seed=seed,
+        watch=watch,
+        custody=custody,
+        format=format,
+        delimiter=delimiter,
+        id_column=request.numbered_id,
+    )
+
+
 def protect_table_in_database(
     database: Database,
     table: str,
@@ -215,7 +308,7 @@ def protect_table_in_database(
     seed: int = 0,
     progress: Report | None = None,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
 ) -> DatabaseRelease:
     """Take a table through the stages while its records stay in their database.
 
@@ -235,42 +328,39 @@ def protect_table_in_database(
         raise InputError(
             f"There is a table {table} in the database already. Give another name with {setting('table')}."
         )
-    with watch.stage("start"):
-        interruptible(partial(load_kernels, request.kernels))
-    with watch.stage("read"):
-        counted = count_table(database, request, released=False)
-    with watch.stage("encode"):
-        encoded_table = encoded(counted.tally, counted.roles, request)
-    course = take_encoded(encoded_table, request, database.file, watch, progress=progress)
+    course, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
     made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
         passed(course.check(made.tally))
-    return _release(
-        course, made, completed(course.manifest.published(), source=database.file, seed=seed, watch=watch), custody
-    )
-
-
-def _release(
-    course: TableRun, made: _Made, manifest: dict[str, Any], custody: Mapping[str, Any] | None
-) -> DatabaseRelease:
     place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
-    return DatabaseRelease(
-        data=course.protected.frame,
-        frame=course.protected.frame,
-        codebook=course.codebook,
-        manifest=manifest | {TABLE: place.published()},
+    release = course.release(
+        DatabaseRelease,
+        database.file,
+        seed=seed,
+        watch=watch,
+        custody=custody,
         format="parquet",
-        delimiter=",",
-        custody=Custody(course.exact | dict(custody or {}), None),
-        shown=partial(course.shown, None),
         counted=made.tally,
         stay=made.stay,
         leave=made.leave,
-        _check=course.check,
-        notes=course.notes,
     )
+    return replace(release, manifest=release.manifest | {TABLE: place.published()})
+
+
+def _take_counted(
+    engine: Engine, request: TableRequest, watch: Stopwatch, progress: Report | None, *, released: bool = True
+) -> tuple[TableRun, CountedTable, EncodedTable]:
+    """Count a table and take its tally through the stages; see `count_table`."""
+    refuse_what_needs_rows(request, engine.name)
+    with watch.stage("start"):
+        interruptible(partial(load_kernels, request.kernels))
+    with watch.stage("read"):
+        counted = count_table(engine, request, released=released)
+    with watch.stage("encode"):
+        table = encoded(counted.tally, counted.roles, request)
+    return take_encoded(table, request, engine.file, watch, progress=progress), counted, table
 
 
 def _making(table: str, encoded_table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Making:

@@ -1,6 +1,5 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,41 +7,30 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
-from cloister.manifests import AnyManifest
-from cloister.privacy import KAnonymity
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.settings import Keywords
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
-from cloister.tabular.checking.rule_sources import read_rule
-from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode, with_cut_points
-from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
+from cloister.tabular.options import PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
-from cloister.tabular.release import TableRelease
-from cloister.tabular.settings import parse_ids, requested
 
-from .disclosing import accepted_as_recorded
 from .grids import KeyedShape
-from .places import IN_MEMORY, custody_of, release_at
-from .table_words import (
-    averages,
-    list_values,
-    notes_on_decimals,
-    quasi_identifiers,
-    rows_of,
-    weights_by_column,
-    whole_levels,
-)
+from .places import IN_MEMORY
+from .table_refusals import accepted_as_recorded
+from .table_words import PreparedRequest, notes_on_decimals, request_of, rows_of
 from .tables import protect_table
 
 if TYPE_CHECKING:
+    from cloister.search.problem import Report
     from cloister.table_with_codes.data import CodesRequested
 
 
@@ -76,9 +64,9 @@ class TableShape(KeyedShape):
         table = read_table(options.data, **how_read(options))
         return _with_codes(table, options, options.codes_from) if isinstance(options, JoinedOptions) else table
 
-    def of_part(self, earlier_notes: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
-        options: TableOptions = super().of_part(earlier_notes, part, job, path)
+        options: TableOptions = super().of_part(keywords, part, job, path)
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):
@@ -114,44 +102,40 @@ class TableShape(KeyedShape):
         return PreparedTable(options, run, source, why)
 
 
-class PreparedTable(Prepared):
+class PreparedTable(PreparedRequest):
     """A table in memory, with or without a column of codes."""
 
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
-        self.options, self.run, self.source = options, run, source
-        request, notes = request_of(options, source.frame.columns)
-        self.request = with_cut_points(request, source.frame)
-        self.earlier_notes = [*why, *source.notes, *notes, *notes_on_decimals(self.request, source.frame)]
-        self.how_read = source.notes
+        asked, notes = request_of(options, source.frame.columns)
+        request = with_cut_points(asked, source.frame)
+        notes = [*why, *source.notes, *notes, *notes_on_decimals(request, source.frame)]
+        super().__init__(options, run, request, notes)
+        self.source, self.how_read = source, source.notes
         missing = () if isinstance(options, JoinedOptions) else tuple(options.missing)
         self.codes = _codes_requested(options, missing)
-        hierarchies = {column: wanted.hierarchy for column, wanted in self.request.quasi_identifiers.items()}
+        hierarchies = {column: wanted.hierarchy for column, wanted in request.quasi_identifiers.items()}
         self.original = Original(source.frame, hierarchies, missing=missing)
-        self.recorded = (*self.request.sensitive, *self.request.keep)
 
     def protect(self) -> Release:
-        """Take the table through the stages; values without a place in their hierarchy are listed if asked for."""
-        run, options = self.run, self.options
-        run.compiling(self.request.kernels, "the method")
+        """Take the table through the stages."""
+        return self.protect_or_list("the method", self._protect)
+
+    def _protect(self, progress: "Report | None", custody: Mapping[str, object]) -> Release:
         protecting: Callable[..., Release] = protect_table
         if self.codes is not None:  # what a column of codes takes more is loaded only for that
             from .tables_with_codes import protect_table_with_codes
 
             protecting = partial(protect_table_with_codes, asked=self.codes)
-        try:
-            with run.voice.searching() as progress:
-                return protecting(
-                    self.source,
-                    self.request,
-                    seed=options.seed,
-                    progress=progress,
-                    watch=run.watch,
-                    custody=custody_of(options.data, options.custodian_dir),
-                )
-        except InputError:
-            frame = self.source.frame
-            list_values(options, self.request, frame.columns, frame.get_column)
-            raise
+        seed, watch = self.options.seed, self.run.watch
+        return protecting(self.source, self.request, seed=seed, progress=progress, watch=watch, custody=custody)
+
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the table."""
+        return self.source.frame.columns
+
+    def values(self, column: str) -> pl.Series:
+        """Return the values of a column."""
+        return self.source.frame.get_column(column)
 
     def check(self) -> None:
         """Raise what protecting would raise before its search."""
@@ -169,10 +153,6 @@ class PreparedTable(Prepared):
         read_codes(source.frame, codes, source.name)
         reduced = with_presence(source.frame, codes.column, codes.missing)
         encode(reduced, asking_presence(request, codes.column), source.name)
-
-    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what says nothing."""
-        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
@@ -226,73 +206,3 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
 
     m = 2 if options.m is None else options.m
     return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size)
-
-
-def request_of(
-    options: TableOptions, columns: Sequence[str], *, is_counted: bool = False
-) -> tuple[TableRequest, list[str]]:
-    """Return the request that settings state, and what the user should know of how it was found; see `requested`."""
-    found = quasi_identifiers(options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as)
-    notes = list(found.notes)
-    # population tables are read as the table is
-    rules = [read_rule(str(rule), missing_as=options.missing_as, **how_read(options)) for rule in options.rules]
-    ids, key = _ids(options.ids)
-    if key is not None:
-        notes.append("ids are keyed hashes: releases made with the same key can be linked")
-    looked_up = {
-        "quasi_identifiers": found.by_column,
-        "rules": (KAnonymity(options.k), *rules),
-        "weights": weights_by_column(options.weights, columns),
-        "levels": _levels(options, columns),
-        "microaggregate": averages(options.microaggregate, columns),
-        "ids": ids,
-        "id_key": key,
-    }
-    return requested(vars(options) | looked_up, is_counted=is_counted), notes
-
-
-def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
-    """The fixed transformation, if one was given."""
-    if options.levels and options.levels_from is not None:
-        raise InputError(
-            f"{setting('levels')} and {setting('levels_from')} both fix the transformation. Give one of them."
-        )
-    if options.levels:
-        return whole_levels(options.levels, columns)
-    if options.levels_from is None:
-        return None
-    earlier = release_at(options.levels_from)
-    if earlier.get("method") != FULL_DOMAIN:
-        raise InputError(
-            f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
-            "Take a release by full-domain generalization.",
-            file="release.json",
-        )
-    search = earlier.get("search")
-    levels = search.get("levels") if isinstance(search, dict) else None
-    if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
-        raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
-    return levels
-
-
-def _ids(text: str) -> tuple[Ids, bytes | None]:
-    choice, _, file = text.partition(":")
-    ids = parse_ids(choice)
-    if (ids is Ids.HMAC) != bool(file):
-        raise InputError(
-            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
-        )
-    return ids, _key(Path(file)) if file else None
-
-
-def _key(path: Path) -> bytes:
-    """Read a secret key that nobody else can read."""
-    try:
-        status, key = path.stat(), path.read_bytes()
-    except OSError:
-        status, key = None, b""
-    if status is None:
-        raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
-    if stat.S_IMODE(status.st_mode) & 0o077:
-        raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
-    return key

@@ -1,40 +1,90 @@
-"""From words to the hierarchies, weights and levels of the columns of a table."""
+"""From settings in words to what is asked of a table: hierarchies, weights and levels of its columns, rules and ids."""
 
 import os
 import re
+import stat
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import CutHierarchy, Hierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy
-from cloister.hierarchy import suppress as suppress_hierarchy
+from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
-from cloister.settings import Words
-from cloister.shape import Rows
+from cloister.manifests import AnyManifest
+from cloister.privacy import KAnonymity
+from cloister.reading import how_read
+from cloister.release import Release
+from cloister.settings import ByColumn, Words
+from cloister.shape import Prepared, Rows, Run
 from cloister.sources import profiled
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.options import AVERAGES, TableOptions
+from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
+from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
+from cloister.tabular.protect import TableRelease
+from cloister.tabular.settings import parse_ids, read_rule, requested
+
+from .places import custody_of, release_at
 
 if TYPE_CHECKING:
+    from cloister.search.problem import Report
     from cloister.table_with_codes.data import CodesRequested
 
 BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
 HIGHEST_DIGITS = 9
 """A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
+Value = TypeVar("Value")
 SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGRAMS)
 
 
-@dataclass(frozen=True)
-class QuasiIdentifiers:
-    """The quasi-identifiers of a request, and what the user should be told about how they were found."""
+class PreparedRequest(Prepared):
+    """A table whose settings were looked up, wherever its rows are."""
 
-    by_column: dict[str, QuasiIdentifier]
-    notes: tuple[str, ...] = field(default=())
+    def __init__(self, options: TableOptions, run: Run, request: TableRequest, earlier_notes: Sequence[str]) -> None:
+        self.options, self.run, self.request, self.earlier_notes = options, run, request, earlier_notes
+        self.recorded = (*request.sensitive, *request.keep)
+
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the table."""
+
+    @abstractmethod
+    def values(self, column: str) -> pl.Series:
+        """Return the values of a column, each at least once."""
+
+    def protect_or_list(
+        self, what: str, protect: Callable[["Report | None", Mapping[str, object]], Release]
+    ) -> Release:
+        """Protect the table; values without a place in their hierarchy are listed if asked for, for the owner alone.
+
+        Parameters
+        ----------
+        what : what is compiled before
+        protect : from what hears of the progress, and what only the custodian may see
+        """
+        options, custody = self.options, custody_of(self.options.data, self.options.custodian_dir)
+        self.run.compiling(self.request.kernels, what)
+        try:
+            with self.run.voice.searching() as progress:
+                return protect(progress, custody)
+        except InputError:
+            if options.unmatched_values is not None:
+                known, schema = self.columns(), {"column": pl.String, "value": pl.String}
+                outside = [
+                    (column, value)
+                    for column, wanted in self.request.quasi_identifiers.items()
+                    if column in known
+                    for value in wanted.hierarchy.outside(distinct_values(as_text(self.values(column))))
+                ]
+                if outside:
+                    write_csv(pl.DataFrame(outside, schema=schema, orient="row"), options.unmatched_values)
+            raise
+
+    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted, and what says nothing."""
+        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
 
 
 def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
@@ -76,13 +126,13 @@ def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
 
 
 def quasi_identifiers(
-    wanted: Mapping[str, Any] | Words,
+    wanted: ByColumn[object],
     folder: Path | None,
     data: Path | Query,
     columns: Sequence[str],
     missing_as: str | None,
-) -> QuasiIdentifiers:
-    """Return the quasi-identifiers that are asked for.
+) -> tuple[dict[str, QuasiIdentifier], list[str]]:
+    """Return the quasi-identifiers that are asked for, and what the user should know of how they were found.
 
     Parameters
     ----------
@@ -96,10 +146,7 @@ def quasi_identifiers(
         orphans = [path.name for column, path in files.items() if column not in columns]
         if orphans:
             notes.append(f"hierarchy files without a column, not used: {', '.join(orphans)}")
-        for column in columns:
-            if column in files:
-                found[column] = QuasiIdentifier(hierarchy_file(files[column], missing_as=missing_as))
-        return QuasiIdentifiers(found, tuple(notes))
+        wanted = {column: "" for column in columns if column in files}
     for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)
         if column in found:
@@ -114,8 +161,12 @@ def quasi_identifiers(
                     column=column,
                 )
             notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
-        found[column] = QuasiIdentifier(_hierarchy(column, spec, files, missing_as), low, high)
-    return QuasiIdentifiers(found, tuple(notes))
+        if spec:
+            hierarchy = parse_hierarchy(spec, missing_as=missing_as)
+        else:
+            hierarchy = hierarchy_file(files[column], missing_as=missing_as) if column in files else suppress()
+        found[column] = QuasiIdentifier(hierarchy, low, high)
+    return found, notes
 
 
 def split_wanted(text: str, columns: Sequence[str]) -> tuple[str, str]:
@@ -153,29 +204,21 @@ def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
     return match["spec"], int(low), int(high)
 
 
-def _hierarchy(column: str, spec: str, files: dict[str, Path], missing_as: str | None) -> Hierarchy:
-    if spec:
-        return parse_hierarchy(spec, missing_as=missing_as)
-    if column in files:
-        return hierarchy_file(files[column], missing_as=missing_as)
-    return suppress_hierarchy()
-
-
-def _wanted(wanted: Mapping[str, Any] | Words, columns: Sequence[str]) -> list[tuple[str, str]]:
+def _wanted(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, str]]:
     if not isinstance(wanted, Words):
-        return list(wanted.items())
+        return [(column, str(spec)) for column, spec in wanted.items()]
     typed = [split_wanted(text, columns) for text in wanted.texts]
     return [*(pair for pair in typed if pair[0] not in wanted.later), *wanted.later.items()]
 
 
 def by_column(
-    given: Mapping[str, Any] | Words | None,
+    given: ByColumn[Value] | None,
     name: str,
-    read: Callable[[str], Any],
+    read: Callable[[str], Value | None],
     takes: str,
     example: str,
     columns: Sequence[str],
-) -> dict[str, Any]:
+) -> dict[str, Value]:
     """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
 
     Parameters
@@ -185,7 +228,7 @@ def by_column(
     """
     if not isinstance(given, Words):
         return dict(given or {})
-    found: dict[str, Any] = {}
+    found: dict[str, Value] = {}
     for text in given.texts:
         for part in [text] if text.rpartition("=")[0] in columns else text.split(","):
             column, _, word = part.rpartition("=")
@@ -206,27 +249,8 @@ def _number(word: str) -> float | None:
     return value if value == value else None  # not a number
 
 
-def weights_by_column(given: Mapping[str, float] | Words, columns: Sequence[str]) -> dict[str, float]:
-    """Return the weight of each column that has one."""
-    return by_column(given, "weights", _number, "COLUMN=NUMBER", "age=2", columns)
-
-
-def whole_levels(given: Mapping[str, int] | Words | None, columns: Sequence[str]) -> dict[str, int]:
-    """Return the level of each column, where there is a fixed transformation."""
-    levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
-    for column, level in levels.items():
-        if level < 0 or level != level // 1:
-            raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
-    return {column: int(level) for column, level in levels.items()}
-
-
-def averages(given: Mapping[str, str] | Words, columns: Sequence[str]) -> dict[str, str]:
-    """Return mean or median for each column that is averaged."""
-
-    def average(word: str) -> str | None:
-        return word if word in AVERAGES else None
-
-    return by_column(given, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns)
+def _average(word: str) -> str | None:
+    return word if word in AVERAGES else None
 
 
 def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
@@ -243,18 +267,79 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
     ]
 
 
-def list_values(
-    options: TableOptions, request: TableRequest, columns: Sequence[str], values_of: Callable[[str], pl.Series]
-) -> None:
-    """Where the owner asked for it, list the values that their hierarchies do not hold, for the owner alone to read."""
-    outside = [
-        (column, value)
-        for column, wanted in request.quasi_identifiers.items()
-        if options.unmatched_values is not None and column in columns
-        for value in wanted.hierarchy.outside(distinct_values(as_text(values_of(column))))
-    ]
-    if outside and options.unmatched_values is not None:
-        write_csv(
-            pl.DataFrame(outside, schema={"column": pl.String, "value": pl.String}, orient="row"),
-            options.unmatched_values,
+def request_of(
+    options: TableOptions, columns: Sequence[str], *, is_counted: bool = False
+) -> tuple[TableRequest, list[str]]:
+    """Return the request that settings state, and what the user should know of how it was found; see `requested`."""
+    found, notes = quasi_identifiers(
+        options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as
+    )
+    # population tables are read as the table is
+    rules = [read_rule(str(rule), missing_as=options.missing_as, **how_read(options)) for rule in options.rules]
+    ids, key = _ids(options.ids)
+    if key is not None:
+        notes.append("ids are keyed hashes: releases made with the same key can be linked")
+    looked_up = {
+        "quasi_identifiers": found,
+        "rules": (KAnonymity(options.k), *rules),
+        "weights": by_column(options.weights, "weights", _number, "COLUMN=NUMBER", "age=2", columns),
+        "levels": _levels(options, columns),
+        "microaggregate": by_column(
+            options.microaggregate, "microaggregate", _average, "COLUMN=mean or COLUMN=median", "age=mean", columns
+        ),
+        "ids": ids,
+        "id_key": key,
+    }
+    return requested(vars(options) | looked_up, is_counted=is_counted), notes
+
+
+def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
+    """The fixed transformation, if one was given."""
+    if options.levels and options.levels_from is not None:
+        raise InputError(
+            f"{setting('levels')} and {setting('levels_from')} both fix the transformation. Give one of them."
         )
+    if options.levels:
+        given: ByColumn[float] = options.levels
+        levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
+        for column, level in levels.items():
+            if level < 0 or level != level // 1:
+                raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
+        return {column: int(level) for column, level in levels.items()}
+    if options.levels_from is None:
+        return None
+    earlier = release_at(options.levels_from)
+    if earlier.get("method") != FULL_DOMAIN:
+        raise InputError(
+            f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
+            "Take a release by full-domain generalization.",
+            file="release.json",
+        )
+    search = earlier.get("search")
+    found = search.get("levels") if isinstance(search, dict) else None
+    if not isinstance(found, dict) or not all(type(level) is int for level in found.values()):
+        raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
+    return found
+
+
+def _ids(text: str) -> tuple[Ids, bytes | None]:
+    choice, _, file = text.partition(":")
+    ids = parse_ids(choice)
+    if (ids is Ids.HMAC) != bool(file):
+        raise InputError(
+            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
+        )
+    return ids, _key(Path(file)) if file else None
+
+
+def _key(path: Path) -> bytes:
+    """Read a secret key that nobody else can read."""
+    try:
+        status, key = path.stat(), path.read_bytes()
+    except OSError:
+        status, key = None, b""
+    if status is None:
+        raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
+    return key

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 
@@ -11,30 +11,24 @@ from cloister.io import Source, is_tally, n_records, table_columns
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
-from cloister.results import Disclosing, Verdict
+from cloister.results import Disclosing, Manifest, Verdict
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
-from cloister.tabular.describe import (
-    described,
-    exact_figures,
-    original_of,
-    populations_of,
-    with_published_rules,
-)
+from cloister.tabular.describe import described, exact_figures, original_of, populations_of, with_published_rules
 from cloister.tabular.encode import encode, suppression_limit
 from cloister.tabular.facts import codebook, custodian_report_data
 from cloister.tabular.manifest import TableSections, guarantee_of
 from cloister.tabular.options import MONDRIAN
-from cloister.tabular.protect import protect
-from cloister.tabular.recoding.merging import RecordCodes
-from cloister.tabular.release import TableRelease
+from cloister.tabular.protect import TableRelease, protect
+from cloister.tabular.recoding.choice import RecordCodes
 from cloister.tabular.verify import verify
 
-from .disclosing import accepted_as_recorded, accepted_beside_labels
-from .emptiness import said_of_empty
 from .stages import completed, passed
+from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
+
+Made = TypeVar("Made", bound=TableRelease)
 
 
 @dataclass(frozen=True)
@@ -53,9 +47,38 @@ class TableRun:
     manifest: TableSections
     codebook: pl.DataFrame = field(repr=False)
     shown: Callable[[str | None], ReportCounts] = field(repr=False)
-    exact: dict[str, Any]
+    exact: dict[str, object]
     crosswalk: pl.DataFrame | None = field(repr=False)
     notes: tuple[str, ...]
+
+    def release(
+        self,
+        kind: Callable[..., Made],
+        source: str,
+        *,
+        seed: int,
+        watch: Stopwatch,
+        custody: Mapping[str, object] | None,
+        format: str = "csv",  # noqa: A002  (as a source calls it)
+        delimiter: str | None = ",",
+        also: Manifest | None = None,
+        **particular: object,
+    ) -> Made:
+        """Return the release of the table; what is particular to its kind may take the place of what all have.
+
+        ``also``: what its manifest says beside what it says of any table.
+        """
+        frame = self.protected.frame
+        every: dict[str, object] = {
+            "data": frame,
+            "frame": frame,
+            "codebook": self.codebook,
+            "manifest": completed(self.manifest.published() | (also or {}), source=source, seed=seed, watch=watch),
+            "custody": Custody(self.exact | dict(custody or {}), self.crosswalk),
+            "shown": partial(self.shown, None),
+        }
+        how = {"format": format, "delimiter": delimiter or ",", "_check": self.check, "notes": self.notes}
+        return kind(**every | how | particular)
 
 
 def protect_table(
@@ -65,27 +88,22 @@ def protect_table(
     seed: int = 0,
     progress: Report | None = None,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
 ) -> TableRelease:
     """Take a table through the stages.
 
-    Parameters
-    ----------
-    progress : called now and then while searching
+    ``progress``: called now and then while searching.
     """
     watch = watch or Stopwatch()
     course = take_table(source, request, watch, progress=progress)
-    return TableRelease(
-        data=course.protected.frame,
-        frame=course.protected.frame,
-        codebook=course.codebook,
-        manifest=completed(course.manifest.published(), source=source.name, seed=seed, watch=watch),
+    return course.release(
+        TableRelease,
+        source.name,
+        seed=seed,
+        watch=watch,
+        custody=custody,
         format=source.format,
-        delimiter=source.delimiter or ",",
-        custody=Custody(course.exact | dict(custody or {}), course.crosswalk),
-        shown=partial(course.shown, None),
-        _check=course.check,
-        notes=course.notes,
+        delimiter=source.delimiter,
     )
 
 
@@ -99,9 +117,7 @@ def take_table(
 ) -> TableRun:
     """Take a table through all stages but the last.
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged for their sake
+    ``codes``: of all records, where classes are to be merged for their sake.
     """
     with watch.stage("start"):
         interruptible(partial(load_kernels, request.kernels))

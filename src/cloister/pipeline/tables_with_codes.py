@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
@@ -18,26 +17,25 @@ from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
 from cloister.manifests import WITH_CODES
-from cloister.release import Custody
 from cloister.report_figures import ReportCounts
-from cloister.results import Manifest, Verdict
+from cloister.results import Verdict
 from cloister.search.problem import Report
 from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import (
     CodesRequested,
-    ProtectedBoth,
     asking_presence,
     check_column,
+    codebook_with_codes,
+    codes_section,
     k_of,
     read_codes,
     with_presence,
 )
-from cloister.table_with_codes.manifest import codebook_with_codes, codes_section
 from cloister.table_with_codes.protect import TableWithCodesRelease, protect_codes_of, record_codes
 from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 
-from .stages import completed, passed
+from .stages import passed
 from .tables import TableRun, take_table
 
 
@@ -49,7 +47,7 @@ def protect_table_with_codes(
     seed: int = 0,
     progress: Report | None = None,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
 ) -> TableWithCodesRelease:
     """Take a table with codes through the stages."""
     watch = watch or Stopwatch()
@@ -75,19 +73,23 @@ def protect_table_with_codes(
         check = partial(_check, course, asked.column, id_column, secret)
         passed(check(both.frame, released))
     with watch.stage("measure"):
-        manifest, exact = _described(course, asked, both, seed)
+        method = asked.request(released.k, both.policy)
+        exact = exact_figures(GivenCodes(both.codes), method, both.protected, seed)
+        part = codes_section(asked, both.policy, both.codes, released, course.protected.labels.height)
         book = codebook_with_codes(course.codebook, asked.column, released)
-    return TableWithCodesRelease(
+    return course.release(
+        TableWithCodesRelease,
+        source.name,
+        seed=seed,
+        watch=watch,
+        custody={WITH_CODES: exact, **(custody or {})},
+        format=source.format,
+        delimiter=source.delimiter,
+        also={WITH_CODES: part.published()},
         data=both.frame,
         frame=both.frame,
         codebook=book,
-        manifest=completed(manifest, source=source.name, seed=seed, watch=watch),
-        format=source.format,
-        delimiter=source.delimiter or ",",
         shown=lambda: _shown(course, asked.column, released),
-        custody=Custody(course.exact | {WITH_CODES: exact} | dict(custody or {}), course.crosswalk),
-        _check=course.check,
-        notes=course.notes,
         clusters=released,
         _check_both=check,
     )
@@ -109,17 +111,6 @@ def _shown(course: TableRun, column: str, released: Disassociation) -> ReportCou
     """What the report shows of the table, and of its codes."""
     table = course.shown(column)
     return replace(table, columns=(*table.columns, counted(released, column)))
-
-
-def _described(
-    course: TableRun, asked: CodesRequested, both: ProtectedBoth, seed: int
-) -> tuple[Manifest, dict[str, Any]]:
-    released = both.protected.released
-    request = asked.request(released.k, both.policy)
-    exact = exact_figures(GivenCodes(both.codes), request, both.protected, seed)
-    records = course.protected.labels.height
-    part = codes_section(asked, both.policy, both.codes, released, records)
-    return course.manifest.published() | {WITH_CODES: part.published()}, exact
 
 
 def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:

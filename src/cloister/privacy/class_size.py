@@ -1,7 +1,8 @@
 """How many people a class holds: k-anonymity, average risk; in a population k-map, delta-presence."""
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +10,18 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 
 from .rule import (
-    BasicRule,
+    AtLeast2,
+    ClassRule,
     EquivalenceClasses,
     Mask,
-    NumberedRule,
+    Part,
+    Probability,
+    TableRule,
     at_least,
     at_most,
-    checked_name,
     class_sums,
-    keep_real,
     name_of,
+    number,
     recorded,
     whole_number,
     written,
@@ -26,7 +29,7 @@ from .rule import (
 
 
 @dataclass(frozen=True)
-class KAnonymity(NumberedRule):
+class KAnonymity(ClassRule):
     """Every equivalence class of the release has at least ``k`` records.
 
     *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, cannot
@@ -36,30 +39,23 @@ class KAnonymity(NumberedRule):
 
     Monotone and closed: a class only grows when records are added.
 
-    Parameters
-    ----------
-    k : records per class, at least 2
-
-    References
-    ----------
-    Sweeney (2002), "k-anonymity: a model for protecting privacy".
+    Source: Sweeney (2002), "k-anonymity: a model for protecting privacy".
     """
 
-    k: int
+    k: AtLeast2
 
-    model: ClassVar[str] = "k-anonymity"
-    counts: ClassVar[str] = "records"
-    needs: ClassVar[str] = "sizes"
-    column: ClassVar[str | None] = None
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
+    model = "k-anonymity"
+    usage = "k-anonymity=5"
+    says = "every combination of quasi-identifiers that occurs is shared by at least {k} records"
+    needs = "sizes"
+    is_monotone = is_closed = True
 
     def __post_init__(self) -> None:
         if isinstance(self.k, int) and self.k < 2:
             raise InputError(
                 f"k is {self.k!r}, but a class of one protects nobody: k must be a whole number from 2 on."
             )
-        whole_number("k", self.k, 2)
+        super().__post_init__()
 
     @property
     def class_size(self) -> int:
@@ -70,13 +66,9 @@ class KAnonymity(NumberedRule):
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         return classes.sizes >= self.k
 
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return f"every combination of quasi-identifiers that occurs is shared by at least {self.k} records"
-
 
 @dataclass(frozen=True)
-class KPatients(NumberedRule):
+class KPatients(ClassRule):
     """Every equivalence class of a release with several records a patient has at least ``k`` patients.
 
     *Guarantee*: somebody who knows all quasi-identifiers of one record of a patient, and that it is in the data, cannot
@@ -85,28 +77,17 @@ class KPatients(NumberedRule):
 
     Monotone and closed: no patient leaves a class when records are added.
 
-    Parameters
-    ----------
-    k : patients per class, at least 2
-    column : tells patients apart; missing nowhere
-
-    References
-    ----------
-    Wang, Fung (2006), "Anonymizing sequential releases", (X, Y)-anonymity with Y the patients.
+    Source: Wang, Fung (2006), "Anonymizing sequential releases", (X, Y)-anonymity with Y the patients.
     """
 
-    k: int
-    column: str
+    k: AtLeast2
+    column: Annotated[str, lambda _, value: name_of("The column of patients", value)]  # missing nowhere
 
-    model: ClassVar[str] = "k-patients"
-    counts: ClassVar[str] = "patients"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        whole_number("k", self.k, 2)
-        name_of("The column of patients", self.column)
+    model = "k-patients"
+    usage = "k-patients:patient_id=5"
+    says = "every class holds records of at least {k} patients, told apart by {column!r}"
+    needs = "histogram"
+    is_monotone = is_closed = True
 
     @property
     def class_size(self) -> int:
@@ -118,13 +99,9 @@ class KPatients(NumberedRule):
         histogram = classes.histogram(self)
         return class_sums(histogram, (recorded(histogram) > 0).astype(np.int64)) >= self.k
 
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return f"every class holds records of at least {self.k} patients, told apart by {self.column!r}"
-
 
 @dataclass(frozen=True)
-class AverageRisk(NumberedRule):
+class AverageRisk(TableRule):
     """The mean over released records of 1 / (records of the class) is at most ``risk``.
 
     That mean is the number of classes over the number of records. The smallest classes are suppressed until it holds.
@@ -137,26 +114,16 @@ class AverageRisk(NumberedRule):
     Monotone: classes joined are fewer and hold the same records, so what a coarser transformation keeps is at least as
     much. Closed: without suppression the number of classes falls and that of records stays.
 
-    Parameters
-    ----------
-    risk : above 0 and below 1
-
-    References
-    ----------
-    El Emam (2013), "Guide to the de-identification of personal health information", average risk of journalist and
-    prosecutor attacks.
+    Source: El Emam (2013), "Guide to the de-identification of personal health information", average risk of journalist
+    and prosecutor attacks.
     """
 
-    risk: float
+    risk: Part
 
-    model: ClassVar[str] = "average-risk"
-    counts: ClassVar[str] = "classes and records"
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        keep_real(self, "risk", "above 0 and below 1", lambda number: 0 < number < 1)
+    model = "average-risk"
+    usage = "average-risk=0.1"
+    says = "the mean over released records of 1 / (records of the class) is at most {risk}"
+    is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed; all of them if no other number will do."""
@@ -167,18 +134,36 @@ class AverageRisk(NumberedRule):
         safe = at_most(kept / records, self.risk)
         return int(np.argmax(safe)) if safe.any() else len(sizes)
 
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return f"the mean over released records of 1 / (records of the class) is at most {written(self.risk)}"
-
 
 SIGNIFICANCE = 0.01
 LEAST_ESTIMATED = 2
 """Records per class below which an estimate never goes."""
 
 
+class PopulationRule(ClassRule):
+    """A rule that compares with a table of people: ``name`` is what the manifest calls it, never a path; ``source``
+    where the command line found it, until it is read, and never shown.
+    """
+
+    population: object
+    name: str | None
+    source: str | None
+
+    def with_population(self, population: object) -> Self:
+        """Return the rule with the table that its source named."""
+        given: dict[str, object] = {"population": population, "source": None}
+        return replace(self, **given)
+
+    def _keep_name(self) -> None:
+        """A table that is given without a name is called ``population``."""
+        if self.population is None and self.name is None:
+            raise InputError(f"{self.model} needs a population: a table of all people that the patients may be among.")
+        name = name_of("The population", "population" if self.name is None else self.name)
+        object.__setattr__(self, "name", name)
+
+
 @dataclass(frozen=True)
-class KMap(BasicRule):
+class KMap(PopulationRule):
     """Every class of the release matches at least ``k`` people of the population.
 
     The people are counted in a population table that has the quasi-identifiers, or estimated from the number of
@@ -200,37 +185,31 @@ class KMap(BasicRule):
 
     Parameters
     ----------
-    k : people per class, at least 2
-    name : name of the table, as the manifest shows it; never a path
     significance : for ``size``: how probable it may be that a class too small passes, above 0 and at most 0.5
     least : for ``size``: records per class; known once the number of records is (`in_sample`)
-    source : where the command line found the table, until it is read; never shown
 
-    References
-    ----------
-    Sweeney (2001), "Computational disclosure control", k-map; El Emam, Dankar (2008), "Protecting privacy using
+    Source: Sweeney (2001), "Computational disclosure control", k-map; El Emam, Dankar (2008), "Protecting privacy using
     k-anonymity", the hypothesis test by the Poisson distribution.
     """
 
-    k: int
-    population: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    k: AtLeast2
+    population: object = field(default=None, kw_only=True, repr=False, compare=False)
     name: str | None = field(default=None, kw_only=True)
     size: int | None = field(default=None, kw_only=True)
-    significance: float = field(default=SIGNIFICANCE, kw_only=True)
+    significance: Annotated[float, number("above 0 and at most 0.5", lambda chance: 0 < chance <= 0.5)] = field(
+        default=SIGNIFICANCE, kw_only=True
+    )
     least: int | None = field(default=None, kw_only=True)
     source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    model: ClassVar[str] = "k-map"
-    counts: ClassVar[str] = "people of the population"
-    column: ClassVar[str | None] = None
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
+    model = "k-map"
+    usage = "k-map:census.csv=5 or, for a population of a million, k-map:1000000=5"
+    is_monotone = is_closed = True
 
     def __post_init__(self) -> None:
-        whole_number("k", self.k, 2)
-        keep_real(self, "significance", "above 0 and at most 0.5", lambda number: 0 < number <= 0.5)
+        super().__post_init__()
         if self.size is None:
-            object.__setattr__(self, "name", checked_name(self.population, self.name, self.model))
+            self._keep_name()
             return
         if self.population is not None or self.name is not None:
             raise InputError("k-map takes either a population table or the number of people, not both.")
@@ -248,11 +227,7 @@ class KMap(BasicRule):
         """Records that a class needs at least; 1 with a table, or while the number of records is not known."""
         return self.least or 1
 
-    def with_population(self, population: Any) -> "KMap":
-        """Return the rule with the table that its source named."""
-        return replace(self, population=population, source=None)
-
-    def in_sample(self, n_records: int) -> "KMap":
+    def in_sample(self, n_records: int) -> Self:
         """Return the rule with the class size that an input of so many records needs; unchanged with a table."""
         if self.size is None:
             return self
@@ -272,10 +247,10 @@ class KMap(BasicRule):
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it."""
+        described = super().describe()
         if self.size is None:
-            return {"model": self.model, "k": self.k, "population": self.name}
-        described = {"model": self.model, "k": self.k, "population_size": self.size, "significance": self.significance}
-        return described | ({} if self.least is None else {"class_size": self.least})
+            del described["significance"]
+        return described
 
     def words(self) -> str:
         """Return the rule as on the command line."""
@@ -297,18 +272,12 @@ def _least_class(k: int, mean: float, significance: float) -> int:
     """Least count from 2 to k that a Poisson variable reaches with at most this probability; k if none does."""
     from scipy.special import gammainc  # 0.1 s to import
 
-    low, high = LEAST_ESTIMATED, k
-    while low < high:
-        middle = (low + high) // 2
-        if gammainc(middle, mean) <= significance:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    sizes = range(LEAST_ESTIMATED, k)
+    return LEAST_ESTIMATED + bisect_left(sizes, True, key=lambda size: bool(gammainc(size, mean) <= significance))
 
 
 @dataclass(frozen=True)
-class DeltaPresence(BasicRule):
+class DeltaPresence(PopulationRule):
     """For every person of the population, the probability of being in the release is from ``lower`` to ``upper``.
 
     It is the number of released records of the person's class over the number of people of that class.
@@ -325,49 +294,37 @@ class DeltaPresence(BasicRule):
     Not monotone: records added to a class raise its share. Closed: the share of a union lies between those of its
     parts, and what covers the population still does when classes are joined.
 
-    Parameters
-    ----------
-    lower, upper : probabilities, 0 <= lower <= upper <= 1; from 0 to 1 would promise nothing
-    name : name of the table, as the manifest shows it; never a path
-    source : where the command line found the table, until it is read; never shown
-
-    References
-    ----------
-    Nergiz, Atzori, Clifton (2007), "Hiding the presence of individuals from shared databases", section 3.
+    Source: Nergiz, Atzori, Clifton (2007), "Hiding the presence of individuals from shared databases", section 3.
     """
 
-    lower: float
-    upper: float
-    population: Any = field(default=None, kw_only=True, repr=False, compare=False)
+    lower: Probability
+    upper: Probability
+    population: object = field(default=None, kw_only=True, repr=False, compare=False)
     name: str | None = field(default=None, kw_only=True)
     source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    model: ClassVar[str] = "delta-presence"
-    counts: ClassVar[str] = "records over people of the population"
-    needs: ClassVar[str] = "population"
-    column: ClassVar[str | None] = None
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
+    model = "delta-presence"
+    usage = "delta-presence:census.csv=0,0.5 (lower, upper)"
+    says = (
+        "whoever is in the population {name!r} is in the release with a probability from {lower} to {upper}, judged by"
+        " quasi-identifiers"
+    )
+    needs = "population"
+    is_closed = True
 
     def __post_init__(self) -> None:
-        for bound in ("lower", "upper"):
-            keep_real(self, bound, "from 0 to 1", lambda number: 0 <= number <= 1)
+        super().__post_init__()
         if self.lower > self.upper or self.upper == 0 or (self.lower, self.upper) == (0, 1):
             raise InputError(
                 f"delta-presence from {written(self.lower)} to {written(self.upper)} cannot be met or promises nothing:"
                 " the lower bound must not be above the upper one, the upper one above 0, and not both 0 and 1."
             )
-        object.__setattr__(self, "name", checked_name(self.population, self.name, self.model))
+        self._keep_name()
 
     @property
     def forbids_suppression(self) -> bool:
         """Whether suppressing any class breaks the rule: its people would be absent for certain."""
         return self.lower > 0
-
-    def with_population(self, population: Any) -> "DeltaPresence":
-        """Return the rule with the table that its source named."""
-        return replace(self, population=population, source=None)
 
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,); one without people does not."""
@@ -377,18 +334,3 @@ class DeltaPresence(BasicRule):
         if self.forbids_suppression and not (safe.all() and classes.is_covering(self)):
             return np.zeros(len(safe), dtype=np.bool_)
         return np.asarray(safe)
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        return {"model": self.model, "lower": self.lower, "upper": self.upper, "population": self.name}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        return f"{self.model}:{self.name}={written(self.lower)},{written(self.upper)}"
-
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return (
-            f"whoever is in the population {self.name!r} is in the release with a probability from"
-            f" {written(self.lower)} to {written(self.upper)}, judged by quasi-identifiers"
-        )

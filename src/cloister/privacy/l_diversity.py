@@ -8,17 +8,21 @@ each of the rules.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from .rule import (
     TOLERANCE,
+    AtLeast2,
+    ClassRule,
     Counts,
     EquivalenceClasses,
     Figures,
     Mask,
-    NumberedRule,
+    Part,
+    Positive,
+    SensitiveColumn,
     SensitiveRule,
     at_least,
     at_most,
@@ -26,18 +30,16 @@ from .rule import (
     class_maxima,
     class_of_cell,
     class_sums,
-    keep_real,
     most_by_share,
-    name_of,
+    number,
     recorded,
     recorded_whole,
-    whole_number,
     written,
 )
 
 
 @dataclass(frozen=True)
-class LDiversity(NumberedRule):
+class LDiversity(ClassRule):
     """Every class has at least ``l`` distinct values of a sensitive column.
 
     *Guarantee*: somebody who finds the class of a patient is left with at least ``l`` possible values of the column.
@@ -46,27 +48,18 @@ class LDiversity(NumberedRule):
 
     Monotone and closed: no value leaves a class when records are added.
 
-    Parameters
-    ----------
-    l : distinct values per class, at least 2
-
-    References
-    ----------
-    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity", section 4.
+    Source: Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity",
+    section 4.
     """
 
-    l: int  # noqa: E741 - the literature's name
-    column: str
+    l: AtLeast2  # noqa: E741 - the literature's name
+    column: SensitiveColumn
 
-    model: ClassVar[str] = "l-diversity"
-    counts: ClassVar[str] = "distinct sensitive values"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        whole_number("l", self.l, 2)
-        name_of("The sensitive column", self.column)
+    model = "l-diversity"
+    usage = "l-diversity:diagnosis=2"
+    says = "every class has at least {l} different values of {column!r}"
+    needs = "histogram"
+    is_monotone = is_closed = True
 
     @property
     def class_size(self) -> int:
@@ -78,10 +71,6 @@ class LDiversity(NumberedRule):
         histogram = classes.histogram(self)
         distinct = class_sums(histogram, (recorded(histogram) > 0).astype(np.int64))
         return distinct >= self.l
-
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return f"every class has at least {self.l} different values of {self.column!r}"
 
 
 @dataclass(frozen=True)
@@ -95,23 +84,16 @@ class EntropyLDiversity(SensitiveRule):
     Not monotone: records that repeat one value lower the entropy. Closed: entropy is concave, so that of a union is at
     least the mean of those of its parts.
 
-    Parameters
-    ----------
-    l : above 1; need not be whole
-
-    References
-    ----------
-    Machanavajjhala et al. (2007), section 4, entropy l-diversity.
+    Source: Machanavajjhala et al. (2007), section 4, entropy l-diversity.
     """
 
-    l: float  # noqa: E741 - the literature's name
-    column: str
+    # need not be whole
+    l: Annotated[float, number("above 1", lambda ell: ell > 1)]  # noqa: E741 - the literature's name
+    column: SensitiveColumn
 
-    model: ClassVar[str] = "entropy-l-diversity"
-
-    def __post_init__(self) -> None:
-        keep_real(self, "l", "above 1", lambda number: number > 1)
-        name_of("The sensitive column", self.column)
+    model = "entropy-l-diversity"
+    usage = "entropy-l-diversity:diagnosis=2.5"
+    says = "the values of {column!r} in every class are as uncertain as at least {l} equally frequent ones (entropy)"
 
     @property
     def class_size(self) -> int:
@@ -138,13 +120,6 @@ class EntropyLDiversity(SensitiveRule):
             least, most = (share, most) if entropy >= math.log(self.l) else (least, share)
         return most_by_share(classes, self, holds, most)
 
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return (
-            f"the values of {self.column!r} in every class are as uncertain as at least {written(self.l)} equally"
-            " frequent ones (entropy)"
-        )
-
 
 @dataclass(frozen=True)
 class RecursiveLDiversity(SensitiveRule):
@@ -159,26 +134,15 @@ class RecursiveLDiversity(SensitiveRule):
     Not monotone: records that repeat the most frequent value break it. Closed: over a union, r1 is at most the sum of
     those of the parts, and the tail at least the sum of theirs.
 
-    Parameters
-    ----------
-    c : above 0; the smaller, the stricter
-    l : at least 2
-
-    References
-    ----------
-    Machanavajjhala et al. (2007), section 4, recursive (c, l)-diversity.
+    Source: Machanavajjhala et al. (2007), section 4, recursive (c, l)-diversity.
     """
 
-    c: float
-    l: int  # noqa: E741 - the literature's name
-    column: str
+    c: Positive  # the smaller, the stricter
+    l: AtLeast2  # noqa: E741 - the literature's name
+    column: SensitiveColumn
 
-    model: ClassVar[str] = "recursive-l-diversity"
-
-    def __post_init__(self) -> None:
-        keep_real(self, "c", "above 0", lambda number: number > 0)
-        whole_number("l", self.l, 2)
-        name_of("The sensitive column", self.column)
+    model = "recursive-l-diversity"
+    usage = "recursive-l-diversity:diagnosis=3,2 (c, l)"
 
     @property
     def class_size(self) -> int:
@@ -226,26 +190,16 @@ class AlphaKAnonymity(SensitiveRule):
     Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
     parts.
 
-    Parameters
-    ----------
-    alpha : above 0 and below 1
-    k : records per class, at least 2
-
-    References
-    ----------
-    Wong, Li, Fu, Wang (2006), "(alpha, k)-anonymity: an enhanced k-anonymity model", sections 2 and 5.
+    Source: Wong, Li, Fu, Wang (2006), "(alpha, k)-anonymity: an enhanced k-anonymity model", sections 2 and 5.
     """
 
-    alpha: float
-    k: int
-    column: str
+    alpha: Part
+    k: AtLeast2
+    column: SensitiveColumn
 
-    model: ClassVar[str] = "alpha-k-anonymity"
-
-    def __post_init__(self) -> None:
-        keep_real(self, "alpha", "above 0 and below 1", lambda number: 0 < number < 1)
-        whole_number("k", self.k, 2)
-        name_of("The sensitive column", self.column)
+    model = "alpha-k-anonymity"
+    usage = "alpha-k-anonymity:diagnosis=0.5,5 (alpha, k)"
+    says = "every class has at least {k} records, and no value of {column!r} a share of more than {alpha} in any class"
 
     @property
     def class_size(self) -> int:
@@ -263,10 +217,3 @@ class AlphaKAnonymity(SensitiveRule):
     def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
         """Return how many records of each class may be kept, by the share of a value."""
         return most_by_share(classes, self, holds, self.alpha)
-
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return (
-            f"every class has at least {self.k} records, and no value of {self.column!r} a share of more than"
-            f" {written(self.alpha)} in any class"
-        )

@@ -8,9 +8,10 @@ includes it and fails where it does not.
 """
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,51 +63,90 @@ class EquivalenceClasses(Protocol):
         """Return whether every record of the rule's population table falls into one of the classes."""
 
 
-@runtime_checkable
-class PrivacyRule(Protocol):
-    """What all rules say of themselves.
+@dataclass(frozen=True)
+class PrivacyRule(ABC):
+    """What all rules say of themselves. A rule is declared by its fields: checks of their own, as `Whole`, mark them.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser
     transformation never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser
     transformation never violates it where a finer one satisfies it *without suppression*. The search prunes by nothing
-    else.
+    else. ``usage`` is how it is written, ``says`` the rule in words, with the names of its fields in braces.
     """
 
     model: ClassVar[str]
-    counts: ClassVar[str]
-    is_monotone: ClassVar[bool]
-    is_closed: ClassVar[bool]
+    usage: ClassVar[str]
+    says: ClassVar[str]
+    is_monotone: ClassVar[bool] = False
+    is_closed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            for check in getattr(one.type, "__metadata__", ()):
+                object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
 
     @property
     def class_size(self) -> int:
         """Records that a class needs at least if it is to satisfy the rule, whatever they are; 1 if that is unknown."""
+        return 1
+
+    @property
+    def about(self) -> str | None:
+        """The column that the rule looks at, if it looks at one."""
+        column: str | None = getattr(self, "column", None)
+        return column
+
+    @property
+    def compares_with_population(self) -> bool:
+        """Whether classes are compared with a table of people, so that all records must have the same levels."""
+        return False
+
+    @property
+    def forbids_suppression(self) -> bool:
+        """Whether suppressing any class breaks the rule."""
+        return False
+
+    def in_sample(self, n_records: int) -> Self:  # noqa: ARG002  (most rules need not know)
+        """Return the rule as it is for an input of so many records."""
+        return self
 
     def describe(self) -> dict[str, object]:
         """Return the rule as the manifest names it: ``model``, ``column`` if there is one, and its numbers."""
+        kept = [one.name for one in fields(self) if one.compare and getattr(self, one.name) is not None]
+        found = {PUBLISHED.get(name, name): getattr(self, name) for name in kept}
+        column = {"column": found.pop("column")} if "column" in found else {}
+        return {"model": self.model, **column, **found}
 
     def words(self) -> str:
         """Return the rule as on the command line."""
+        described = self.describe()
+        name = described.get("column", described.get("population"))
+        numbers = [written(number) for number in described.values() if isinstance(number, int | float)]
+        return f"{self.model}{'' if name is None else f':{name}'}={','.join(numbers)}"
 
     def sentence(self) -> str:
         """Return the rule in words."""
+        told = {name: written(x) if isinstance(x, int | float) else x for name, x in vars(self).items()}
+        return self.says.format(**told)
 
 
-@runtime_checkable
-class ClassRule(PrivacyRule, Protocol):
+class ClassRule(PrivacyRule):
     """A rule about each class by itself: a class that violates it is suppressed.
 
-    ``column`` is the sensitive column it looks at, or None; ``needs`` is what the tabular room must prepare:
-    ``"sizes"``, ``"histogram"``, ``"ordered histogram"``, ``"grouped histogram"`` or ``"population"``.
+    ``needs`` is what the tabular room must prepare: ``"sizes"``, ``"histogram"``, ``"ordered histogram"``,
+    ``"grouped histogram"`` or ``"population"``.
     """
 
     @property
+    @abstractmethod
     def needs(self) -> str:
         """What the tabular room must prepare; for some rules this depends on their settings."""
 
     @property
-    def column(self) -> str | None:
-        """The sensitive column that the rule looks at."""
+    def compares_with_population(self) -> bool:
+        """Whether classes are compared with a table of people."""
+        return self.needs == "population"
 
+    @abstractmethod
     def holds(self, classes: EquivalenceClasses) -> Mask:
         """Return whether each class satisfies the rule, shape (n_classes,)."""
 
@@ -114,64 +154,38 @@ class ClassRule(PrivacyRule, Protocol):
         """Return how many records of each class may be kept if it is split in any way, shape (n_classes,).
 
         An upper bound: the parts that satisfy the rule do so together where it is closed, so they hold no more than
-        the largest part of the class that satisfies it.
+        the largest part of the class that satisfies it. Of a class that violates a monotone rule, none may be kept.
 
-        Parameters
-        ----------
-        holds : (n_classes,) what `holds` returned
+        ``holds``: (n_classes,) what `holds` returned.
         """
-
-
-@runtime_checkable
-class TableRule(PrivacyRule, Protocol):
-    """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
-
-    def n_violating(self, sizes: NDArray[np.int64]) -> int:
-        """Return how many of the smallest classes must be suppressed, from 0 to all of them.
-
-        Parameters
-        ----------
-        sizes : (n_classes,) int64, ascending
-        """
-
-
-class BasicRule:
-    """What a class may keep if nothing but monotony is known of a rule."""
-
-    is_monotone: ClassVar[bool]
-
-    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
-        """Return how many records of each class may be kept: of one that violates a monotone rule, none."""
         return np.where(holds | (not self.is_monotone), classes.sizes, 0)
 
 
-@dataclass(frozen=True)
-class NumberedRule(BasicRule):
-    """A rule that is told by its fields: the sensitive column, if it has one, and numbers."""
+class TableRule(PrivacyRule):
+    """A rule about the table as a whole: the smallest classes are suppressed until it holds."""
 
-    model: ClassVar[str]
+    @abstractmethod
+    def n_violating(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many of the smallest classes must be suppressed, from 0 to all of them.
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        described = {field.name: getattr(self, field.name) for field in fields(self)}
-        column = {"column": described.pop("column")} if "column" in described else {}
-        return {"model": self.model, **column, **described}
-
-    def words(self) -> str:
-        """Return the rule as on the command line."""
-        described = self.describe()
-        numbers = [written(number) for number in described.values() if isinstance(number, int | float)]
-        return f"{self.model}{':' if 'column' in described else ''}{described.get('column', '')}={','.join(numbers)}"
+        ``sizes``: (n_classes,) int64, ascending.
+        """
 
 
-@dataclass(frozen=True)
-class SensitiveRule(NumberedRule):
+class SensitiveRule(ClassRule):
     """A rule about how often each value of a sensitive column occurs in a class; closed, and not monotone."""
 
-    counts: ClassVar[str] = "records of each sensitive value"
-    needs: ClassVar[str] = "histogram"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
+    needs = "histogram"
+    is_closed = True
+
+
+PUBLISHED = {"name": "population", "size": "population_size", "least": "class_size", "spec": "hierarchy"}
+"""Fields that a manifest calls otherwise."""
+
+
+def least_group(rules: Iterable[PrivacyRule]) -> int:
+    """Return the number below which counts are masked: the least group that any rule asks for, at least 2."""
+    return max(2, *(max(rule.class_size, getattr(rule, "k", 2)) for rule in rules))
 
 
 TOLERANCE = 1e-12
@@ -245,9 +259,7 @@ def most_at_share(others: Counts, total: Counts, share: float | Figures) -> Coun
 def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, share: float) -> Counts:
     """Return how many records of each class may be kept, shape (n_classes,), where shares are of the recorded values.
 
-    Parameters
-    ----------
-    share : that any value may have
+    ``share``: that any value may have.
     """
     histogram = classes.histogram(rule)
     counts = recorded(histogram)
@@ -260,6 +272,9 @@ def most_by_share(classes: EquivalenceClasses, rule: ClassRule, holds: Mask, sha
 MOST_RECORDS = 2**62
 """No table has more, and counts stay exact."""
 
+Check = Callable[[str, object], Any]
+"""From the name of a field and what was given to the value that it keeps; refuses all else."""
+
 
 def whole_number(name: str, value: object, least: int) -> int:
     """Return ``value`` if it is a whole number from ``least`` on."""
@@ -270,22 +285,16 @@ def whole_number(name: str, value: object, least: int) -> int:
     return value
 
 
-def real_number(name: str, value: object, wanted: str, is_fit: Callable[[float], bool]) -> float:
-    """Return ``value`` as a float if it is a finite number of the range that ``wanted`` puts into words."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or abs(value) > MOST_RECORDS
-        or not math.isfinite(value)
-        or not is_fit(float(value))
-    ):
-        raise InputError(f"{name} is {_shown(value)}, but it must be a number {wanted}.")
-    return float(value)
+def number(wanted: str, is_fit: Callable[[float], bool]) -> Check:
+    """Return the check that something is a finite number of the range that ``wanted`` puts into words, as a float."""
 
+    def check(name: str, value: object) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MOST_RECORDS
+        if not is_number or not math.isfinite(value) or not is_fit(float(value)):  # type: ignore[arg-type]
+            raise InputError(f"{name} is {_shown(value)}, but it must be a number {wanted}.")
+        return float(value)  # type: ignore[arg-type]
 
-def keep_real(rule: object, name: str, wanted: str, is_fit: Callable[[float], bool]) -> None:
-    """Check a field of a frozen rule as `real_number` does, and keep it as a float."""
-    object.__setattr__(rule, name, real_number(name, getattr(rule, name), wanted, is_fit))
+    return check
 
 
 def name_of(what: str, value: object) -> str:
@@ -293,6 +302,19 @@ def name_of(what: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise InputError(f"{what} must be named by a text that is not empty.")
     return value
+
+
+def _at_least_2(name: str, value: object) -> int:
+    return whole_number(name, value, 2)
+
+
+AtLeast2 = Annotated[int, _at_least_2]
+Share = Annotated[float, number("from 0 to below 1", lambda share: 0 <= share < 1)]
+Part = Annotated[float, number("above 0 and below 1", lambda part: 0 < part < 1)]
+Positive = Annotated[float, number("above 0", lambda above: above > 0)]
+Probability = Annotated[float, number("from 0 to 1", lambda chance: 0 <= chance <= 1)]
+SensitiveColumn = Annotated[str, lambda _, value: name_of("The sensitive column", value)]
+"""Fields of rules."""
 
 
 def written(number: float) -> str:
@@ -311,10 +333,3 @@ def _shown(value: object) -> str:
     if isinstance(value, int | float) and abs(value) <= MOST_RECORDS:
         return repr(value)
     return "not finite or too large" if isinstance(value, int | float) else f"of the type {type(value).__name__}"
-
-
-def checked_name(population: Any, name: str | None, model: str) -> str:
-    """Return the name under which a population table is shown; one that is given without a name is ``population``."""
-    if population is None and name is None:
-        raise InputError(f"{model} needs a population: a table of all people that the patients may be among.")
-    return name_of("The population", "population" if name is None else name)

@@ -1,19 +1,264 @@
-"""Uniqueness: few released records are alone in their class, or alone in the population."""
+"""Uniqueness: few released records are alone in their class, or alone in the population, as far as estimates tell.
 
+In the formulas of the estimators N and n are people and records, f = n / N, u the classes and s(i) those of i records.
+Every estimate is of the expected number of population uniques over N, from the class sizes of the sample. Gamma
+functions are taken in logarithms throughout, and never as a difference of large ones: with a few records of billions of
+people, nothing of such a difference would be left.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
 
-from .population_estimates import ESTIMATORS, MOST_PEOPLE, Sample, estimated_share
-from .rule import TOLERANCE, NumberedRule, at_most, keep_real, whole_number, written
+from .rule import TOLERANCE, Share, TableRule, at_most, whole_number, written
+
+LARGEST_FRACTION_OF_PITMAN = 0.1
+"""Dankar et al. (2012): above this sampling fraction their rule leaves Pitman's estimator."""
+
+SMALLEST = 1e-9
+"""How close to its limits a parameter is looked for."""
+
+MOST_PEOPLE = 10**11
+"""Populations up to this size are computed with, and tested; as many people as ever lived."""
+
+LARGE = 1000
+"""From here on two terms of Stirling's series are exact."""
 
 
 @dataclass(frozen=True)
-class SampleUniqueness(NumberedRule):
+class Sample:
+    """Class sizes of a sample.
+
+    Attributes
+    ----------
+    sizes : (n_sizes,) int64, the sizes that occur, ascending, the first at least 1
+    classes : (n_sizes,) int64, classes of each size, from 0 on
+    population : people, at least as many as records
+    """
+
+    sizes: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    population: int
+
+    @property
+    def n_records(self) -> int:
+        """Records of all classes."""
+        return int((self.sizes * self.classes).sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.classes.sum())
+
+    def n_of(self, size: int) -> int:
+        """Return the number of classes of a size."""
+        return int(self.classes[self.sizes == size].sum())
+
+    @property
+    def fraction(self) -> float:
+        """Share of the population that was sampled."""
+        return self.n_records / self.population
+
+
+def estimated_share(sample: Sample, estimator: str) -> float:
+    """Return the estimated share of population uniques among the records, from 0 to the share of sample uniques."""
+    uniques = sample.n_of(1)
+    if uniques == 0:
+        return 0.0
+    bound = uniques / sample.n_records
+    if sample.n_records == sample.population:
+        return bound
+    return min(ESTIMATORS[estimator](sample), bound)
+
+
+def zayatz(sample: Sample) -> float:
+    """Return Zayatz's estimate: the probability that a sample unique is a population unique, times their share.
+
+    By Bayes' rule, with the sizes of the population's classes taken to be spread like those of the sample, and one
+    record of a class of i people sampled with probability i C(N - i, n - 1) / C(N, n).
+
+    Source: Zayatz (1991), "Estimation of the number of unique population elements using a sample".
+    """
+    people, records = sample.population, sample.n_records
+    possible = sample.sizes <= people - records + 1
+    sizes, classes = sample.sizes[possible], sample.classes[possible]
+    fewer: NDArray[np.float64] = 1 - sizes.astype(np.float64)
+    chance = log_gamma_ratio(people, fewer) - log_gamma_ratio(people - records + 1, fewer)
+    uniques = sample.n_of(1)
+    return float(uniques * uniques / (classes * sizes * np.exp(chance)).sum() / records)
+
+
+def pitman(sample: Sample) -> float:
+    """Return the estimate by Pitman's sampling formula with the likeliest parameters; Zayatz's if there are none.
+
+    The expected uniques are N G(t + 1) G(t + a + N - 1) / (G(t + a) G(t + N)), G the gamma function: the exact mean,
+    where the literature uses its limit for large N.
+
+    Source: Hoshino (2001), "Applying Pitman's sampling formula to microdata disclosure risk assessment".
+    """
+    fitted = maximum_likelihood_pitman(sample)
+    if fitted is None:
+        return zayatz(sample)
+    a, t = fitted
+    off = np.array([a - 1])
+    mean = log_gamma_ratio(t + sample.population, off) - log_gamma_ratio(t + 1, off)
+    return math.exp(float(mean[0]))
+
+
+def snb(sample: Sample) -> float:
+    """Return the estimate by the slide negative binomial model; Zayatz's if the model cannot be fitted.
+
+    Class sizes of the population are 1 + a negative binomial variable of parameters a and p, so K p^a of the K classes
+    are unique. K is Shlosser's estimate as modified by Haas and Stokes; a and p give the classes of one and of two
+    records their expected numbers.
+
+    Source: Chen, McNulty (1998), "Estimation of identification disclosure risk in microdata"; Haas, Stokes (1998),
+    "Estimating the number of classes in a finite population".
+    """
+    n_classes = shlosser(sample)
+    fitted = fitted_snb(sample, n_classes)
+    if fitted is None:
+        return zayatz(sample)
+    a, p = fitted
+    return n_classes * math.exp(a * math.log(p)) / sample.population
+
+
+def dankar(sample: Sample) -> float:
+    """Return the estimate that the rule of Dankar et al. picks.
+
+    Where at most a tenth is sampled, Pitman's; else the lesser of the slide negative binomial and Zayatz's.
+
+    Source: Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
+    """
+    if sample.fraction <= LARGEST_FRACTION_OF_PITMAN:
+        return pitman(sample)
+    return min(snb(sample), zayatz(sample))
+
+
+ESTIMATORS: dict[str, Callable[[Sample], float]] = {"dankar": dankar, "pitman": pitman, "zayatz": zayatz, "snb": snb}
+
+
+def maximum_likelihood_pitman(sample: Sample) -> tuple[float, float] | None:
+    """Return the likeliest parameters of Pitman's formula; None if there are none.
+
+    They are (a, t), 0 < a < 1 and t > -a, at which both derivatives of the likelihood are 0.
+
+    For each a there is one t; along that curve a is found where the other derivative changes its sign.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import digamma
+
+    if not 1 < sample.n_classes < sample.n_records:
+        return None
+
+    def slope(a: float) -> float:
+        u, t = sample.n_classes, _t_of_maximum_likelihood(sample, a)
+        climb = (u - 1 - t / a * _digamma_rise(t / a + 1, u - 1)) / a
+        return float(climb - (sample.classes * (digamma(sample.sizes - a) - digamma(1 - a))).sum())
+
+    low, high = 1e-4, 1 - SMALLEST
+    if not (slope(low) > 0 > slope(high)):
+        return None
+    a = float(brentq(slope, low, high, xtol=1e-12))
+    return a, _t_of_maximum_likelihood(sample, a)
+
+
+def _t_of_maximum_likelihood(sample: Sample, a: float) -> float:
+    """The t at which the likelihood is largest for this a: its derivative falls from infinity to below 0 at 10 n^2."""
+    from scipy.optimize import brentq
+
+    u, n = sample.n_classes, sample.n_records
+
+    def slope(logarithm: float) -> float:
+        t = math.exp(logarithm) - a
+        return _digamma_rise(t / a + 1, u - 1) / a - _digamma_rise(t + 1, n - 1)
+
+    low, high = math.log(SMALLEST), math.log(10) + 2 * math.log(n)
+    return math.exp(high if slope(high) >= 0 else brentq(slope, low, high, xtol=1e-13)) - a
+
+
+def _digamma_rise(x: float, more: int) -> float:
+    """Digamma function at x + more less that at x, both above 0, to all digits however large x is."""
+    return math.log1p(more / x) + _beyond_logarithm(x + more) - _beyond_logarithm(x)
+
+
+def _beyond_logarithm(x: float) -> float:
+    """Digamma function less the logarithm."""
+    from scipy.special import digamma
+
+    return float(digamma(x)) - math.log(x) if x < LARGE else -1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4)
+
+
+def shlosser(sample: Sample) -> float:
+    """Return the number of classes in the population, by Shlosser's estimator as modified by Haas and Stokes."""
+    f, i, s = sample.fraction, sample.sizes.astype(np.float64), sample.classes
+    unseen = s * np.exp(i * math.log1p(-f))
+    # (1 - f)^i ((1 + f)^i - 1), so written that nothing cancels where f is small, and nothing overflows.
+    seen = s * np.exp(i * math.log1p(-f * f)) * -np.expm1(-i * math.log1p(f))
+    first = (i * f**2 * np.exp((i - 1) * math.log1p(-f * f)) * s).sum() / seen.sum()
+    second = unseen.sum() / (i * f * np.exp((i - 1) * math.log1p(-f)) * s).sum()
+    return float(sample.n_classes + sample.n_of(1) * first * second**2)
+
+
+def fitted_snb(sample: Sample, n_classes: float) -> tuple[float, float] | None:
+    """Return (a, p) that give classes of one and two records their expected numbers; None if there are none.
+
+    With g = f / (1 - f), v = (1 - p) f / (1 - (1 - p)(1 - f)) and b = a v / g the expected numbers are
+    s(1) = K f (1 - v)^a (1 + b) and s(2) / s(1) = b (2 g + v + g b) / (2 (1 + b)).
+    The second gives b for each v from 0 to 1; v is found, as its log-odds, where the first is met. A v closer than
+    ``SMALLEST`` to 0 or 1 counts as none: p would be 1 or 0 within rounding.
+    """
+    from scipy.optimize import brentq
+
+    s1, s2, f = sample.n_of(1), sample.n_of(2), sample.fraction
+    if s2 == 0:
+        return None
+    ratio, odds = 2 * s2 / s1, sample.n_records / (sample.population - sample.n_records)
+
+    def off(logit: float) -> float:
+        v = 1 / (1 + math.exp(-logit))
+        b = _positive_root(odds, 2 * odds + v - ratio, ratio)
+        return math.log(n_classes * f * (1 + b) / s1) - b * odds / v * math.log1p(math.exp(logit))
+
+    end = math.log((1 - SMALLEST) / SMALLEST)
+    if not off(-end) > 0 > off(end):
+        return None
+    logit = float(brentq(off, -end, end, xtol=1e-13))
+    v, rest = 1 / (1 + math.exp(-logit)), 1 / (1 + math.exp(logit))
+    b = _positive_root(odds, 2 * odds + v - ratio, ratio)
+    return b * odds / v, odds * rest / (odds + v)
+
+
+def _positive_root(first: float, middle: float, last: float) -> float:
+    """The positive b with ``first`` b^2 + ``middle`` b = ``last``."""
+    root = math.sqrt(middle**2 + 4 * first * last)
+    return 2 * last / (root + middle) if middle > 0 else (root - middle) / (2 * first)
+
+
+def log_gamma_ratio(x: float, more: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of G(x + more) / G(x), G the gamma function, by Stirling's series; both are above 0."""
+    z = x + more
+    series: NDArray[np.float64] = more * math.log(x) + (z - 0.5) * np.log1p(more / x) - more
+    return series + _beyond_stirling(z) - _beyond_stirling(np.array([x], dtype=np.float64))
+
+
+def _beyond_stirling(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of G(x) less that of Stirling's formula."""
+    from scipy.special import gammaln
+
+    small = np.minimum(x, LARGE)
+    exact = gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * math.log(2 * math.pi)
+    return np.where(x < LARGE, exact, 1 / (12 * x) - 1 / (360 * x**3))
+
+
+@dataclass(frozen=True)
+class SampleUniqueness(TableRule):
     """At most a ``share`` of the released records are alone in their class.
 
     Records alone in their class are suppressed until that is so.
@@ -24,37 +269,23 @@ class SampleUniqueness(NumberedRule):
 
     Monotone and closed: a record alone at a coarser transformation is alone at a finer one.
 
-    Parameters
-    ----------
-    share : from 0 to below 1
-
-    References
-    ----------
-    Skinner, Elliot (2002), "A measure of disclosure risk for microdata": sample uniques.
+    Source: Skinner, Elliot (2002), "A measure of disclosure risk for microdata": sample uniques.
     """
 
-    share: float
+    share: Share
 
-    model: ClassVar[str] = "sample-uniqueness"
-    counts: ClassVar[str] = "classes of one record"
-    is_monotone: ClassVar[bool] = True
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        keep_real(self, "share", "from 0 to below 1", lambda number: 0 <= number < 1)
+    model = "sample-uniqueness"
+    usage = "sample-uniqueness=0.01"
+    says = "at most a share of {share} of the released records are alone in their class"
+    is_monotone = is_closed = True
 
     def n_violating(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed; all uniques if no other number will do."""
         return _excess_uniques(sizes, self.share)
 
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return f"at most a share of {written(self.share)} of the released records are alone in their class"
-
 
 @dataclass(frozen=True)
-class PopulationUniqueness:
+class PopulationUniqueness(TableRule):
     """An estimated ``share`` of the released records, at most, belong to people who are unique in the population.
 
     A person is unique in the population if nobody else in it has the same quasi-identifiers, as released. The release
@@ -77,30 +308,23 @@ class PopulationUniqueness:
     number at which the rule holds while with one record less it does not. Zayatz's estimate falls with every record
     suppressed, so there it is the least such number.
 
-    Parameters
-    ----------
-    share : from 0 to below 1
-    size : people of the population, at most 100000000000
-    estimator : ``dankar``, ``pitman``, ``zayatz`` or ``snb``
-
-    References
-    ----------
-    Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets"; and as named
-    in `population_estimates`.
+    Source: Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets"; and as
+    named with the estimators.
     """
 
-    share: float
+    share: Share
     size: int
     estimator: str = "dankar"
 
-    model: ClassVar[str] = "population-uniqueness"
-    counts: ClassVar[str] = "classes by their size"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = False
-    class_size: ClassVar[int] = 1
+    model = "population-uniqueness"
+    usage = "population-uniqueness:1000000=0.01 or population-uniqueness:1000000=0.01,zayatz"
+    says = (
+        "an estimated share of at most {share} of the released records belong to people who are unique among {size} "
+        "(estimator: {estimator})"
+    )
 
     def __post_init__(self) -> None:
-        keep_real(self, "share", "from 0 to below 1", lambda number: 0 <= number < 1)
+        super().__post_init__()
         if whole_number("The population of population-uniqueness", self.size, 1) > MOST_PEOPLE:
             raise InputError(
                 f"The population of population-uniqueness is {self.size}, but it must be at most {MOST_PEOPLE}, more"
@@ -118,16 +342,10 @@ class PopulationUniqueness:
                 " the number of all people that the patients may be among."
             )
         values, counts = np.unique(sizes, return_counts=True)
-        low, high = 0, _excess_uniques(sizes, self.share)
-        if high and self._is_within(values, counts, 0):
+        most = _excess_uniques(sizes, self.share)
+        if most and self._is_within(values, counts, 0):
             return 0
-        while low < high:
-            middle = (low + high) // 2
-            if self._is_within(values, counts, middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return bisect_left(range(most), True, key=lambda suppressed: self._is_within(values, counts, suppressed))
 
     def _is_within(self, values: NDArray[np.int64], counts: NDArray[np.int64], suppressed: int) -> bool:
         """Whether the estimate is within the share once so many uniques are gone; some uniques must be left."""
@@ -135,22 +353,10 @@ class PopulationUniqueness:
         left[0] -= suppressed
         return estimated_share(Sample(values, left, self.size), self.estimator) <= self.share + TOLERANCE
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        described = {"model": self.model, "share": self.share, "population_size": self.size}
-        return described | {"estimator": self.estimator}
-
     def words(self) -> str:
         """Return the rule as on the command line."""
         rest = "" if self.estimator == "dankar" else f",{self.estimator}"
         return f"{self.model}:{self.size}={written(self.share)}{rest}"
-
-    def sentence(self) -> str:
-        """Return the rule in words."""
-        return (
-            f"an estimated share of at most {written(self.share)} of the released records belong to people who are"
-            f" unique among {self.size} (estimator: {self.estimator})"
-        )
 
 
 def _excess_uniques(sizes: NDArray[np.int64], share: float) -> int:

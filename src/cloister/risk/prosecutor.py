@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.kernels.special_uniques import Cells, cells_of, classes
-from cloister.privacy.population_estimates import (
+from cloister.privacy.uniqueness import (
     ESTIMATORS,
     LARGEST_FRACTION_OF_PITMAN,
     MOST_PEOPLE,

@@ -20,8 +20,8 @@ from cloister.kernels.canonical_order import take_sequences
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
-from cloister.tabular.recoding.merging import RecordCodes
-from cloister.tabular.release import TableRelease
+from cloister.tabular.protect import TableRelease
+from cloister.tabular.recoding.choice import RecordCodes
 
 from .data import PRESENT, CodesRequested, Integers, ProtectedBoth, ReadCodes, k_of
 
@@ -40,9 +40,7 @@ def protect_codes_of(
     The table is protected so that records of a class have codes all or none. The seed is that of the reconstruction;
     nothing that protects is random.
 
-    References
-    ----------
-    Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
+    Source: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
     attributes", ECML PKDD 2013: (k, k^m)-anonymity. There the codes of a class are generalized; here disassociated as
     in Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis (2014), Journal of Biomedical Informatics 50, 46-61, starting
     from the classes.

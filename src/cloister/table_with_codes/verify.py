@@ -1,17 +1,39 @@
-"""Whether a table and its codes fit each other: recomputed with Polars, by other means than those that made them."""
+"""A table with codes checked again, in memory or from its folder: table, codes, and whether they fit each other."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from cloister.checker import Checker, Facts, Opened, Request
+from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
+from cloister.codesets.disassociation.manifest import counted, facts_of, method_failures, utility_follows
+from cloister.codesets.disassociation.recheck import expectation_failures, is_as_written
 from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.codesets.disassociation.verify import verify as verify_codes
 from cloister.codesets.disassociation.verify_original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
+from cloister.errors import InputError
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
+from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
+from cloister.tabular.facts import codebook
+from cloister.tabular.manifest import guarantee_of
+from cloister.tabular.recheck import (
+    check_table,
+    checked,
+    codebook_failures,
+    original_of,
+    read_released,
+    report_data_of_release,
+    source_of,
+)
+from cloister.tabular.verify import generalized
+
+from .data import PRESENT, TableWithCodesManifest, cluster_counts, codebook_with_codes, with_presence, words_of
 
 
 def verify_both(
@@ -99,3 +121,136 @@ def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
     least = counts_allowed(released).group_by(CODE).agg(pl.col("least").sum())
     both = least.join(held, on=CODE, how="left")
     return bool(len(sets) >= released.n_records and (both[COUNT].fill_null(0) >= both["least"]).all())
+
+
+CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a release, as read, and the table whose codes are reduced to whether there are any."""
+
+    frame: pl.DataFrame
+    released: Disassociation
+    reduced: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Original:
+    """The original as given, and with its codes reduced."""
+
+    whole: pl.DataFrame | None
+    reduced: pl.DataFrame | None
+
+
+ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
+
+
+class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
+    """Checks table and codes, each by itself and one against the other."""
+
+    def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
+        """Read the data file and the clusters."""
+        frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
+        if released.repeats or released.sensitive.size or not released.class_columns:
+            raise InputError(f"{CLUSTERS} is not that of a table with codes")
+        if tuple(frame.columns) != tuple(manifest.columns):
+            raise InputError("the data file does not have the columns that release.json declares")
+        return _Files(frame, released, with_presence(frame, manifest.codes.column))
+
+    def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
+        """Read what the custodian has."""
+        original, column = original_of(request), manifest.codes.column
+        if original is None or column not in original.columns:
+            return _Original(original, original)
+        reduced = with_presence(original, column, request.words.missing)
+        return _Original(original, reduced)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise of the table, of the codes, and of both together.
+
+        Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
+        far as counts of single codes tell.
+        """
+        files, original, manifest = release.files, release.original, release.manifest
+        assert original is not None
+        found = check_table(files.reduced, manifest, release.request, original.reduced)
+        codes = verify_codes(files.released)
+        failures = [*found.failures, *codes.failures]
+        promised = []
+        if codes.holds:
+            promised = [*_together(files, manifest), *_compared(release, original)]
+            failures += [f"not so: {promise}" for promise, holds in promised if not holds]
+        of_table = (*found.checks, *checked(manifest, original.reduced))
+        checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
+        return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        files, manifest, column = release.files, release.manifest, release.manifest.codes.column
+        listed = codebook_with_codes(codebook(files.reduced, manifest), column, files.released)
+        shown = report_data_of_release(files.reduced, manifest, column)
+        shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
+        return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
+
+    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
+        """Count the labels of each column that are lacking, or too many."""
+        return codebook_failures(release.manifest, listed, expected)
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files.released, release.request)
+
+
+def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str, bool]]:
+    """Promises about table and codes together, each with whether it holds."""
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    expected = tuple(name for name in guarantee.levels if name != column)
+    named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
+    return [named, *agreements(files.frame, column, guarantee.id, files.released)]
+
+
+def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
+    """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
+    original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
+    if original is None or reduced is None:
+        return []
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    cells = as_text(original.get_column(column)).to_frame("c")
+    # Codes of each record, each once, in order, separated by single spaces.
+    words = cells.select(words_of("c", release.request.words.missing)).to_series()
+    sets = words.list.unique().list.sort().list.join(" ").alias(SET)
+    shown = reduced.get_column(column) == PRESENT
+    if not guarantee.has_one_transformation:
+        within = may_be_part(sets.filter(shown), released)
+        return [
+            ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
+        ]
+    source = source_of(reduced, manifest, release.request.hierarchies)
+    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
+    labels = generalized(texts, source.hierarchies, guarantee.levels)
+    rows = labels.with_columns(sets.alias(column)).filter(shown)
+    classes = classes_of_rows(rows, column, released)
+    known = classes.filter(classes["class"].is_not_null())
+    return [
+        (
+            "each class has as many patients of the original with codes, and each code as often as its clusters allow",
+            sizes_agree(known, released) and counts_agree(known, released, is_drawn=False),
+        )
+    ]
+
+
+def _contradictions(folder: Path, manifest: TableWithCodesManifest, released: Disassociation) -> list[str]:
+    """What the manifest says of the codes that the clusters do not."""
+    part, records = manifest.codes, manifest.records.released
+    counts = part.patients.with_codes, part.patients.without_codes
+    facts = facts_of(released, part.settings, part.utility)
+    agreements = {
+        "patients are not counted as they are": counts == (released.n_records, records - released.n_records),
+        "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
+        "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
+        "risk is not that of the clusters": part.risk == facts.risk,
+        f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
+    }
+    failures = [f"codes of release.json: {failure}" for failure, holds in agreements.items() if not holds]
+    return failures + [f"codes: {failure}" for failure in method_failures(released, part.settings)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
-from cloister.privacy import KPatients, PrivacyRule
+from cloister.privacy import ClassRule, KPatients, PrivacyRule, least_group
 from cloister.results import SearchResult
 from cloister.utility import IYENGAR, AttributeLoss, Loss
 
@@ -18,7 +18,7 @@ from .options import FULL_DOMAIN, OPTIMAL, TableSettings
 if TYPE_CHECKING:  # so that checking a release does not load the search
     from cloister.search.problem import SearchProblem
 
-    from .checking.checker import RuleChecker
+    from .checker import RuleChecker
     from .coding import Coded
 
 
@@ -81,7 +81,7 @@ class TableRequest(TableSettings):
     @property
     def k(self) -> int:
         """The number below which counts are masked: the least group that any rule asks for, at least 2."""
-        return max(2, self.class_size, *(int(getattr(rule, "k", 2)) for rule in self.rules))
+        return least_group(self.rules)
 
     @property
     def patients(self) -> KPatients | None:
@@ -115,7 +115,7 @@ class TableRequest(TableSettings):
     @property
     def is_by_size(self) -> bool:
         """Whether the size of a class alone decides whether it is released."""
-        return all(getattr(rule, "needs", None) == "sizes" for rule in self.rules)
+        return all(isinstance(rule, ClassRule) and rule.needs == "sizes" for rule in self.rules)
 
 
 def must_mask(suppressed: int, k: int) -> bool:

@@ -3,23 +3,28 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy
-from cloister.io import n_records
+from cloister.hierarchy import ROOT, BoundHierarchy
+from cloister.io import as_text, is_tally, n_records
 from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
 from cloister.utility import ENTROPY
 
-from .checking.rule_sources import has_population, in_sample, population_frame
+from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, must_mask
 from .facts import facts_of
+from .guarantee import OriginalTable, bound_hierarchies
 from .manifest import (
     ASSUMED,
     SEVERAL,
     UNIQUE,
     AcceptedColumn,
+    Column,
     ColumnUtility,
     PublishedSettings,
     QuasiIdentifierColumn,
@@ -33,8 +38,79 @@ from .manifest import (
 )
 from .measure import public_utility
 from .options import FULL_DOMAIN
-from .usefulness import usefulness
-from .verification.guarantee import OriginalTable, bound_hierarchies
+from .settings import PEOPLE
+
+DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
+GROUPS = 20  # of a number as recorded, of as many records each, for a model
+
+
+def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, float]:
+    """Return shares of what can be done, of those that can be said.
+
+    ``by_age_and_sex`` is the share of the released records whose labels say age to ten years, and sex. ``auc`` is the
+    area under the curve of naive Bayes that learns the target from the labels of one half of the released records and
+    is tested on the other, and the same the other way round; ``auc_as_recorded`` that of all records from their values,
+    numbers in twentieths. The target is its most frequent value against all others. Nothing of a tally.
+    """
+    if is_tally(table.frame):
+        return {}
+    is_released = protected.originals.is_not_null()
+    released, places = protected.frame.filter(is_released), protected.originals.drop_nulls()
+    labels = {name: as_text(released[name]) for name in request.quasi_identifiers}
+    found: dict[str, float] = {}
+    people = [_says(label, table.frame[name][places]) for name, label in labels.items() if PEOPLE.search(name)]
+    if people:
+        said = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(people)])
+        found |= {"by_age_and_sex": said.select(pl.all_horizontal(pl.all()).mean()).item()}
+    if request.target is not None:
+        target = as_text(table.frame[request.target]).fill_null("")
+        outcome = (target == target.mode().sort()[0]).to_numpy()
+        half = np.random.default_rng(0).permutation(outcome.size) % 2 == 0
+        at = places.to_numpy()
+        recorded = [_grouped(table.frame[name]) for name in labels]
+        found |= {
+            "auc": _auc([*labels.values()], outcome[at], half[at]),
+            "auc_as_recorded": _auc(recorded, outcome, half),
+        }
+    return {name: round(share, 4) for name, share in found.items()}
+
+
+def _says(label: pl.Series, recorded: pl.Series) -> pl.Series:
+    """Whether a label says a value: of numbers to ten years, of anything else that it is not any value."""
+    number = as_text(recorded).cast(pl.Float64, strict=False)
+    is_said = label.is_null() | (label != ROOT)
+    if number.null_count() > recorded.null_count():
+        return is_said
+    covered = pl.DataFrame({"label": label, "number": number})
+    years = (pl.col("number").max() - pl.col("number").min()).over("label")
+    return (
+        is_said & covered.select((years < DECADE).fill_null(value=True)).to_series()
+    )  # missing is a value, and is said
+
+
+def _grouped(recorded: pl.Series) -> pl.Series:
+    """A column as recorded; numbers of many values in groups of as many records."""
+    number = as_text(recorded).cast(pl.Float64, strict=False)
+    if number.null_count() > recorded.null_count() or number.n_unique() <= GROUPS:
+        return as_text(recorded)
+    return number.rank("min") * GROUPS // len(number)
+
+
+def _auc(columns: list[pl.Series], outcome: NDArray[np.bool_], half: NDArray[np.bool_]) -> float:
+    """The area under the curve, from the ranks of the scores of naive Bayes in two halves; 0 if all are alike."""
+    share, total = outcome.mean(), 0.0
+    codes = [column.rank("dense").fill_null(0).to_numpy().astype(np.int64) for column in columns]
+    for learnt, tested in ((half, ~half), (~half, half)):
+        score = np.zeros(int(tested.sum()))
+        for code in codes:
+            positive = np.bincount(code[learnt & outcome], minlength=code.max() + 1) + share
+            negative = np.bincount(code[learnt & ~outcome], minlength=code.max() + 1) + 1 - share
+            score += np.log(positive / negative)[code[tested]]
+        ranks, truth = pl.Series(score).rank().to_numpy(), outcome[tested]
+        n_true, n_false = int(truth.sum()), int((~truth).sum())
+        total += (ranks[truth].sum() - n_true * (n_true + 1) / 2) / max(n_true * n_false, 1)
+    return float(total / 2)
+
 
 ROUNDED = 100
 """Losses are published in hundredths where exact ones would give away a small number of suppressed records."""
@@ -53,7 +129,7 @@ def described(
     the other away. For the same reason losses are then computed from the released records alone and rounded up, and
     bound and gap are left out.
     """
-    settings = _settings(request, table.roles, source)
+    settings, search = _settings(request, table.roles, source), protected.search
     facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings, request.patients)
     utility = public_utility(table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
@@ -61,16 +137,9 @@ def described(
     def published(loss: float) -> float:
         return math.ceil(round(loss * ROUNDED, 6)) / ROUNDED if is_masked else loss
 
-    columns = {}
-    for one in utility.columns:
-        column = {"loss": published(one.loss), "top": one.top, "labels": facts.labels[one.column]}
-        column |= {} if one.variance_lost is None else {"variance_lost": one.variance_lost}
-        columns[one.column] = ColumnUtility.model_validate(column)
-    chosen: dict[str, Any] = {"method": request.published_method}
-    if protected.search is not None:
-        chosen["search"] = _search(protected.search, table.roles, request, utility, is_masked=is_masked)
-    return TableSections(
+    return TableSections.of_known(
         shape="table",
+        method=request.published_method,
         settings=settings,
         columns=_columns(table.roles, request, protected),
         records=record_counts(protected.suppressed, facts.released, request.k),
@@ -78,31 +147,33 @@ def described(
             rules=request.rules,
             verified=True,
             one_row_per_patient=SEVERAL if request.patients else ASSUMED if request.id is None else UNIQUE,
-            accepted=tuple(
-                AcceptedColumn(**{name: value for name, value in vars(one).items() if value is not None})
-                for one in accepted
-            ),
+            accepted=tuple(AcceptedColumn.of_known(**vars(one)) for one in accepted),
         ),
         utility=TableUtility(
             loss=published(utility.loss),
             exact=utility.exact,
             losses={name: published(loss) for name, loss in utility.losses.items()},
-            columns=columns,
+            columns={
+                one.column: ColumnUtility.of_known(
+                    loss=published(one.loss),
+                    top=one.top,
+                    labels=facts.labels[one.column],
+                    variance_lost=one.variance_lost,
+                )
+                for one in utility.columns
+            },
         ),
         risk=facts.risk,
-        **chosen,
+        search=None if search is None else _search(search, table.roles, request, utility, is_masked=is_masked),
     )
 
 
 def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> PublishedSettings:
     search = "fixed" if request.levels is not None else request.search_name
     quasi = request.quasi_identifiers
-    found: dict[str, Any] = {
-        name: getattr(request, name)
-        for name in PublishedSettings.model_fields
-        if hasattr(request, name) and (name, request.target) != ("target", None)  # what is absent is not null
-    }
-    found |= {
+    asked = {name: getattr(request, name) for name in PublishedSettings.model_fields if hasattr(request, name)}
+    bounds = {column: (one.lowest, one.highest) for column, one in quasi.items()}
+    told = {
         "source": source,
         "rules": tuple(rule.words() for rule in request.rules),
         "suppression": float(request.suppression),
@@ -112,43 +183,36 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
         "microaggregate": dict(request.microaggregate),
         "ids": str(request.ids) if request.id is not None else None,
         "hierarchies": {column: wanted.hierarchy.spec for column, wanted in quasi.items()},
-        "level_bounds": {
-            column: (wanted.lowest, wanted.highest)
-            for column, wanted in quasi.items()
-            if wanted.lowest or wanted.highest is not None
-        },
+        "level_bounds": {column: bound for column, bound in bounds.items() if bound != (0, None)},
         "not_released": tuple(column for column, role in roles.items() if role is Role.DROPPED),
     }
-    return PublishedSettings.model_validate(found)
+    return PublishedSettings.of_known(**asked | told)
 
 
-def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, Any]:
+def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
+    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss}
     proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
-    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss} | proof
-    return found | ({"usefulness": useful} if useful else {})
+    return found | proof | ({"usefulness": useful} if useful else {})
 
 
-def _columns(
-    roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable
-) -> dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn]:
-    columns: dict[str, QuasiIdentifierColumn | RecordedColumn | TableIdColumn] = {}
+def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
     for name, role in roles.items():
         if role is Role.QUASI_IDENTIFIER:
             levels = protected.levels[name]
-            found: dict[str, Any] = {
-                "role": str(role),
-                "hierarchy": request.quasi_identifiers[name].hierarchy.kind,
-                "level": levels[0] if len(levels) == 1 else None,
-            }
-            found |= {} if request.has_one_transformation else {"levels": levels}
-            found |= {"average": request.microaggregate[name]} if name in request.microaggregate else {}
-            columns[name] = QuasiIdentifierColumn.model_validate(found)
+            columns[name] = QuasiIdentifierColumn.of_known(
+                role=str(role),
+                hierarchy=request.quasi_identifiers[name].hierarchy.kind,
+                level=levels[0] if len(levels) == 1 else None,
+                levels=None if request.has_one_transformation else levels,
+                average=request.microaggregate.get(name),
+            )
         elif role in (Role.SENSITIVE, Role.KEPT):
-            columns[name] = RecordedColumn.model_validate({"role": str(role)})
+            columns[name] = RecordedColumn.of_known(role=str(role))
         elif role is Role.IDENTIFIER and request.ids is not Ids.DROP:
-            columns[name] = TableIdColumn.model_validate({"role": str(role), "ids": str(request.ids)})
+            columns[name] = TableIdColumn.of_known(role=str(role), ids=str(request.ids))
     return columns
 
 
@@ -174,7 +238,7 @@ def with_published_rules(request: TableRequest, suppressed: int, n_records: int)
     """Return the request with rules as the manifest states them: where the number of records is told, made for it."""
     if must_mask(suppressed, request.k):
         return request
-    return replace(request, rules=tuple(in_sample(rule, n_records) for rule in request.rules))
+    return replace(request, rules=tuple(rule.in_sample(n_records) for rule in request.rules))
 
 
 def original_of(table: EncodedTable, request: TableRequest) -> OriginalTable:
@@ -196,11 +260,10 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
     """Return the population tables that rules compare with, by the name that the rules call them."""
     hierarchies = {column: request.quasi_identifiers[column].hierarchy for column in table.hierarchies}
     found: dict[str, OriginalTable] = {}
-    for rule in request.rules:
-        if has_population(rule):
-            frame, name = population_frame(rule), str(rule.describe()["population"])
-            if name not in found:
-                found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
-            elif not found[name].frame.equals(frame):
-                raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
+    for rule in populations_in(request.rules):
+        frame, name = population_frame(rule), str(rule.name)
+        if name not in found:
+            found[name] = OriginalTable(frame, bound_hierarchies(frame, hierarchies))
+        elif not found[name].frame.equals(frame):
+            raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found

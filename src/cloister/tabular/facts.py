@@ -13,8 +13,8 @@ from cloister.privacy import KPatients
 from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
 
 from .data import EncodedTable, ProtectedTable
+from .guarantee import Guarantee
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
-from .verification.guarantee import Guarantee
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -41,9 +41,7 @@ class TableFacts:
 def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
     """Return what released records say, or their tally; rows of suppressed ones set aside.
 
-    Parameters
-    ----------
-    patients : where a patient may have several records, the rule that names their column: classes are counted by it
+    ``patients``: where a patient may have several records, the rule that names their column: classes are counted by it.
     """
     quasi = [name for name in table_columns(records) if name in settings.hierarchies]
     sizes = class_sizes(records, quasi, None if patients is None else patients.column).sort()
@@ -79,9 +77,7 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | N
 def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records, or of their tally, beside the manifest.
 
-    Parameters
-    ----------
-    without : a column of which nothing is shown, as another part of the report does
+    ``without``: a column of which nothing is shown, as another part of the report does.
     """
     skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]

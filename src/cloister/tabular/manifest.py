@@ -2,19 +2,19 @@
 
 import math
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, StringConstraints, model_validator
 
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
-from cloister.privacy import KPatients, PrivacyRule, rule_of
+from cloister.privacy import KPatients, PrivacyRule, least_group, rule_of
 from cloister.results import Why
 from cloister.utility import LOSSES
 
 from .data import must_mask
+from .guarantee import Guarantee
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
-from .verification.guarantee import Guarantee
 
 AGREEMENT = 1e-9  # how far a bound may be above the loss
 ALWAYS_TOLD = ("iyengar", "arx", "precision", "discernibility", "average_class_size")
@@ -165,12 +165,8 @@ class TableGuarantee(Section):
 
     def about(self) -> tuple[str, ...]:
         """Return the sensitive columns that rules are about, in their order."""
-        described = [rule.describe() for rule in self.rules if rule is not self.patients]
-        return tuple(dict.fromkeys(str(one["column"]) for one in described if "column" in one))
-
-    def least_group(self) -> int:
-        """Return the number below which counts are masked: the least group that any rule asks for, at least 2."""
-        return max(2, *(rule.class_size for rule in self.rules), *(getattr(rule, "k", 2) for rule in self.rules))
+        columns = [rule.about for rule in self.rules if rule is not self.patients]
+        return tuple(dict.fromkeys(column for column in columns if column is not None))
 
 
 class ColumnUtility(Section):
@@ -253,7 +249,7 @@ class TableSections(Section):
                 <= {*self.columns, *settings.not_released}
                 and {one.about for one in guarantee.accepted} <= {None, *quasi},
                 "columns.ids": not guarantee.patients or self._patients_fit(guarantee.patients),
-                "settings.k": settings.k == guarantee.least_group(),
+                "settings.k": settings.k == least_group(guarantee.rules),
                 "settings.rules": settings.rules == tuple(rule.words() for rule in guarantee.rules),
                 "settings.ids": settings.ids == ids[0].ids if ids else settings.ids in (None, "drop"),
                 "settings.weights": settings.weights.keys() <= quasi.keys()
@@ -364,11 +360,9 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
-    if must_mask(suppressed, k):
-        counts: dict[str, Any] = {"in": f"<{released + k}", "released": released, "suppressed": f"<{k}"}
-    else:
-        counts = {"in": released + suppressed, "released": released, "suppressed": suppressed}
-    return RecordCounts.model_validate(counts)
+    is_masked = must_mask(suppressed, k)
+    every, left_out = (f"<{released + k}", f"<{k}") if is_masked else (released + suppressed, suppressed)
+    return RecordCounts.model_validate({"in": every, "released": released, "suppressed": left_out})
 
 
 def guarantee_of(manifest: TableSections) -> Guarantee:

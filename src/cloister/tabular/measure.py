@@ -24,10 +24,10 @@ from cloister.utility import (
 
 from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
 from .facts import class_sizes
+from .guarantee import Guarantee
 from .manifest import TableManifest
-from .recoding.microaggregation import variance_lost
-from .verification.guarantee import Guarantee
 
+LEAST_LOST = 0.01  # the least share of variance that is stated as lost
 AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
 
@@ -140,13 +140,14 @@ def _column_loss(
 ) -> ColumnLoss:
     one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
     counts = one.group_by("label").agg(counted(one).alias("records"))
-    sets, top = _largest_sets(hierarchy, levels), hierarchy.n_levels - 1
-    at = counts.join(sets, on="label", how="left", nulls_equal=True)
-    risen = int((at["records"] * at["level"]).sum())
-    loss = _loss(counts, sets, hierarchy.n_leaves, suppressed)
-    return ColumnLoss(
-        hierarchy.column, levels, top, loss, risen / (int(at["records"].sum()) * max(1, top)), counts.height
-    )
+    top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
+    # A label without a set stands in a release that was changed only, which is found out by itself.
+    at = counts.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+    records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
+    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
+    lost = sum(n * (leaves - 1) for n, leaves in at.select("records", "leaves").drop_nulls().iter_rows())
+    loss = float(Fraction(lost + suppressed * domain, (records + suppressed) * domain))
+    return ColumnLoss(hierarchy.column, levels, top, loss, risen / (records * max(1, top)), counts.height)
 
 
 def _losses(
@@ -208,6 +209,10 @@ def _table_loss(
         .group_by([*columns.columns, "is_kept"])
         .agg(pl.col("records").sum())
     )
+
+    def logarithms(name: str) -> Logarithms:
+        return np.stack([np.log(column[name].to_numpy()) for column in labels])
+
     generalized = Generalized(
         sizes=classes["records"].cast(pl.Int64).to_numpy(),
         is_kept=classes["is_kept"].to_numpy(),
@@ -215,9 +220,9 @@ def _table_loss(
         is_kept_row=is_kept,
         domains=np.array([hierarchy.n_leaves for hierarchy in hierarchies.values()], dtype=np.int64),
         weights=np.array([float(request.weights.get(column, 1.0)) for column in hierarchies]),
-        log_leaves=lambda: _logarithms(labels, "leaves"),
-        log_label_records=lambda: _logarithms(labels, "label_records"),
-        log_value_records=lambda: _logarithms(labels, "value_records"),
+        log_leaves=lambda: logarithms("leaves"),
+        log_label_records=lambda: logarithms("label_records"),
+        log_value_records=lambda: logarithms("value_records"),
     )
     return request.loss.measure(generalized).loss
 
@@ -226,61 +231,38 @@ def _labelled_variously(
     frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
 ) -> list[pl.DataFrame]:
     """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
-    originals = protected.originals.drop_nulls()
-    columns = []
+    columns, originals = [], protected.originals.drop_nulls()
     for column, hierarchy in hierarchies.items():
-        text = as_text(frame[column])
-        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
-        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in protected.levels[column]]
-        best = _largest_sets(hierarchy, protected.levels[column])
-        of_record = released.join(best, on="label", how="left", nulls_equal=True)
+        text, levels = as_text(frame[column]), protected.levels[column]
+        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in levels]
         shared = pl.concat(
-            [
-                labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
-                for labelled, level in zip(by_level, protected.levels[column], strict=True)
-            ]
+            labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
+            for labelled, level in zip(by_level, levels, strict=True)
         )
-        of_record = of_record.join(shared, on=["label", "level"], how="left", nulls_equal=True)
+        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
+        released = released.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+        released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
         every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
-        every = every.with_columns(by_level[0]["value_records"]).join(
-            of_record, on="record", how="left", maintain_order="left"
-        )
-        columns.append(
-            every.with_columns(
-                pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
-            )
-        )
+        every = every.with_columns(by_level[0]["value_records"])
+        every = every.join(released, on="record", how="left", maintain_order="left")
+        of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
+        columns.append(every.with_columns(of_root))
     return columns
 
 
 def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
     """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
     schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
-    by_level = [
-        pl.DataFrame(
-            {
-                "label": hierarchy.labels[level],
-                "leaves": hierarchy.leaves[level],
-                "level": [level] * len(hierarchy.values),
-            },
-            schema=schema,
-        )
-        for level in levels
-    ]
-    ordered = pl.concat(by_level).sort("leaves", "level", descending=[True, False])
+    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
+    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
+    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
     return ordered.unique("label", keep="first", maintain_order=True)
-
-
-def _logarithms(columns: Sequence[pl.DataFrame], name: str) -> Logarithms:
-    return np.stack([np.log(column[name].to_numpy()) for column in columns])
 
 
 def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
     """Label of each value at a level, the leaves it covers, and how many records share label and value.
 
-    Parameters
-    ----------
-    records : how many records have each value
+    ``records``: how many records have each value.
     """
     by_level = pl.DataFrame(
         {"value": hierarchy.values, "label": hierarchy.labels[level], "leaves": hierarchy.leaves[level]},
@@ -293,12 +275,27 @@ def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: p
     )
 
 
-def _loss(counts: pl.DataFrame, sets: pl.DataFrame, n_leaves: int, suppressed: int) -> float:
-    """Mean loss of labels that so many records have, of which each covers some leaves, and of suppressed records."""
-    # a label without a set stands in a release that was changed only, which is found out by itself.
-    found = counts.join(sets, on="label", how="inner", nulls_equal=True)
-    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
-    lost = sum(records * (leaves - 1) for records, leaves in found.select("records", "leaves").iter_rows())
-    domain = max(1, n_leaves - 1)
-    records = int(counts["records"].sum()) + suppressed
-    return float(Fraction(lost + suppressed * domain, records * domain))
+def mean_of(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the mean, exactly."""
+    return sum(numbers, Fraction(0)) / len(numbers)
+
+
+def numbers_of(text: pl.Series) -> list[Fraction | None]:
+    """Return the numbers exactly; missing ones are None."""
+    known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
+    return [None if value is None else known[value] for value in text.to_list()]
+
+
+def variance_lost(text: pl.Series, shown: pl.Series) -> float:
+    """Return the share of the variance of the released records' values that their means or medians lost.
+
+    Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
+    below one: 0 would tell that every patient has just the value shown.
+    """
+    pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
+    if not pairs:
+        return LEAST_LOST
+    mean = mean_of([value for value, _ in pairs])
+    whole = sum(((value - mean) ** 2 for value, _ in pairs), Fraction(0))
+    lost = sum(((value - (mean if seen is None else seen)) ** 2 for value, seen in pairs), Fraction(0))
+    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100)))) if whole else LEAST_LOST

@@ -1,26 +1,117 @@
-"""What a method chose, carried out: labels and averages in, the rest as recorded, ordered by its values."""
+"""What a method chose, carried out: labels and averages in, the rest as recorded, ordered by values; its release."""
 
 import hashlib
 import hmac
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from cloister.errors import InputError, NoSafeRelease
+from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, records_of, table_columns, with_records_of
+from cloister.io.tally import read_runs, write_runs
+from cloister.release import DataFileRelease
+from cloister.results import Verdict
 from cloister.search.problem import Report
 
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from .recoding.choice import Choice, alike, choose, is_safe
-from .recoding.merging import RecordCodes
-from .recoding.microaggregation import check_numbers, microaggregated
+from .measure import mean_of, numbers_of
+from .recoding.choice import Choice, RecordCodes, alike, choose, is_safe
+
+
+@dataclass(frozen=True, repr=False)
+class TableRelease(DataFileRelease):
+    """A table that passed verification.
+
+    ``notes``: what the releaser should know, in sentences without their stops.
+    """
+
+    data: Any
+    _check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def recheck(self) -> Verdict:
+        """Return the verdict on the protected records."""
+        return self._check(self.frame)
+
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on the data file."""
+        return self._check(self.read_written(folder))
+
+
+@dataclass(frozen=True, repr=False)
+class TalliedRelease(TableRelease):
+    """A table of which only the tally is here; its records are written from it, and read back as runs.
+
+    Attributes
+    ----------
+    data, frame : the tally of the protected records
+    id_column : numbered, of which each row has the first number of its records; None if there is none
+    """
+
+    id_column: str | None = None
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the data file, some records at a time."""
+        data = folder / f"data.{self.format}"
+        write_runs(self.frame, data, self.delimiter_written(), self.id_column)
+        return (data.name,)
+
+    def read_written(self, folder: Path) -> pl.DataFrame:
+        """Return the runs of the records as they are read back from a folder."""
+        return read_runs(folder / f"data.{self.format}", self.delimiter_written(), self.id_column)
+
+
+@dataclass(frozen=True, repr=False)
+class DatabaseRelease(TableRelease):
+    """A table that was protected where its rows are: the folder holds what is told of it, the database its records.
+
+    ``stay``, ``leave``: make the protected table stay in the database, and take it back after that.
+    """
+
+    counted: pl.DataFrame = field(repr=False, kw_only=True)
+    stay: Callable[[], None] = field(repr=False, kw_only=True)
+    leave: Callable[[], None] = field(repr=False, kw_only=True)
+
+    def commit(self) -> None:
+        """Make the protected table stay in the database."""
+        self.stay()
+
+    def rollback(self) -> None:
+        """Remove the protected table, if it was made to stay."""
+        self.leave()
+
+    def delimiter_written(self) -> str | None:
+        """Return None: there is no data file."""
+        return None
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:  # noqa: ARG002  (the records are not in the folder)
+        """Write nothing: the records are in the database."""
+        return ()
+
+    def read_written(self, folder: Path) -> pl.DataFrame:  # noqa: ARG002
+        """Return the tally of the protected table."""
+        return self.counted
+
 
 SHORTEST_KEY = 32
 MOST_RANKED = 100_000  # values of a column that are ranked as categories
 DIGITS = 19  # of the largest number
+DECIMALS = 2
+"""Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
+clinical figures are recorded with; further ones would give away the exact sum of a class."""
+
+NUMBER = r"^[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?$"
+"""What counts as a number; the limits keep exact arithmetic short."""
 
 
 def protect(
@@ -33,9 +124,7 @@ def protect(
     suppressed. What each method promises of the loss stands with it (`choose`). Not promised: what no rule speaks of.
     Cost: the method, then one pass over the records.
 
-    Parameters
-    ----------
-    codes : of all records, where classes are to be merged for their sake
+    ``codes``: of all records, where classes are to be merged for their sake.
     """
     for column in request.microaggregate:
         check_numbers(as_text(table.frame[column]))
@@ -95,9 +184,7 @@ def _numbers_in_classes(frame: pl.DataFrame, patient: str, quasi_identifiers: Se
 def averaged(records: pl.DataFrame, labels: pl.DataFrame, aggregates: Mapping[str, str]) -> list[pl.Series]:
     """Return the columns to be averaged, with the average of the class of each record.
 
-    Parameters
-    ----------
-    labels : quasi-identifiers of the same records; equal ones are a class
+    ``labels``: quasi-identifiers of the same records; equal ones are a class.
     """
     if not aggregates:
         return []
@@ -175,3 +262,50 @@ def _starred(ids: pl.Series, released: pl.Series) -> pl.Series:
     """Ids of released rows, and ``*`` for suppressed ones where there are any."""
     stars = pl.Series([ROOT], dtype=pl.String).new_from_index(0, len(ids))
     return ids if released.all() else ids.cast(pl.String).zip_with(released, stars)
+
+
+AGGREGATES: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {"mean": mean_of, "median": median}
+
+
+def check_numbers(text: pl.Series) -> None:
+    """Refuse a column that holds anything but numbers and missing values."""
+    wrong = int((~text.str.contains(NUMBER)).sum())
+    if wrong:
+        raise InputError(
+            f"Column {text.name!r} was to be averaged within classes, but {wrong} of {len(text)} records hold "
+            f"something else than a number there. Correct them, read them as missing ({setting('missing')}), or do not "
+            "average it.",
+            column=text.name,
+        )
+
+
+def microaggregated(text: pl.Series, classes: NDArray[np.int64], aggregate: str) -> pl.Series:
+    """Return the mean or median of the class of each record, exact before it is rounded half to even.
+
+    Where a record of a class has no value, the whole class has none: the mean of the others, beside empty cells, would
+    tell whose value is missing.
+
+    *Guarantee*: the records of a class stay alike, so that what holds of classes still does. Against somebody who knows
+    all values of a class but one, nothing: the mean tells the last. Not truthful: no record need have the value shown.
+    Cost: one pass over the records.
+
+    ``classes``: (n_records,) class of each record, numbered from 0.
+
+    Source: Domingo-Ferrer, Mateo-Sanz (2002), "Practical data-oriented microaggregation for statistical disclosure
+    control". Deviation: the classes are those of all quasi-identifiers, not found by the numbers alone.
+    """
+    members: dict[int, list[Fraction | None]] = defaultdict(list)
+    for value, one in zip(numbers_of(text), classes.tolist(), strict=True):
+        members[one].append(value)
+    averages: dict[int, str | None] = {}
+    for one, group in members.items():
+        numbers = [number for number in group if number is not None]
+        averages[one] = written(AGGREGATES[aggregate](numbers)) if len(numbers) == len(group) else None
+    return pl.Series(text.name, [averages[one] for one in classes.tolist()], dtype=pl.String)
+
+
+def written(number: Fraction) -> str:
+    """Return a number with two decimals, rounded half to even."""
+    hundredths = round(number * 10**DECIMALS)
+    whole, part = divmod(abs(hundredths), 10**DECIMALS)
+    return f"{'-' if hundredths < 0 else ''}{whole}.{part:0{DECIMALS}}"

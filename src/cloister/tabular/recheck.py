@@ -11,16 +11,16 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
+from cloister.io.columns import check_columns
 from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import CODEBOOK, read_data
 from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 
 from .facts import class_sizes, codebook, facts_of, report_data
+from .guarantee import OriginalTable, bound_hierarchies
 from .manifest import TableManifest, guarantee_of
 from .measure import differing_losses
-from .roles import check_columns
-from .verification.guarantee import OriginalTable, bound_hierarchies
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
 
 ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]

@@ -1,26 +1,60 @@
 """Settings of a table request: the kinds that they must be of, and whether they make sense by themselves."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from decimal import Decimal
 from numbers import Integral, Real
+from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Unpack
 
 from cloister.errors import InputError, did_you_mean, setting
-from cloister.privacy import DeltaPresence, KAnonymity, KMap, KPatients, PrivacyRule, TableRule
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import read_table
+from cloister.privacy import (
+    DeltaPresence,
+    KAnonymity,
+    KMap,
+    KPatients,
+    PopulationRule,
+    PrivacyRule,
+    TableRule,
+    TCloseness,
+    parse_rule,
+)
+from cloister.reading import HowRead
 from cloister.search import check_search
-from cloister.settings import check_threads, settings_of
+from cloister.settings import Keywords, check_threads, settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
 from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
-from .usefulness import PEOPLE
+
+PEOPLE = re.compile(
+    r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
+    r"(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
+)
+"""Names of columns of age and sex: a word of theirs is one of these; with an i before it where it was imputed."""
 
 LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
 WEIGHT_OF_PEOPLE = 6.0  # keeps 98 % of the rates by age and sex at k = 11, 1 keeps 81 % (`benchmarks/usefulness.py`)
+Kind = Callable[[object], bool]
 MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
+
+
+def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
+    """Return the rule that a text names, with the table or hierarchy that it names read.
+
+    ``how``: how population tables are read, as the table itself.
+    """
+    rule = parse_rule(text)
+    if isinstance(rule, PopulationRule) and rule.source is not None:
+        return rule.with_population(read_table(Path(rule.source), **how).frame)
+    if isinstance(rule, TCloseness) and rule.source is not None:
+        return rule.with_hierarchy(parse_hierarchy(rule.source, missing_as=missing_as))
+    return rule
 
 
 def available_cores() -> int:
@@ -44,14 +78,12 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
     return exact
 
 
-def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> TableRequest:
+def requested(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
     """Return the request that settings state by their names; what is no setting of a table is passed over.
 
-    Parameters
-    ----------
-    is_counted : whether an engine counts the records, which only full-domain generalization can do with
+    ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
     """
-    given = {one.name: settings[one.name] for one in fields(TableRequest) if one.name in settings}
+    given = {one.name: keywords[one.name] for one in fields(TableRequest) if one.name in keywords}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "accept")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
@@ -63,10 +95,11 @@ def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> Table
         "threads": available_cores() if given["threads"] is None else int(given["threads"]),
     }
     given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
-    if (target := settings.get("target")) is not None and target not in (*given["sensitive"], *given["keep"]):
+    target = given.get("target")
+    if target is not None and target not in (*given["sensitive"], *given["keep"]):
         given["sensitive"] = (*given["sensitive"], target)
     # Codes are counted inside classes, of which those of one level for each column are the largest.
-    is_bound = is_counted or settings.get("codes") is not None
+    is_bound = is_counted or keywords.get("codes") is not None
     return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
 
 
@@ -88,7 +121,7 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
 
 def _compared(request: TableRequest) -> list[str]:
     """Rules that compare classes with a population: they need full-domain generalization."""
-    return [rule.model for rule in request.rules if getattr(rule, "needs", None) == "population"]
+    return [rule.model for rule in request.rules if rule.compares_with_population]
 
 
 def _of_patients(request: TableRequest) -> TableRequest:
@@ -151,12 +184,10 @@ def check_settings(request: TableRequest) -> TableRequest:
 
 
 def _check_method(request: TableRequest) -> None:
-    if request.purpose not in PURPOSES:
-        hint = did_you_mean(request.purpose, PURPOSES)
-        raise InputError(f"The purpose {request.purpose!r} is not known.{hint} Purposes: {', '.join(PURPOSES)}.")
-    if request.method not in METHODS:
-        hint = did_you_mean(request.method or "", METHODS)
-        raise InputError(f"The method {request.method!r} is not known.{hint} Methods: {', '.join(METHODS)}.")
+    for what, word, known in (("purpose", request.purpose, PURPOSES), ("method", request.method or "", METHODS)):
+        if word not in known:
+            hint = did_you_mean(word, known)
+            raise InputError(f"The {what} {word!r} is not known.{hint} {what.title()}s: {', '.join(known)}.")
     for column, aggregate in request.microaggregate.items():
         if column not in request.quasi_identifiers:
             raise InputError(f"Column {column!r} was to be averaged but is no quasi-identifier.", column=column)
@@ -183,18 +214,21 @@ def _check_method(request: TableRequest) -> None:
 
 def _check_search(request: TableRequest) -> None:
     """Refuse settings that the method does not look at."""
-    if request.published_method == LOCAL_RECODING and request.method != FULL_DOMAIN:
-        raise InputError(f"Local recoding follows full-domain generalization, but the method is {request.method}.")
-    if request.search is not None and request.method != FULL_DOMAIN:
-        raise InputError(
-            f"The search {request.search} was asked for, but the method {request.method} makes none. Leave it out."
-        )
-    if request.search is not None and request.levels is not None:
-        raise InputError(
-            f"The search {request.search} was asked for, but the levels are fixed. Leave out one of the two."
-        )
-    if request.time_limit is not None and request.method != FULL_DOMAIN:
-        raise InputError(f"A time limit ends a search, but the method {request.method} makes none. Leave it out.")
+    method, search = request.method, request.search
+    searches = method == FULL_DOMAIN
+    wrong = {
+        f"Local recoding follows full-domain generalization, but the method is {method}.": not searches
+        and request.published_method == LOCAL_RECODING,
+        f"The search {search} was asked for, but the method {method} makes none. Leave it out.": not searches
+        and search is not None,
+        f"The search {search} was asked for, but the levels are fixed. Leave out one of the two.": search is not None
+        and request.levels is not None,
+        f"A time limit ends a search, but the method {method} makes none. Leave it out.": not searches
+        and request.time_limit is not None,
+    }
+    for sentence, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(sentence)
 
 
 def parse_ids(text: str) -> Ids:
@@ -204,26 +238,27 @@ def parse_ids(text: str) -> Ids:
     return Ids(text)
 
 
-Kind = Callable[[Any], bool]
-
-
 def _is(*types: type) -> Kind:
     """Whether a value is of one of these types; True and False are no numbers."""
     return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
 
 
-def _is_range(value: Any) -> bool:
+def _is_range(value: object) -> bool:
     """Whether these are the lowest and the highest level, None for the top."""
     is_pair = isinstance(value, tuple | list) and len(value) == 2
-    return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])
+    return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])  # type: ignore[index]
 
 
-ANYTHING: tuple[Kind, str] = (lambda _: True, "anything")
-TEXT, SWITCH = (_is(str), "a text"), (_is(bool), "True or False")
+def _is_hierarchy(value: object) -> bool:
+    return isinstance(value, str) or (hasattr(value, "bind") and not isinstance(value, type))
 
-SINGLE: dict[str, tuple[Kind, str]] = {
-    **{one.name: SWITCH for one in settings_of(TableSettings) if one.kind is bool},
-    **dict.fromkeys(("loss", "purpose", "default_role", "ids"), TEXT),
+
+LISTS = ("rules", "sensitive", "drop", "keep", "accept")
+BY_COLUMN = ("quasi_identifiers", "weights", "levels", "microaggregate", "level_bounds")
+NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
+KINDS: dict[str, tuple[Kind, str]] = {
+    **{one.name: (_is(bool), "True or False") for one in settings_of(TableSettings) if one.kind is bool},
+    **dict.fromkeys(("loss", "purpose", "default_role", "ids"), (_is(str), "a text")),
     **dict.fromkeys(("method", "search"), (_is(str, NoneType), "a text")),
     **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
     **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
@@ -231,34 +266,24 @@ SINGLE: dict[str, tuple[Kind, str]] = {
     "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),
     "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
     "time_limit": (_is(Real, NoneType), "a number of seconds"),
-}
-"""Settings of one value."""
-
-LISTS: dict[str, tuple[Kind, str]] = {
-    "rules": (
-        lambda one: isinstance(one, str | PrivacyRule) and not isinstance(one, type),
-        'a list of rules, as objects or as texts: ["k-anonymity=5"]',
-    ),
-    **dict.fromkeys(("sensitive", "drop", "keep", "accept"), (_is(str), 'a list of the names of columns: ["ward"]')),
-}
-
-BY_COLUMN: dict[str, tuple[Kind, str]] = {
-    "quasi_identifiers": (
-        lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
-        'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',
-    ),
+    "rules": (_is(str, PrivacyRule), 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
+    **dict.fromkeys(LISTS[1:], NAMES),
+    "quasi_identifiers": (_is_hierarchy, 'a hierarchy for each column, as an object or a text: {"sex": "suppress"}'),
     "weights": (_is(Real), 'a number for each column: {"age": 2}'),
     "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
     "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),
     "level_bounds": (_is_range, 'the lowest and the highest level of each column: {"age": (0, 2)}'),
 }
+"""What each setting takes in Python, and in words: where it has several values, each of them."""
 
 
-def check_kinds(settings: Mapping[str, Any]) -> None:
+def check_kinds(settings: Mapping[str, object]) -> None:
     """Refuse settings of a kind that they cannot have; what they say is not checked here."""
     for name, value in settings.items():
-        is_kind, words = (SINGLE | LISTS | BY_COLUMN).get(name, ANYTHING)
-        parts: list[tuple[Any, str, str | None]] = [(value, "", None)]
+        if name not in KINDS:
+            continue
+        is_kind, words = KINDS[name]
+        parts: list[tuple[object, str, str | None]] = [(value, "", None)]
         if name in LISTS:
             if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
                 raise _refused(name, words, value)
@@ -268,15 +293,15 @@ def check_kinds(settings: Mapping[str, Any]) -> None:
                 continue
             if not isinstance(value, Mapping):
                 raise _refused(name, words, value)
+            if strange := [column for column in value if not isinstance(column, str)]:
+                raise _refused(name, words, strange[0], " as the name of a column")
             parts = [(one, f" for column {column!r}", column) for column, one in value.items()]
         for part, where, column in parts:
-            if column is not None and not isinstance(column, str):
-                raise _refused(name, words, column, " as the name of a column")
             if not is_kind(part):
                 raise _refused(name, words, part, where, column)
 
 
-def _refused(name: str, words: str, given: Any, where: str = "", column: str | None = None) -> InputError:
+def _refused(name: str, words: str, given: object, where: str = "", column: str | None = None) -> InputError:
     """The error, which names the kind of what was given and not the value."""
     kind = f"the class {given.__name__}" if isinstance(given, type) else f"a value of type {type(given).__name__}"
     return InputError(f"The setting {name} takes {words}, but {kind} was given{where}.", column=column)

@@ -1,12 +1,11 @@
 """The guarantee of a released table, recomputed from the release by other means than those that made it.
 
 Nothing here imports the search or the kernels: classes are counted by sorting and grouping text with Polars, and the
-original, where it is given, is generalized again by looking labels up. Columns are named by their place, c0, c1 and so
-on: Polars takes some names for patterns, and any name may be that of another column.
+original, where it is given, is generalized again by looking labels up. Columns are named as `inside` says: Polars takes
+some names for patterns, and any name may be that of another column.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import polars as pl
 
@@ -14,10 +13,24 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.results import Checks, Verdict
 
-from .verification.guarantee import COUNT, Guarantee, OriginalTable, Reference, ReleasedClasses, natural_order
-from .verification.patients import SAME, check_numbers, check_same_patients, histories, with_patients
-from .verification.recodings import ancestors, check_by_labels, check_record_by_record
-from .verification.rules import is_about_table, judge, name_of, releasable, table_holds
+from .guarantee import (
+    COUNT,
+    SAME,
+    Guarantee,
+    OriginalTable,
+    Reference,
+    ReleasedClasses,
+    ancestors,
+    check_by_labels,
+    check_numbers,
+    check_record_by_record,
+    check_same_patients,
+    histories,
+    inside,
+    natural_order,
+    with_patients,
+)
+from .verify_rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
 
@@ -46,9 +59,8 @@ def verify(
     _check_columns(frame, guarantee, checks)
     if checks.failures:
         return checks.verdict(_how(original))
-    # Any name of a column may be read as a pattern, or be that of a column of ours: their places are none of these.
-    places = _places(guarantee)
-    texts, guarantee = _placed(frame, places), _by_place(guarantee, places)
+    named, guarantee = guarantee, guarantee.inside()
+    texts = _texts(frame, named)
     released = _without_stars(texts, guarantee, checks)
     n = n_records(released)
     checks.require(n > 0, "there are records", "the file has no released record")
@@ -59,11 +71,11 @@ def verify(
         return checks.verdict(_how(original))
     source = None
     if original is not None:
-        hierarchies = _hierarchies_by_place(original.hierarchies, places)
-        source = OriginalTable(_placed(original.frame, places), hierarchies, original.groups, original.records)
+        hierarchies = {inside(column): hierarchy for column, hierarchy in original.hierarchies.items()}
+        source = OriginalTable(_texts(original.frame, named), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
-    reference = _reference(released, guarantee, places, original, source, populations or {})
-    classes = ReleasedClasses(released, list(guarantee.levels), places)
+    reference = _reference(released, guarantee, named, original, source, populations or {})
+    classes = ReleasedClasses(released, list(guarantee.levels))
     n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
     _check_order_and_ids(texts, released, guarantee, checks)
     if source is not None:
@@ -90,64 +102,40 @@ def verify(
 
 def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
-    places = _places(guarantee)
-    released = _without_stars(_placed(frame, places), _by_place(guarantee, places), Checks())
-    texts = pl.DataFrame([released[places[column]].alias(column) for column in guarantee.columns])
+    released = _without_stars(_texts(frame, guarantee), guarantee.inside(), Checks())
+    texts = pl.DataFrame([released[inside(column)].alias(column) for column in guarantee.columns])
     return with_records_of(texts, released)
 
 
-def _places(guarantee: Guarantee) -> dict[str, str]:
-    """Where each column stands; the patients of a release at the end, where it does not say whose its records are."""
-    absent = [] if guarantee.patient in (None, *guarantee.columns) else [guarantee.patient]
-    return {column: f"c{place}" for place, column in enumerate([*guarantee.columns, *absent]) if column is not None}
-
-
-def _placed(frame: pl.DataFrame, places: Mapping[str, str]) -> pl.DataFrame:
-    """The columns that have a place, as text; those that are not there left out."""
+def _texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
+    """The columns that are spoken of, and whose records they are, as text; those that are not there left out."""
+    absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
     columns = {series.name: series for series in frame.get_columns()}
-    placed = pl.DataFrame([as_text(columns[name]).alias(place) for name, place in places.items() if name in columns])
-    return with_records_of(placed, frame)
-
-
-def _by_place(guarantee: Guarantee, places: Mapping[str, str]) -> Guarantee:
-    return replace(
-        guarantee,
-        columns=tuple(places[column] for column in guarantee.columns),
-        levels={places[column]: level for column, level in guarantee.levels.items()},
-        recoded={places[column]: levels for column, levels in guarantee.recoded.items()},
-        averaged={places[column]: how for column, how in guarantee.averaged.items()},
-        id=None if guarantee.id is None else places[guarantee.id],
-        patient=None if guarantee.patient is None else places[guarantee.patient],
-    )
-
-
-def _hierarchies_by_place(
-    hierarchies: Mapping[str, BoundHierarchy], places: Mapping[str, str]
-) -> dict[str, BoundHierarchy]:
-    return {places[column]: hierarchy for column, hierarchy in hierarchies.items() if column in places}
+    spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]
+    return with_records_of(pl.DataFrame([as_text(columns[name]).alias(inside(name)) for name in spoken_of]), frame)
 
 
 def _reference(
     released: pl.DataFrame,
     guarantee: Guarantee,
-    places: Mapping[str, str],
+    named: Guarantee,
     original: OriginalTable | None,
     source: OriginalTable | None,
     populations: Mapping[str, OriginalTable],
 ) -> Reference:
-    """What rules compare with; ``source`` is the original by place, where the order of values is lost."""
+    """What rules compare with; ``source`` is the original as text, where the order of values is lost."""
     people = {}
     for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
         table = populations[name]
-        hierarchies = _hierarchies_by_place(table.hierarchies, places)
-        people[name] = generalized(_placed(table.frame, places), hierarchies, guarantee.levels)
+        hierarchies = {inside(column): hierarchy for column, hierarchy in table.hierarchies.items()}
+        people[name] = generalized(_texts(table.frame, named), hierarchies, guarantee.levels)
     ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
     n = n_records(released if original is None else original.frame)
     if original is not None and source is not None:
-        order = {places[column]: natural_order(original.frame.get_column(column)) for column in ordered}
+        order = {column: natural_order(original.frame.get_column(column)) for column in ordered}
         return Reference(n, n, source.frame, order, source.groups, people)
     if guarantee.suppressed == 0:  # sensitive columns are released as recorded: these are the whole input
-        order = {places[column]: natural_order(released[places[column]]) for column in ordered}
+        order = {column: natural_order(released[inside(column)]) for column in ordered}
         return Reference(n, n, released, order, populations=people)
     few, most = (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
     return Reference(n + few, n + most, populations=people)
@@ -263,10 +251,8 @@ def _check_original(
     """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
     columns = classes.columns
     labels = generalized(original.frame, original.hierarchies, guarantee.levels)
-    sensitive = sorted({classes.places[rule["column"]] for rule in guarantee.rules if "column" in rule})
-    every = ReleasedClasses(
-        with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns, classes.places
-    )
+    sensitive = sorted({inside(rule["column"]) for rule in guarantee.rules if "column" in rule})
+    every = ReleasedClasses(with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns)
     expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
     if expected is None:
         checks.done.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
@@ -282,7 +268,7 @@ def _check_original(
         # Record by record of the released classes: each combination of values is as frequent as it was recorded.
         recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
         kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
-        found, were = (ReleasedClasses(records, [*columns, *others], {}).sizes for records in (classes.records, kept))
+        found, were = (ReleasedClasses(records, [*columns, *others]).sizes for records in (classes.records, kept))
         moved = _differing(were, found, [*columns, *others])
         wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
         checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)

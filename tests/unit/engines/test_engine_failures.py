@@ -21,8 +21,7 @@ from cloister.errors import InputError, InternalError
 from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
-from cloister.pipeline.counted_tables import protect_counted_table
-from cloister.pipeline.table_engines import protect_table_in_database
+from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
 from cloister.release_folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")

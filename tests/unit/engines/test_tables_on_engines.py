@@ -25,8 +25,7 @@ from cloister.hierarchy import intervals, prefix, suppress
 from cloister.io import Source, read_table, write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.read import read_query
-from cloister.pipeline.counted_tables import protect_counted_table
-from cloister.pipeline.table_engines import protect_table_in_database
+from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest

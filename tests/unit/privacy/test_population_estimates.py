@@ -11,7 +11,7 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.errors import InputError
 from cloister.privacy import PopulationUniqueness
-from cloister.privacy.population_estimates import (
+from cloister.privacy.uniqueness import (
     Sample,
     dankar,
     estimated_share,
@@ -22,7 +22,7 @@ from cloister.privacy.population_estimates import (
     snb,
     zayatz,
 )
-from cloister.tabular.verification.uniqueness import population_uniqueness
+from cloister.tabular.verify_uniqueness import population_uniqueness
 
 SIZES = [1] * 40 + [2] * 9 + [3] * 3 + [4, 6, 13]
 """A sample of 90 records in 55 classes."""

@@ -20,7 +20,7 @@ from cloister.privacy import (
     TableRule,
     TCloseness,
 )
-from cloister.privacy.t_closeness import ordered_distance
+from cloister.privacy.closeness import ordered_distance
 
 SALARIES = Listed([(place // 3, salary) for place, salary in enumerate([3, 4, 5, 6, 11, 8, 7, 9, 10])])
 """Li et al. (2007), table 3, in thousands."""

@@ -8,7 +8,7 @@ import pytest
 from tests.oracles import risk as oracle
 
 from cloister.errors import InputError
-from cloister.privacy.population_estimates import Sample, maximum_likelihood_pitman, pitman, shlosser, snb, zayatz
+from cloister.privacy.uniqueness import Sample, maximum_likelihood_pitman, pitman, shlosser, snb, zayatz
 from cloister.risk.assessment import SampledPopulation, assess_table
 from cloister.risk.prosecutor import LARGE, _pitman, _snb, expected_reciprocals, parse_threshold
 

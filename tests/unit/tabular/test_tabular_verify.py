@@ -7,7 +7,7 @@ import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.tabular.facts import class_sizes
-from cloister.tabular.verification.guarantee import Guarantee, OriginalTable
+from cloister.tabular.guarantee import Guarantee, OriginalTable
 from cloister.tabular.verify import released_texts, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])

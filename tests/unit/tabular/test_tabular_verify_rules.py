@@ -12,8 +12,8 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.privacy.population_estimates import Sample, estimated_share
-from cloister.tabular.verification.guarantee import (
+from cloister.privacy.uniqueness import Sample, estimated_share
+from cloister.tabular.guarantee import (
     Guarantee,
     OriginalTable,
     Reference,
@@ -21,9 +21,9 @@ from cloister.tabular.verification.guarantee import (
     bound_hierarchies,
     natural_order,
 )
-from cloister.tabular.verification.rules import judge
-from cloister.tabular.verification.uniqueness import population_uniqueness
 from cloister.tabular.verify import verify
+from cloister.tabular.verify_rules import judge
+from cloister.tabular.verify_uniqueness import population_uniqueness
 
 WARDS = hierarchy_rows([["wardA", "*"], ["wardB", "*"], ["wardC", "*"]])
 TABLE = pl.DataFrame(
@@ -182,7 +182,7 @@ def test_k_map_by_size_asks_for_what_the_poisson_test_says(k, n_people, signific
     least, most = (oracle.poisson_class(k, records, n_people, significance) for records in (n, n + 4 * withheld))
     reference = Reference(n, n + 4 * withheld)
     for smallest in (1, 3, 5):
-        classes = ReleasedClasses(table.filter(pl.col("c0").cast(pl.Int64) >= smallest), ["c0"], {})
+        classes = ReleasedClasses(table.filter(pl.col("c0").cast(pl.Int64) >= smallest), ["c0"])
         judged = judge(rule, classes, reference)
         if isinstance(judged, str):
             assert least <= smallest < most
@@ -193,7 +193,7 @@ def test_k_map_by_size_asks_for_what_the_poisson_test_says(k, n_people, signific
 
 def test_a_class_size_that_does_not_follow_is_refused():
     """The class size that k-map states must be that of the number of records."""
-    classes = ReleasedClasses(pl.DataFrame({"c0": ["x"] * 9}), ["c0"], {})
+    classes = ReleasedClasses(pl.DataFrame({"c0": ["x"] * 9}), ["c0"])
     rule = {"model": "k-map", "k": 5, "population_size": 20, "significance": 0.01}
 
     assert judge(rule | {"class_size": 5}, classes, Reference(9, 9)).all()

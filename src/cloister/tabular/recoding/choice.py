@@ -1,6 +1,7 @@
-"""Which records are released, and with which labels: what each method decides."""
+"""Which records are released, and with which labels: what each method decides; classes merged for the sake of codes."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,17 +12,196 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
+from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.results import SearchResult
 from cloister.search import search
 from cloister.search.problem import Report, SearchProblem
+from cloister.utility import AttributeLoss
 
 from ..data import EncodedTable, TableRequest
 from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING
-from .clustering import cluster
-from .local import recode_locally
-from .merging import RecordCodes, merge_classes
+from .clustering import cluster, recode_locally
 from .mondrian import MORE_RELEVANT, mondrian, relevance
-from .table_recoding import Partition, TableRecoding, recoding_of
+from .table_recoding import SUPPRESSED, Partition, TableRecoding, recoding_of
+
+Integers = NDArray[np.int64]
+Counts = Counter[int]
+
+NEAREST = 32  # classes, nearest by the loss of merging, among which the one is chosen whose codes gain most
+TINY = 1e-12  # losses that differ by less are equal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordCodes:
+    """Codes of the records of a table: the codes ``items[offsets[i]:offsets[i + 1]]`` are those of record ``i``."""
+
+    offsets: Integers
+    items: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Two classes that became one, named by the first, and its levels."""
+
+    kept: int
+    gone: int
+    levels: tuple[int, ...]
+
+
+def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCodes, bound: float, k: int) -> Partition:
+    """Return the partition with classes merged for the sake of codes, while the loss of the table stays in the bound.
+
+    An occurrence of a code is *hidden* where fewer than k records of its class have the code: it can not be counted
+    there. The class with the most hidden occurrences is merged with that of its nearest classes (by the loss of
+    merging) that uncovers most for what it loses; until no merge is left that uncovers anything within the bound.
+
+    *Guarantee*: classes only grow, and no label is at a level that is not allowed. Not promised: the fewest hidden
+    occurrences for the loss. Cost: for each merge one pass over all classes.
+
+    Parameters
+    ----------
+    recoding : its loss is a mean of losses of columns
+    bound : the loss may not pass it; nothing is merged where it does so already
+
+    Source: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
+    attributes", ECML PKDD 2013: RTmerger. There the partner is the one next by both losses; what is lost of codes is
+    measured here by what disassociation can not count.
+    """
+    merger = _Merger(recoding, partition, codes, k)
+    merges = list(merger.merges(bound))
+    low, high = 0, len(merges)
+    while low < high:  # labels that came to look alike can cost more than merging told
+        middle = (low + high + 1) // 2
+        if recoding.measure(merger.after(merges[:middle])) <= bound + TINY:
+            low = middle
+        else:
+            high = middle - 1
+    return merger.after(merges[:low])
+
+
+class _Merger:
+    """The classes of a partition, their labels, losses and codes; those merged into others are gone."""
+
+    def __init__(self, recoding: TableRecoding, partition: Partition, codes: RecordCodes, k: int) -> None:
+        self.recoding = recoding
+        self.k = k
+        released = recoding.released(partition)
+        rank = np.empty(recoding.n_rows, dtype=np.int64)
+        rank[recoding.canonical] = np.arange(recoding.n_rows)
+        in_order = released.rows[np.argsort(rank[released.rows])]
+        class_of = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
+        class_of[released.rows] = released.classes
+        _, first, place = np.unique(class_of[in_order], return_index=True, return_inverse=True)
+        by_first = np.argsort(first)
+        number = np.argsort(by_first)
+        self.class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
+        self.class_of_row[in_order] = number[place]
+        row = in_order[first[by_first]]
+        self.n = row.size
+        levels = partition.levels[partition.class_of_row[row]].T.copy()
+        self.at_first = levels.T.copy()
+        sizes = recoding.checker.records(in_order, number[place], self.n)
+        self.classes = MergedClasses(*self._by_level(row), levels, sizes, np.ones(self.n, dtype=np.bool_))
+        self.weights = recoding.weights / recoding.weights.sum()
+        # How many records of each class have each code.
+        owner = np.repeat(self.class_of_row[recoding.problem.row_of_record], np.diff(codes.offsets))
+        known, width = owner != SUPPRESSED, int(codes.items.max(initial=0)) + 1
+        keys, counts = np.unique(owner[known] * width + codes.items[known], return_counts=True)
+        self.held: list[Counts] = [Counter() for _ in range(self.n)]
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            self.held[key // width][key % width] = count
+        self.hidden = np.array([self._hidden(held) for held in self.held], dtype=np.int64)
+
+    def _by_level(self, row: Integers) -> tuple[Integers, NDArray[np.float64]]:
+        """Label of each class's first row, and its loss, at each level of each attribute; the top repeated."""
+        recoding, loss = self.recoding, self.recoding.loss
+        heights = recoding.problem.task.maps.heights.tolist()
+        by_level = isinstance(loss, AttributeLoss) and loss.by_level
+        codes = np.empty((len(heights), max(heights), row.size), dtype=np.int64)
+        costs = np.empty(codes.shape)
+        for j, height in enumerate(heights):
+            labels, domain = recoding.labels[j], max(1, int(recoding.problem.task.costs.domain[j]))
+            for level in range(max(heights)):
+                lower = min(level, height - 1)
+                codes[j, level] = recoding.at(j, lower, row)
+                texts = labels.of_code[lower][codes[j, level]]
+                costs[j, level] = (lower if by_level else labels.leaves[lower][texts] - 1) / domain
+        return codes, costs
+
+    def _cost(self, one: int) -> NDArray[np.float64]:
+        """Loss of all records of a class, by attribute."""
+        levels = self.classes.levels[:, one]
+        cost: NDArray[np.float64] = self.classes.costs[np.arange(levels.size), levels, one] * self.classes.sizes[one]
+        return cost
+
+    def _hidden(self, held: Counts) -> int:
+        return sum(count for count in held.values() if count < self.k)
+
+    def merges(self, bound: float) -> Iterable[Merge]:
+        """Carry merges out, one after the other, as long as one is left that uncovers codes within the bound."""
+        problem, classes = self.recoding.problem, self.classes
+        records = problem.task.threshold.n_records
+        totals = sum((self._cost(one) for one in range(self.n)), np.zeros(self.weights.size))
+        totals += records - classes.sizes.sum()
+        is_open = self.hidden > 0
+        while is_open.any():
+            one = int(np.argmax(np.where(is_open, self.hidden, -1)))
+            other = self._partner(one)
+            if other < 0:
+                is_open[one] = False
+                continue
+            # The lowest levels, not below those of either class, at which both share their labels.
+            differ = (classes.codes[:, :, one] != classes.codes[:, :, other]).sum(axis=1)
+            levels = np.maximum(np.maximum(classes.levels[:, one], classes.levels[:, other]), differ)
+            after = classes.costs[np.arange(levels.size), levels, one] * (classes.sizes[one] + classes.sizes[other])
+            merged = totals + (after - self._cost(one) - self._cost(other))
+            if problem.aggregate(tuple((merged / records).tolist())) > bound + TINY:
+                is_open[one] = False
+                continue
+            totals = merged
+            self.held[one].update(self.held[other])
+            self.hidden[one], self.hidden[other] = self._hidden(self.held[one]), 0
+            classes.sizes[one] += classes.sizes[other]
+            classes.levels[:, one] = levels
+            classes.is_there[other] = is_open[other] = False
+            is_open[one] = self.hidden[one] > 0
+            yield Merge(one, other, tuple(levels.tolist()))
+
+    def _partner(self, one: int) -> int:
+        """The class among the nearest that uncovers most for what merging loses; -1 if none uncovers anything."""
+        prices = merge_prices(self.classes, one, self.weights, self.recoding.problem.highest)
+        among = np.flatnonzero(np.isfinite(prices))
+        if among.size > NEAREST:
+            among = among[prices[among] <= np.partition(prices[among], NEAREST - 1)[NEAREST - 1]]
+        nearest = among[np.argsort(prices[among], kind="stable")][:NEAREST]
+        gains = np.array([self._gain(one, int(other)) for other in nearest])
+        if not gains.size or gains.max() <= 0:
+            return -1
+        return int(nearest[np.argmax(gains / (prices[nearest] + TINY))])
+
+    def _gain(self, one: int, other: int) -> int:
+        """Occurrences that are no longer hidden once two classes are one."""
+        few, many = sorted((self.held[one], self.held[other]), key=len)
+        gain = 0
+        for code, count in few.items():
+            more = many.get(code, 0)
+            if more and count + more >= self.k:
+                gain += (count if count < self.k else 0) + (more if more < self.k else 0)
+        return gain
+
+    def after(self, merges: list[Merge]) -> Partition:
+        number, levels = np.arange(self.n), self.at_first.copy()
+        for merge in reversed(merges):
+            number[merge.gone] = merge.kept
+        for merge in merges:
+            levels[merge.kept] = merge.levels
+        while not np.array_equal(number[number], number):  # up to the last class that each was merged into
+            number = number[number]
+        kept, place = np.unique(number, return_inverse=True)
+        released = self.class_of_row != SUPPRESSED
+        class_of_row = np.full(self.class_of_row.size, SUPPRESSED, dtype=np.int64)
+        class_of_row[released] = place[self.class_of_row[released]]
+        return Partition(class_of_row, levels[kept])
 
 
 @dataclass(frozen=True)
@@ -51,10 +231,8 @@ def choose(
     recoding (`recode_locally`) takes several. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
-    References
-    ----------
-    Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries and
-    formalism": full-domain generalization, and suppression of the classes that violate the rules.
+    Source: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries
+    and formalism": full-domain generalization, and suppression of the classes that violate the rules.
     """
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
@@ -144,9 +322,7 @@ def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:
 def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
     """Return the number of the class of each record, by equal quasi-identifiers, shape (n_records,).
 
-    Parameters
-    ----------
-    shown : quasi-identifiers, whatever they are called; missing is a value of its own
+    ``shown``: quasi-identifiers, whatever they are called; missing is a value of its own.
     """
     keys = pl.DataFrame([column.alias(f"c{j}") for j, column in enumerate(shown)])
     return keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
@@ -155,9 +331,7 @@ def alike(shown: pl.DataFrame) -> NDArray[np.int64]:
 def is_safe(table: EncodedTable, shown: pl.DataFrame, originals: pl.Series) -> bool:
     """Return whether the rules hold on records as they are shown.
 
-    Parameters
-    ----------
-    shown : quasi-identifiers of released records; records with the same recorded values are shown alike
+    ``shown``: quasi-identifiers of released records; records with the same recorded values are shown alike.
     """
     checker = table.checker
     rows, first = np.unique(table.problem.row_of_record[originals.to_numpy()], return_index=True)

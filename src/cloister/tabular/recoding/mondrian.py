@@ -62,16 +62,12 @@ def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.
     of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
     of 42). Cost: rows x attributes x depth of the tree.
 
-    Parameters
-    ----------
-    relevant : (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem
+    ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem.
 
-    References
-    ----------
-    LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows the
-    hierarchy and never the median, which would put a quantile of the data into a label; the attribute is chosen by its
-    weighted loss, not by the width of its range; children that are too small stay with their parent, where the paper
-    forbids the split; any rules are allowed.
+    Source: LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows
+    the hierarchy and never the median, which would put a quantile of the data into a label; the attribute is chosen by
+    its weighted loss, not by the width of its range; children that are too small stay with their parent, where the
+    paper forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding, relevant=relevant)
     if not tree.begin or not tree.is_allowed([], instead_of=[]):
@@ -123,7 +119,7 @@ class _Tree:
         groups, heights = [recoding.canonical], recoding.problem.task.maps.heights
         for j, level in enumerate(recoding.problem.highest.tolist()):
             if level < int(heights[j]) - 1:
-                groups = [part for group in groups for part in _divided(group, recoding.at(j, level, group))]
+                groups = [part for group in groups for part in divided(group, recoding.at(j, level, group))]
         if not most_rows:  # blocks are of all rows
             groups = [group for group in groups if self._checker.accepts(group)]
         self.begin = self._parts(groups) if groups else []
@@ -184,7 +180,7 @@ class _Tree:
                 return []
             is_apart[fit[0]] = False
         apart = np.where(is_apart[numbers], numbers, n_children)
-        return _divided(part.rows, apart)
+        return divided(part.rows, apart)
 
     def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Region]) -> bool:
         """Whether the table satisfies the rules about it with these groups in the place of some parts."""
@@ -199,8 +195,8 @@ class _Tree:
         return int(self._recoding.problem.task.rows.records[rows].sum())
 
 
-def _divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Rows by their labels, ascending; within a label in the order they came."""
+def divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return rows by their labels, ascending; within a label in the order they came."""
     order = np.argsort(labels, kind="stable")
     ends = np.flatnonzero(np.diff(labels[order])) + 1
     return np.split(rows[order], ends)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
+from cloister.tabular.checker import RuleChecker
 from cloister.utility import AttributeLoss, Generalized, Loss
 
-from ..checking.checker import RuleChecker
 from ..coding import Coded
 from ..data import EncodedTable, TableRequest
 
@@ -44,12 +44,6 @@ class Partition:
     def without(self, suppressed: NDArray[np.bool_]) -> "Partition":
         """Return the same with these rows suppressed as well."""
         return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
-
-    def joined(self, rows: NDArray[np.int64], classes: NDArray[np.int64], levels: NDArray[np.int64]) -> "Partition":
-        """Return the same with some suppressed rows in classes of their own."""
-        class_of_row = self.class_of_row.copy()
-        class_of_row[rows] = len(self.levels) + classes
-        return Partition(class_of_row, np.concatenate([self.levels, levels]))
 
 
 @dataclass(frozen=True)
@@ -117,9 +111,7 @@ class Labels:
 class TableRecoding:
     """What methods with different levels in different classes work on.
 
-    Parameters
-    ----------
-    coded : bound hierarchies of the attributes, in the order of the problem
+    ``coded``: bound hierarchies of the attributes, in the order of the problem.
     """
 
     problem: SearchProblem

@@ -14,8 +14,8 @@ import polars as pl
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
 
-from .guarantee import COUNT, TOLERANCE, Description, Judgement, Reference, ReleasedClasses
-from .uniqueness import population_uniqueness
+from .guarantee import COUNT, TOLERANCE, Description, Reference, ReleasedClasses, inside
+from .verify_uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least
 ESTIMATED = 1e-4
@@ -29,9 +29,16 @@ def name_of(rule: Description) -> str:
     return f"{rule['model']}{of} ({numbers})"
 
 
-def judge(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+class _NotAtHandError(Exception):
+    """What a rule compares with is not at hand, and why."""
+
+
+def judge(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series | str:
     """Return whether each class satisfies a rule about classes, in the order of ``classes.sizes``; or why not told."""
-    return CLASS_RULES[rule["model"]](rule, classes, reference)
+    try:
+        return CLASS_RULES[rule["model"]](rule, classes, reference)
+    except _NotAtHandError as error:
+        return str(error)
 
 
 def is_about_table(rule: Description) -> bool:
@@ -53,9 +60,7 @@ def releasable(
     Classes of one size go by their values, columns in the order of their names, wherever they stand in the file. A
     rule that lets nothing be suppressed releases all classes or none.
 
-    Parameters
-    ----------
-    n_released : classes that were released; how many had to be left out is judged by that number
+    ``n_released``: classes that were released; how many had to be left out is judged by that number.
     """
     judged = [judge(rule, classes, reference) for rule in rules if not is_about_table(rule)]
     holds = [found for found in judged if isinstance(found, pl.Series)]
@@ -64,8 +69,7 @@ def releasable(
     kept = classes.sizes.filter(*holds) if holds else classes.sizes
     about_table = [rule for rule in rules if is_about_table(rule)]
     if about_table:
-        names = sorted((name for name, place in classes.places.items() if place in classes.columns), key=str.encode)
-        kept = kept.sort([pl.col(COUNT), *(pl.col(classes.places[name]).fill_null("") for name in names)])
+        kept = kept.sort([pl.col(COUNT), *(pl.col(name).fill_null("") for name in sorted(classes.columns))])
         n_left_out = kept.height - n_released
         kept = kept.slice(n_left_out) if _is_least(about_table, kept[COUNT].to_list(), n_left_out) else kept.clear()
     is_whole = kept.height == classes.sizes.height
@@ -93,15 +97,14 @@ def _forbids_suppression(rule: Description) -> bool:
     return bool(rule["model"] == "delta-presence" and rule["lower"] > 0)
 
 
-def _k_map(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+def _k_map(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     if "population" in rule:
-        people = _in_population(rule, classes, reference)
-        return people if isinstance(people, str) else people >= int(rule["k"])
+        return _in_population(rule, classes, reference) >= int(rule["k"])
     sizes = classes.sizes[COUNT]
     smallest, largest = (int(sizes[place]) for place in (sizes.arg_min() or 0, sizes.arg_max() or 0))
     least, most = (_sample_size(rule, n, largest) for n in (reference.n_least, reference.n_most))
     if least <= smallest < most:
-        return "it depends on the number of records of the input, which is kept back"
+        raise _NotAtHandError("it depends on the number of records of the input, which is kept back")
     holds = sizes >= least
     return holds & (least < most or rule.get("class_size", least) == least or least > largest)
 
@@ -128,19 +131,17 @@ def _poisson(count: int, mean: float) -> float:
     return math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
 
 
-def _in_population(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+def _in_population(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     """Records of a population table in each class."""
     if rule["population"] not in reference.populations:
-        return f"it compares with the population {rule['population']}, which was not given"
+        raise _NotAtHandError(f"it compares with the population {rule['population']}, which was not given")
     people = reference.populations[rule["population"]].group_by(classes.columns).agg(pl.len().alias("people"))
     joined = classes.sizes.join(people, on=classes.columns, how="left", nulls_equal=True, maintain_order="left")
     return joined["people"].fill_null(0).cast(pl.Int64)
 
 
-def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     people = _in_population(rule, classes, reference)
-    if isinstance(people, str):
-        return people
     present = classes.sizes[COUNT] / people
     lower, upper = float(rule["lower"]), float(rule["upper"])
     holds = (people > 0) & (present >= lower - TOLERANCE) & (present <= upper + TOLERANCE)
@@ -148,17 +149,17 @@ def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Refe
     return holds & ((is_covered and holds.all()) or not _forbids_suppression(rule))
 
 
-def _l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
+def _l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
     return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
 
 
-def _entropy_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
+def _entropy_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
     share = pl.col("count") / pl.col("size")
     entropy = classes.by_class(classes.recorded(rule["column"]), -(share * share.log()).sum(), -1.0)
     return entropy >= math.log(float(rule["l"])) - TOLERANCE
 
 
-def _recursive_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
+def _recursive_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
     recorded = classes.recorded(rule["column"])
     ordered = (pl.col("count") / pl.col("size")).sort(descending=True)
     first = classes.by_class(recorded, ordered.first(), 1.0)
@@ -166,9 +167,9 @@ def _recursive_l_diversity(rule: Description, classes: ReleasedClasses, _: Refer
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
-def _k_patients(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
-    if classes.places.get(rule["column"]) not in classes.records.columns:
-        return "the release does not say whose records they are"
+def _k_patients(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
+    if inside(rule["column"]) not in classes.records.columns:
+        raise _NotAtHandError("the release does not say whose records they are")
     return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["k"])
 
 
@@ -178,7 +179,7 @@ def _population_uniqueness(rule: Description, sizes: Counter[int], doubt: int) -
     return bool(estimate <= rule["share"] * (1 + doubt * ESTIMATED) + doubt * TOLERANCE)
 
 
-def _alpha_k_anonymity(rule: Description, classes: ReleasedClasses, _: Reference) -> Judgement:
+def _alpha_k_anonymity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
     most = classes.by_class(classes.recorded(rule["column"]), (pl.col("count") / pl.col("size")).max(), math.inf)
     return (classes.sizes[COUNT] >= int(rule["k"])) & (most <= float(rule["alpha"]) + TOLERANCE)
 
@@ -198,19 +199,16 @@ TABLE_RULES: dict[str, Callable[[Description, Counter[int], int], bool]] = {
 NOT_GIVEN = "it compares with the original, which was not given"
 
 
-def _t_closeness(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+def _t_closeness(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     """Whether each class is within a distance of t of the whole; missing is a value of its own."""
-    whole = _whole(rule, classes, reference)
-    if isinstance(whole, str):
-        return whole
+    whole = _whole(rule, reference)
     column = rule["column"]
     if rule["distance"] == "ordered":
-        found = _ordered_distance(column, classes, whole, reference.order[classes.places[column]])
+        found = _ordered_distance(column, classes, whole, reference.order[column])
     elif rule["distance"] == "hierarchical":
-        groups = reference.groups.get((column, rule["hierarchy"]))
-        if groups is None:
-            return NOT_GIVEN
-        found = _hierarchical_distance(column, classes, whole, groups)
+        if (column, rule["hierarchy"]) not in reference.groups:
+            raise _NotAtHandError(NOT_GIVEN)
+        found = _hierarchical_distance(column, classes, whole, reference.groups[column, rule["hierarchy"]])
     else:
         # Half the sum of all differences; those of values that a class lacks are what is left of the whole.
         differences = (pl.col("q") - pl.col("p")).abs().sum() + 1 - pl.col("p").sum()
@@ -218,23 +216,19 @@ def _t_closeness(rule: Description, classes: ReleasedClasses, reference: Referen
     return found <= float(rule["t"]) + TOLERANCE
 
 
-def _delta_disclosure(rule: Description, classes: ReleasedClasses, reference: Reference) -> Judgement:
+def _delta_disclosure(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     """Whether each class has each value of the whole, missing included, and ln(q / p) is between -delta and delta."""
-    whole = _whole(rule, classes, reference)
-    if isinstance(whole, str):
-        return whole
+    whole = _whole(rule, reference)
     near = (pl.col("q") / pl.col("p")).log().abs() < float(rule["delta"]) - TOLERANCE
     return classes.by_class(_shares(classes.cells(rule["column"]), whole), near.sum(), 0) == whole.height
 
 
-def _gain_within(rule: Description, classes: ReleasedClasses, reference: Reference, bound: pl.Expr) -> Judgement:
+def _gain_within(rule: Description, classes: ReleasedClasses, reference: Reference, bound: pl.Expr) -> pl.Series:
     """Whether each class has recorded values, and none exceeds its share in the whole by more than a bound of that.
 
     Both among all records and among those that have a value. The bound is beta, or the lesser of beta and -ln p.
     """
-    whole = _whole(rule, classes, reference)
-    if isinstance(whole, str):
-        return whole
+    whole = _whole(rule, reference)
     recorded = pl.col("value").is_not_null()
     among_all = _shares(classes.cells(rule["column"]), whole).filter(recorded)
     among_recorded = _shares(classes.recorded(rule["column"]), whole.filter(recorded))
@@ -242,11 +236,11 @@ def _gain_within(rule: Description, classes: ReleasedClasses, reference: Referen
     return (classes.by_class(among_all, within, 0) + classes.by_class(among_recorded, within, 0)) == 2
 
 
-def _whole(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.DataFrame | str:
-    """Records of each value in the whole input: ``value`` and ``all``."""
+def _whole(rule: Description, reference: Reference) -> pl.DataFrame:
+    """Return each value of a column in the whole input, with ``all`` its records."""
     if reference.whole is None:
-        return NOT_GIVEN
-    value = pl.col(classes.places[rule["column"]]).alias("value")
+        raise _NotAtHandError(NOT_GIVEN)
+    value = pl.col(inside(rule["column"])).alias("value")
     return reference.whole.group_by(value).agg(counted(reference.whole).alias("all"))
 
 
@@ -330,7 +324,7 @@ def _areas(present: pl.DataFrame, ranked: pl.DataFrame) -> pl.DataFrame:
     return steps.with_columns((area / size / n).fill_null(math.inf).alias("area"))
 
 
-CLASS_RULES: dict[str, Callable[[Description, ReleasedClasses, Reference], Judgement]] = {
+CLASS_RULES: dict[str, Callable[[Description, ReleasedClasses, Reference], pl.Series]] = {
     "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-patients": _k_patients,
     "k-map": _k_map,

@@ -3,12 +3,10 @@
 N are the people of the population, n the records, f = n / N, u the classes and s(i) those of i records. Everything here
 is plain Python: products instead of gamma functions where they are short, a digamma function of its own, bisection.
 
-References
-----------
-Zayatz (1991), "Estimation of the number of unique population elements using a sample"; Hoshino (2001), "Applying
-Pitman's sampling formula to microdata disclosure risk assessment"; Chen, McNulty (1998), "Estimation of identification
-disclosure risk in microdata"; Haas, Stokes (1998), "Estimating the number of classes in a finite population"; Dankar,
-El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
+Source: Zayatz (1991), "Estimation of the number of unique population elements using a sample"; Hoshino (2001),
+"Applying Pitman's sampling formula to microdata disclosure risk assessment"; Chen, McNulty (1998), "Estimation of
+identification disclosure risk in microdata"; Haas, Stokes (1998), "Estimating the number of classes in a finite
+population"; Dankar, El Emam, Neisa, Roffey (2012), "Estimating the re-identification risk of clinical data sets".
 """
 
 import math

@@ -13,18 +13,16 @@ from cloister.kernels.classes import Grouping, distinct_rows, group, leaves_lost
 from cloister.kernels.layout import CODE, Rows, Task
 from cloister.privacy import ClassRule, Histogram, PrivacyRule, TableRule
 from cloister.search.problem import Aggregate, Candidate, attribute_losses
+from cloister.tabular.coding import SensitiveValues, population_texts, populations_in
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
-from ..coding import Coded
-from .rule_sources import SensitiveValues, has_population, population_texts
+from .coding import Coded
 
 
 class RuleChecker:
     """The rules of a request, with what they need to know of the table.
 
-    Parameters
-    ----------
-    coded : bound hierarchies of the attributes, in the order of the problem, which is that of their names
+    ``coded``: bound hierarchies of the attributes, in the order of the problem, which is that of their names.
     """
 
     def __init__(
@@ -36,23 +34,22 @@ class RuleChecker:
         records: NDArray[np.int64],
         sensitive: Mapping[str, pl.Series],
     ) -> None:
-        self._class_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs != "sizes"]
-        self._size_rules = [rule for rule in rules if isinstance(rule, ClassRule) and rule.needs == "sizes"]
+        about_classes = [rule for rule in rules if isinstance(rule, ClassRule)]
+        self._class_rules = sorted(about_classes, key=lambda rule: rule.needs != "sizes")  # the quick ones first
         self._table_rules = [rule for rule in rules if isinstance(rule, TableRule)]
         self._task = task
         self._coded = coded
         self.is_monotone = all(rule.is_monotone for rule in rules)
-        self._values = {
-            id(rule): SensitiveValues(sensitive[rule.column], rule, row_of_record, records)
+        self.values = {
+            id(rule): SensitiveValues(sensitive[rule.about], rule, row_of_record, records)
             for rule in self._class_rules
-            if rule.column is not None
+            if rule.about is not None
         }
-        self._populations = {}
-        for rule in self._class_rules:
-            if has_population(rule):  # the distinct rows of the population, in the codes of the table
-                texts = population_texts(rule, list(coded))
-                codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
-                self._populations[id(rule)] = distinct_rows(codes, task.maps).rows
+        self._populations = {}  # the distinct rows of each, in the codes of the table
+        for rule in populations_in(self._class_rules):
+            texts = population_texts(rule, list(coded))
+            codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
+            self._populations[id(rule)] = distinct_rows(codes, task.maps).rows
 
     @property
     def has_table_rules(self) -> bool:
@@ -64,13 +61,13 @@ class RuleChecker:
         classes = ClassView(self, grouping.sizes, grouping.labels, levels=levels)
         is_kept = grouping.sizes >= self._task.threshold.k
         most = np.where(is_kept, grouping.sizes, 0)
-        for rule in (*self._size_rules, *self._class_rules):
+        for rule in self._class_rules:
             holds = rule.holds(classes)
             is_kept &= holds
             np.minimum(most, rule.most_kept(classes, holds), out=most)
         if self._table_rules:
             is_kept[self._left_out(grouping, np.flatnonzero(is_kept), levels)] = False
-        if not is_kept.all() and any(getattr(rule, "forbids_suppression", False) for rule in self._class_rules):
+        if not is_kept.all() and any(rule.forbids_suppression for rule in self._class_rules):
             is_kept[:] = False
         suppressed = int(grouping.sizes[~is_kept].sum())
         return is_kept, suppressed if self.is_monotone else int((grouping.sizes - most).sum())
@@ -98,22 +95,16 @@ class RuleChecker:
         ranks: NDArray[np.int64] = rank[coded.rise(0, level)[self._task.rows.codes[j, rows]]]
         return ranks
 
-    def values_of(self, rule: ClassRule) -> SensitiveValues:
-        """Return the values of the column that a rule looks at."""
-        return self._values[id(rule)]
-
     def holds(self, rows: NDArray[np.int64], labels: NDArray[np.int64], n_classes: int) -> NDArray[np.bool_]:
         """Return whether each of these classes satisfies all rules about classes, shape (n_classes,).
 
         Rules about the table as a whole are left aside. Cost: the rows given, whatever the table holds.
 
-        Parameters
-        ----------
-        labels : (n,) class of each, none of them empty; a class may be made of rows at different levels
+        ``labels``: (n,) class of each, none of them empty; a class may be made of rows at different levels.
         """
         classes = ClassView(self, self.records(rows, labels, n_classes), labels, rows)
         holds = np.ones(n_classes, dtype=np.bool_)
-        for rule in (*self._size_rules, *self._class_rules):
+        for rule in self._class_rules:
             if not holds.any():
                 break
             holds &= rule.holds(classes)
@@ -131,9 +122,7 @@ class RuleChecker:
     def n_left_out(self, sizes: NDArray[np.int64]) -> int:
         """Return how many of the smallest classes must be suppressed for the rules about the table.
 
-        Parameters
-        ----------
-        sizes : (n_classes,) records of each class, ascending
+        ``sizes``: (n_classes,) records of each class, ascending.
         """
         left_out, before = 0, -1
         while left_out != before and left_out < sizes.size:
@@ -187,7 +176,7 @@ class ClassView:
     def histogram(self, rule: ClassRule) -> Histogram:
         """Return the values of the column of a rule in each class."""
         if id(rule) not in self._histograms:
-            values = self._checker.values_of(rule)
+            values = self._checker.values[id(rule)]
             self._histograms[id(rule)] = values.by_class(self._labels, self.sizes.size, self._rows)
         return self._histograms[id(rule)]
 
@@ -211,9 +200,7 @@ class ClassView:
 class TransformationEvaluator:
     """Measures transformations for a search that cannot do so by class sizes and mean losses alone.
 
-    Parameters
-    ----------
-    aggregate : loss of a release from the losses of its attributes
+    ``aggregate``: loss of a release from the losses of its attributes.
     """
 
     task: Task
@@ -225,29 +212,25 @@ class TransformationEvaluator:
 
     def kept_rows(self, levels: Sequence[int]) -> NDArray[np.bool_]:
         """Return whether each distinct row is kept under one transformation."""
-        grouping = self._group(levels)
+        grouping = group(self.task.rows, self.task.maps, np.array(levels, dtype=np.int64))
         return self.checker.keeps(grouping, levels)[0][grouping.labels]
 
     def measure(self, levels: Sequence[int]) -> Candidate:
         """Suppress what violates a rule under one transformation, and say what that loses."""
-        grouping = self._group(levels)
+        task, at = self.task, np.array(levels, dtype=np.int64)
+        grouping = group(task.rows, task.maps, at)
         is_kept, least = self.checker.keeps(grouping, levels)
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self.loss, AttributeLoss):
-            task = self.task
-            at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
-            lost = leaves_lost(task.rows, task.maps, task.costs, at, kept)
+            lost = leaves_lost(task.rows, task.maps, task.costs, at, is_kept[grouping.labels])
             losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self.aggregate(losses)
-            bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())
+            bound = self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist())
         else:
             loss, bound = self.loss.measure(self._generalized(grouping, levels, is_kept))
         smallest = int(grouping.sizes.min())
         return Candidate(tuple(levels), suppressed, int(is_kept.sum()), losses, loss, bound, least, smallest)
-
-    def _group(self, levels: Sequence[int]) -> Grouping:
-        return group(self.task.rows, self.task.maps, np.array(levels, dtype=np.int64))
 
     def _generalized(self, grouping: Grouping, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Generalized:
         rows = self.task.rows

@@ -1,30 +1,42 @@
-"""t-closeness: the sensitive values of a class are spread nearly as in the whole input.
+"""The sensitive values of a class are spread nearly as in the input: t-closeness, beta-likeness, delta-disclosure.
 
-How far they are from it is the earth mover's distance. With Q the shares of the values in a class and P those in the
-input, the distance is the least work that turns one into the other, the work of moving a share being the share times
-how far apart the two values are, from 0 to 1. The distances below differ only in that ground distance.
+How far they are from it is, for t-closeness, the earth mover's distance. With Q the shares of the values in a class and
+P those in the input, the distance is the least work that turns one into the other, the work of moving a share being the
+share times how far apart the two values are, from 0 to 1. The distances below differ only in that ground distance.
+
+For beta-likeness no value becomes much more likely in a class. Missing is no value that anybody gains certainty of, and
+there are two readings of the share of the others, neither always the stricter: among all records, as for somebody who
+does not know whether the patient's value is recorded, and among the records in which it is, as for somebody who does.
+Both are asked here, each with the share p in the input and the share q in the class taken in the same way. A class
+without any recorded value violates the rules. A value that becomes less likely is no violation.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from cloister.errors import InputError
 
 from .rule import (
+    ClassRule,
     Counts,
     EquivalenceClasses,
     Figures,
     Histogram,
     Mask,
+    Positive,
+    SensitiveColumn,
+    SensitiveRule,
+    Share,
     at_most,
+    below,
+    class_maxima,
     class_of_cell,
     class_sums,
-    keep_real,
     most_at_share,
-    name_of,
     recorded,
     recorded_whole,
     shares,
@@ -92,9 +104,7 @@ def _row_distance(histogram: Histogram, counts: Counts, known: Counts) -> Figure
     Between two values of a class its cumulated share stands still while that of the input climbs, so the sum of the
     differences follows from where the second passes the first, and from sums of sums.
 
-    Parameters
-    ----------
-    counts, known : records of each cell and of each class, missing left out
+    ``counts``, ``known``: records of each cell and of each class, missing left out.
     """
     n_values = len(histogram.whole) - (histogram.missing >= 0)
     if n_values < 2:
@@ -131,7 +141,7 @@ DISTANCES: dict[str, tuple[str, Callable[[Histogram], Figures]]] = {
 
 
 @dataclass(frozen=True)
-class TCloseness:
+class TCloseness(ClassRule):
     """The values of a sensitive column in every class are at most ``t`` from those in the input.
 
     The distance is the earth mover's. ``equal``: any two values are equally far apart; for names without order.
@@ -146,41 +156,30 @@ class TCloseness:
 
     Not monotone: records that repeat one value move the class away. Closed: the distance is convex, so that of a union
     is at most the mean of those of its parts. With ``ordered`` and missing values the distance is bounded from above
-    (`earth_mover.ordered_distance`), by a sum of norms, which is convex as well; the paper knows no missing values.
+    (`ordered_distance`), by a sum of norms, which is convex as well; the paper knows no missing values.
 
-    Parameters
-    ----------
-    t : from 0 to below 1
-    distance : ``equal``, ``ordered`` or ``hierarchical``
-    hierarchy : of the column, for ``hierarchical``
-    source : where the command line found the hierarchy, until it is read; never shown
-
-    References
-    ----------
-    Li, Li, Venkatasubramanian (2007), "t-Closeness: privacy beyond k-anonymity and l-diversity", section 5.
+    Source: Li, Li, Venkatasubramanian (2007), "t-Closeness: privacy beyond k-anonymity and l-diversity", section 5.
     """
 
-    t: float
-    column: str
+    t: Share
+    column: SensitiveColumn
     distance: str = "equal"
     hierarchy: Any = field(default=None, repr=False, compare=False)
     spec: str | None = field(default=None, kw_only=True)
+    # Where the command line found the hierarchy, until it is read; never shown.
     source: str | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    model: ClassVar[str] = "t-closeness"
-    counts: ClassVar[str] = "records of each sensitive value"
-    is_monotone: ClassVar[bool] = False
-    is_closed: ClassVar[bool] = True
-    class_size: ClassVar[int] = 1
+    model = "t-closeness"
+    is_closed = True
+    usage = "t-closeness:diagnosis=0.2, t-closeness:age=0.2,ordered or t-closeness:diagnosis=0.2,icd9"
 
     def __post_init__(self) -> None:
-        keep_real(self, "t", "from 0 to below 1", lambda number: 0 <= number < 1)
-        name_of("The sensitive column", self.column)
+        super().__post_init__()
         if not isinstance(self.distance, str) or self.distance not in DISTANCES:
             raise InputError(f"The distance of t-closeness must be one of {', '.join(DISTANCES)}.", column=self.column)
         if self.hierarchy is not None:
             object.__setattr__(self, "spec", self.hierarchy.spec)
-        if (self.distance == "hierarchical") != (self.spec is not None):
+        if (self.distance == "hierarchical") != isinstance(self.spec, str):
             raise InputError(
                 f"t-closeness of column {self.column!r}: the distance hierarchical needs a hierarchy, and the others"
                 " take none.",
@@ -215,11 +214,6 @@ class TCloseness:
         others = classes.sizes - class_sums(histogram, np.where(is_many, histogram.records, 0))
         return np.where(holds, classes.sizes, most_at_share(others, classes.sizes, np.minimum(allowed, 1.0)))
 
-    def describe(self) -> dict[str, object]:
-        """Return the rule as the manifest names it."""
-        described = {"model": self.model, "column": self.column, "t": self.t, "distance": self.distance}
-        return described | ({"hierarchy": self.spec} if self.distance == "hierarchical" else {})
-
     def words(self) -> str:
         """Return the rule as on the command line."""
         rest = {"equal": "", "ordered": ",ordered", "hierarchical": f",{self.spec}"}[self.distance]
@@ -232,3 +226,148 @@ class TCloseness:
             f"the values of {self.column!r} in every class are at most {written(self.t)} from those of all input"
             f" records (earth mover's distance{by[self.distance]})"
         )
+
+
+@dataclass(frozen=True)
+class _Likeness(SensitiveRule):
+    """What both forms share: the gain of a value that they allow is for them to say."""
+
+    beta: Positive
+    column: SensitiveColumn
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        known, known_whole = class_sums(histogram, recorded(histogram)), int(recorded_whole(histogram).sum())
+        sizes, whole = class_sums(histogram, histogram.records), int(histogram.whole.sum())
+        among_all = _excess(histogram, sizes, whole, self._limit)
+        among_known = _excess(histogram, known, known_whole, self._limit)
+        return at_most(np.maximum(among_all, among_known), 0.0) & (known > 0)
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept, by the share among all that each value may have."""
+        histogram = classes.histogram(self)
+        share = np.minimum(histogram.whole / max(int(histogram.whole.sum()), 1), 1.0)
+        may_have = np.minimum((1 + self._limit(share)) * share, 1.0)
+        may_have[histogram.missing : histogram.missing + 1] = 1.0  # nothing is asked of it
+        sizes = np.repeat(classes.sizes, np.diff(histogram.start))
+        most = most_at_share(sizes - histogram.records, sizes, may_have[histogram.value])
+        return np.where(holds, classes.sizes, np.minimum.reduceat(most, histogram.start[:-1]))
+
+    @abstractmethod
+    def _limit(self, share: Figures) -> Figures:
+        """How far a value of this share in the input may gain, as a part of it."""
+
+
+@dataclass(frozen=True)
+class BetaLikeness(_Likeness):
+    """In every class the share of each sensitive value exceeds that in the input by at most ``beta`` of it.
+
+    For every value, (q - p) / p <= beta.
+
+    *Guarantee*: finding the class of a patient makes no value of the column more than 1 + ``beta`` times as likely as
+    it is for anybody in the input; unlike with t-closeness this holds for rare values as for frequent ones. Not
+    promised: that a value cannot be excluded; that one with p >= 1 / (1 + beta) is not certain (see the enhanced
+    form). Cost: one pass over the cells.
+
+    Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
+    parts.
+
+    Source: Cao, Karras (2012), "Publishing microdata with a robust privacy guarantee", section 3, basic beta-likeness.
+    """
+
+    model = "beta-likeness"
+    usage = "beta-likeness:diagnosis=1"
+
+    def _limit(self, share: Figures) -> Figures:
+        return np.full_like(share, self.beta)
+
+    def sentence(self) -> str:
+        """Return the rule in words."""
+        return (
+            f"in every class each value of {self.column!r} is at most {written(1 + self.beta)} times as frequent as"
+            " among all input records"
+        )
+
+
+@dataclass(frozen=True)
+class EnhancedBetaLikeness(_Likeness):
+    """In every class the share of each sensitive value exceeds that in the input by at most min(beta, -ln p) of it.
+
+    For every value, (q - p) / p <= min(beta, -ln p).
+
+    *Guarantee*: as for basic beta-likeness; besides, no value becomes certain that is not so in the input, since the
+    bound p (1 - ln p) is below 1. Not promised: that a value cannot be excluded. Cost: one pass over the cells.
+
+    Not monotone and closed, as the basic form: there is one upper bound for the share of each value.
+
+    Source: Cao, Karras (2012), section 3, enhanced beta-likeness.
+    """
+
+    model = "enhanced-beta-likeness"
+    usage = "enhanced-beta-likeness:diagnosis=1"
+    says = (
+        "in every class each value of {column!r} is at most 1 + min({beta}, -ln p) times as frequent as its share p "
+        "among all input records"
+    )
+
+    def _limit(self, share: Figures) -> Figures:
+        return np.minimum(self.beta, -np.log(share))
+
+
+def _excess(histogram: Histogram, totals: Counts, whole: int, limit: Callable[[Figures], Figures]) -> Figures:
+    """By how much the largest gain of a recorded value passes its limit, shape (n_classes,); negative where none does.
+
+    ``totals``, ``whole``: what shares are of: records of each class, shape (n_classes,), and of the input.
+    """
+    share = np.minimum(histogram.whole / max(whole, 1), 1.0)  # that of missing is not looked at
+    bound = limit(share)[histogram.value]
+    found = histogram.records / np.repeat(np.maximum(totals, 1), np.diff(histogram.start))
+    gain = found / share[histogram.value] - 1
+    return class_maxima(histogram, np.where(histogram.value == histogram.missing, -1.0, gain - bound))
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(SensitiveRule):
+    """In every class the share of each sensitive value differs from that in the input by a factor below e^delta.
+
+    For every value of the input, abs(ln(q / p)) < delta, q its share in the class and p its share in the input. So a
+    class that lacks a value of the input violates the rule. Missing is a value of its own.
+
+    *Guarantee*: finding the class of a patient makes no value of the column, missing included, more than e^delta times
+    as likely or unlikely; nothing can be excluded. Not promised: that a value frequent in the input is not likely.
+    Cost: one pass over the cells; rare values cost dearly, since every class must have them all.
+
+    Not monotone: records that repeat one value raise its share. Closed: the share in a union lies between those in its
+    parts.
+
+    Source: Brickell, Shmatikov (2008), "The cost of privacy: destruction of data-mining utility in anonymized data
+    publishing", section 3.
+    """
+
+    delta: Positive
+    column: SensitiveColumn
+
+    model = "delta-disclosure"
+    usage = "delta-disclosure:diagnosis=1"
+    says = (
+        "in every class each value of {column!r} is less than e^{delta} times as frequent or rare as among all input "
+        "records"
+    )
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        histogram = classes.histogram(self)
+        whole = histogram.whole / histogram.whole.sum()
+        factors = shares(histogram) / whole[histogram.value]
+        is_complete = np.diff(histogram.start) == len(histogram.whole)
+        return np.asarray(is_complete & below(class_maxima(histogram, np.abs(np.log(factors))), self.delta))
+
+    def most_kept(self, classes: EquivalenceClasses, holds: Mask) -> Counts:
+        """Return how many records of each class may be kept: no more than leave each value its least share."""
+        histogram = classes.histogram(self)
+        least = np.exp(-self.delta) * histogram.whole / histogram.whole.sum()
+        most = np.minimum.reduceat(histogram.records / least[histogram.value], histogram.start[:-1]) * (1 + 1e-9) + 1e-6
+        is_complete = np.diff(histogram.start) == len(histogram.whole)
+        kept = np.where(is_complete, np.minimum(most, classes.sizes), 0).astype(np.int64)
+        return np.where(holds, classes.sizes, kept)
