@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cloister.engines.relation import Engine, names_of
-from cloister.engines.statements import count_ids, fetch_tally, unique_share
+from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS
 from cloister.io.foreign import interruptible

@@ -27,10 +27,9 @@ PLACES = {
 
 def people(files: Files) -> People:
     """Each row of patients.csv."""
-    places = ("state", "county", "zip")
-    frame = files.table("patients", ("id", "birthdate", "gender"), ("race", "ethnicity", *places))
-    renamed = frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX})
-    return People(renamed.select(ID, BIRTH, SEX, "race", "ethnicity", *places, FILE, ROW))
+    others = ("race", "ethnicity", "state", "county", "zip")
+    frame = files.table("patients", ("id", "birthdate", "gender"), others)
+    return People(frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX}))
 
 
 def conditions(files: Files) -> SourceRecords:

@@ -7,7 +7,7 @@ border of a part, so that a code that k patients of no part have in item chunks 
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -27,14 +27,14 @@ from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease, setting
 
 from .code_blocks import Blocks, CodeBlock, Integers, block_rows
-from .tasks import ERROR, Row, computed, failed, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import Row, computed, contents, in_pieces, on_workers, pack, rows_of, unpack
 from .top_splits import SplitRequest, Splits, split_top
 
-RECORDS_A_PART = 200_000
-"""Parts of fewer records are not split: a worker needs some 400 MB for one."""
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
-TASKS = 256
-"""Tasks that parts are spread over, at most."""
+RECORDS_A_PART = 200_000  # Parts of fewer records are not split: a worker needs some 400 MB for one
+TASKS = 256  # Tasks that parts are spread over, at most
 
 Before = Callable[[int], None]
 
@@ -59,7 +59,7 @@ class _Part:
     figures: DisassociationFigures
     released: Disassociation
     ids: pl.Series | None
-    cluster_of: Integers | None
+    cluster_of: Integers
 
 
 def disassociate_blocks(
@@ -76,12 +76,6 @@ def disassociate_blocks(
     a data set that each part may stand for makes one that all of them may stand for. If all records fit one part, the
     release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
     records are kept nor on the number of workers.
-
-    Raises
-    ------
-    NoSafeRelease : There are fewer than k records, or a sensitive code is too frequent in a part.
-    InputError : The request does not fit the codes, or Spark failed.
-    InternalError : A part did not pass verification, or what came back does not add up.
     """
     if blocks.n_records < request.k:
         raise NoSafeRelease(
@@ -105,41 +99,28 @@ def disassociate_blocks(
 
 def _protected(
     blocks: Blocks, splits: Splits, request: DisassociationRequest, repeats: bool, before: Before | None
-) -> Iterator[_Part]:
-    """Yield each part as its worker returns it."""
+) -> list[_Part]:
+    """The parts as their workers return them."""
     place, vocabulary = blocks.place, blocks.vocabulary
     is_whole = len(splits.sizes) == 1
-    quiet = (
-        replace(request, inference_check=InferenceCheck.OFF)
-        if request.inference_check is InferenceCheck.REPORT
-        else request
-    )  # ties are counted once, here
+    reports = request.inference_check is InferenceCheck.REPORT  # ties are counted once, here
+    quiet = replace(request, inference_check=InferenceCheck.OFF) if reports else request
 
-    def part(batches: Iterable[Any]) -> Iterator[Row]:
+    def part(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
         for block in block_rows(batches):
             yield from _by_part(block, splits.of(block.offsets, block.numbered(place)), place)
 
-    def protect(batches: Iterable[Any]) -> Iterator[Row]:
-        sent: dict[int, list[Any]] = {}
+    def protect(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+        sent: dict[int, list[bytes]] = {}
         for row in rows_of(batches):
-            if row.kind == ERROR:
-                raise failed(row)
             sent.setdefault(row.part, []).append(row.body)
         for number, own in sent.items():
             if before is not None:
                 before(number)
-            yield from _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole)
+            yield from in_pieces(number, _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole))
 
-    n_parts = len(splits.sizes)
-    parted = on_workers(blocks.frame, part).repartition(min(n_parts, TASKS), "part")
-    pieces: list[bytes] = []
-    for row in computed(on_workers(parted, protect)):
-        if row.head and pieces:
-            yield unpack(b"".join(pieces))
-            pieces = []
-        pieces.append(row.body)
-    if pieces:
-        yield unpack(b"".join(pieces))
+    parted = on_workers(blocks.frame, part).repartition(min(len(splits.sizes), TASKS), "part")
+    return [one for _, one in contents(computed(on_workers(parted, protect)), _Part)]
 
 
 def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterator[Row]:
@@ -151,7 +132,7 @@ def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterato
         own = lengths[records]
         within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
         ids = None if block.ids is None else block.ids.gather(records)
-        yield Row(number, b"", pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
+        yield Row(number, body=pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
 
 
 def _protect(
@@ -162,10 +143,10 @@ def _protect(
     *,
     repeats: bool,
     is_whole: bool,
-) -> Iterator[Row]:
+) -> _Part:
     """Disassociate and verify one part, which may be the whole."""
     load_kernels()
-    lengths, items, ids = zip(*(unpack(body) for body in bodies), strict=True)
+    lengths, items, ids = zip(*(unpack(body, tuple) for body in bodies), strict=True)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     codes = check_codes(CodeSets(vocabulary, offsets, np.concatenate(items), None, repeats))
     if not is_whole:
@@ -177,16 +158,8 @@ def _protect(
     if not verdict.holds:
         raise InternalError(f"A part did not pass verification: {'; '.join(verdict.failures)}.")
     known = None if ids[0] is None else pl.concat(ids)
-    part = _Part(
-        number,
-        codes.n_records,
-        codes.supports(),
-        protected.figures,
-        replace(protected.released, vocabulary=()),
-        known,
-        None if known is None else protected.cluster_of.astype(np.int64),
-    )
-    yield from in_pieces(number, pack(number), pack(part))
+    released, cluster_of = replace(protected.released, vocabulary=()), protected.cluster_of.astype(np.int64)
+    return _Part(number, codes.n_records, codes.supports(), protected.figures, released, known, cluster_of)
 
 
 def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
@@ -206,15 +179,11 @@ def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
 
 def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:
     """See that every record and every code went to one part and came back from it."""
-    numbers = [part.number for part in parts]
-    sizes = [part.n_records for part in parts]
-    records = [part.released.n_records for part in parts]
+    found = [(part.number, part.n_records, part.released.n_records) for part in parts]
     supports = np.sum([part.supports for part in parts], axis=0)
     if (
-        numbers != list(range(len(splits.sizes)))
-        or sizes != list(splits.sizes)
-        or records != sizes
-        or sum(sizes) != blocks.n_records
+        found != [(number, size, size) for number, size in enumerate(splits.sizes)]
+        or sum(splits.sizes) != blocks.n_records
         or not np.array_equal(supports, blocks.supports)
     ):
         raise InternalError("The parts that came back from Spark are not those that were sent.")

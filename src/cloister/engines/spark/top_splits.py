@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,64 +10,45 @@ from numpy.typing import NDArray
 from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
 from .tasks import Row, collected, on_workers, pack, unpack
 
-MOST_CANDIDATES = 16
-"""Codes whose joint occurrences are counted to split a node several times at once."""
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
-TABLE = 1 << 20
-"""Joint occurrences that are counted in one pass, over all nodes."""
-
-COUNTS = 1 << 24
-"""Numbers of codes that are counted in one pass, over all nodes."""
-
-MOST_SPLITS = 4096
-"""Splits at the top; data that would need more have no codes to be split by, and larger parts."""
+MOST_CANDIDATES = 16  # Codes whose joint occurrences are counted to split a node several times at once
+TABLE = 1 << 20  # Joint occurrences that are counted in one pass, over all nodes
+COUNTS = 1 << 24  # Numbers of codes that are counted in one pass, over all nodes
+MOST_SPLITS = 4096  # Splits at the top; data that would need more have no codes to be split by, and larger parts
+NONE, UNDECIDED = -1, -2  # In the place of a code to split on: there is none, or the counts do not tell
 
 
 @dataclass(frozen=True)
 class SplitRequest:
-    """What HORPART asks of a split.
-
-    Attributes
-    ----------
-    constraint : (n_codes,) the constraint of the policy that each code is in, -1 for none
-    barred : (n_codes,) codes that never split
-    """
+    """What HORPART asks of a split."""
 
     k: int
     limit: int
-    constraint: Codes = field(repr=False)
-    barred: NDArray[np.bool_] = field(repr=False)
+    constraint: Codes  # (n_codes,) the constraint of the policy that each code is in, -1 for none
+    barred: NDArray[np.bool_]  # (n_codes,) codes that never split
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Splits in the order in which they are made: the records of a node with a code go to a new node, the rest stay.
+    """Splits in the order in which they are made: the records of a node with a code go to a new node, the rest stay."""
 
-    Attributes
-    ----------
-    node, code : of each split; the new node is the number of the split, from 1
-    sizes : records of each node in the end
-    """
-
+    # node, code: of each split; the new node is the number of the split, from 1
     node: tuple[int, ...] = ()
     code: tuple[int, ...] = ()
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()  # records of each node in the end
 
     def of(self, offsets: Integers, items: Codes) -> Integers:
         """Return the node of each record."""
-        n = offsets.size - 1
-        found = np.zeros(n, dtype=np.int64)
-        if not self.code:
-            return found
+        found = np.zeros(offsets.size - 1, dtype=np.int64)
         used = np.unique(np.array(self.code, dtype=np.int64))
-        at = np.minimum(np.searchsorted(used, items), used.size - 1)
-        chosen = used[at] == items
-        record = np.repeat(np.arange(n), np.diff(offsets))[chosen]
-        order = np.argsort(at[chosen], kind="stable")
-        record, starts = record[order], np.searchsorted(at[chosen][order], np.arange(used.size + 1))
+        chosen = np.isin(items, used)
+        record = np.repeat(np.arange(found.size), np.diff(offsets))[chosen]
+        order = np.argsort(items[chosen], kind="stable")
+        record, code_of = record[order], items[chosen][order]
         for new, (node, code) in enumerate(zip(self.node, self.code, strict=True), start=1):
-            own = int(np.searchsorted(used, code))
-            holders = record[starts[own] : starts[own + 1]]
+            holders = record[slice(*np.searchsorted(code_of, [code, code + 1]).tolist())]
             found[holders[found[holders] == node]] = new
         return found
 
@@ -86,20 +67,14 @@ class _Growing:
     """The tree while it grows."""
 
     request: SplitRequest
+    sizes: dict[int, int]
+    open: list[_Open]
     node: list[int] = field(default_factory=list)
     code: list[int] = field(default_factory=list)
-    sizes: dict[int, int] = field(default_factory=dict)
-    open: list[_Open] = field(default_factory=list)
 
     def splits(self) -> Splits:
         """Return the splits so far."""
         return Splits(tuple(self.node), tuple(self.code), tuple(self.sizes[node] for node in sorted(self.sizes)))
-
-    def split(self, node: int, code: int) -> int:
-        """Split a node; return the number of the new one."""
-        self.node.append(node)
-        self.code.append(code)
-        return len(self.node)
 
 
 def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
@@ -113,9 +88,8 @@ def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
     A pass over the data counts all codes of all nodes that are still too large, a second one the joint occurrences of
     the most frequent ones, from which several splits follow exactly.
     """
-    growing = _Growing(request, sizes={0: blocks.n_records})
-    if blocks.n_records >= request.limit:
-        growing.open = [_Open(0, blocks.n_records)]
+    n_records = blocks.n_records
+    growing = _Growing(request, {0: n_records}, [_Open(0, n_records)] if n_records >= request.limit else [])
     while growing.open and len(growing.node) < MOST_SPLITS:
         chosen = growing.open[: max(1, COUNTS // max(1, len(blocks.vocabulary)))]
         growing.open = growing.open[len(chosen) :]
@@ -154,10 +128,8 @@ def _candidates(node: _Open, counts: Integers, request: SplitRequest, room: int)
 def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integers, joint: Integers) -> None:
     """Split a node as far as its joint occurrences tell which code comes next."""
     request = growing.request
-    others = np.ones(counts.size, dtype=np.bool_)
+    others = (counts >= request.k) & (root.size - counts >= request.k) & ~request.barred
     others[codes] = False
-    others &= (counts >= request.k) & ~request.barred
-    others &= root.size - counts >= request.k
     beyond = np.flatnonzero(others)
     bits = (np.arange(joint.size)[:, None] >> np.arange(codes.size)) & 1
     waiting = [(root, joint, True)]
@@ -172,13 +144,11 @@ def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integer
         if code == UNDECIDED:
             growing.open.append(_Open(node.node, size, node.constraint))
         elif code >= 0:
-            new = growing.split(node.node, int(codes[code]))
+            growing.node.append(node.node)
+            growing.code.append(int(codes[code]))
+            new = _Open(len(growing.node), size, int(request.constraint[codes[code]]))
             has = bits[:, code] == 1
-            waiting.append((_Open(node.node, size), np.where(has, 0, table), False))
-            waiting.append((_Open(new, size, int(request.constraint[codes[code]])), np.where(has, table, 0), False))
-
-
-NONE, UNDECIDED = -1, -2
+            waiting += [(_Open(node.node, size), np.where(has, 0, table), False), (new, np.where(has, table, 0), False)]
 
 
 def _next(
@@ -211,18 +181,15 @@ def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integer
     active = np.full(len(splits.node) + 1, -1, dtype=np.int64)
     active[list(nodes)] = np.arange(len(nodes))
 
-    def work(batches: Iterable[Any]) -> Iterator[Row]:
-        total: Integers | None = None
-        for block in block_rows(batches):
-            counts = _counted(block, block.numbered(place), splits, active, n_codes, table)
-            total = counts if total is None else total + counts
-        if total is not None:
-            yield Row(0, b"", pack(total))
+    def work(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+        counts = (_counted(each, each.numbered(place), splits, active, n_codes, table) for each in block_rows(batches))
+        first = next(counts, None)
+        if first is not None:
+            yield Row(0, body=pack(sum(counts, first)))
 
-    width = n_codes if table is None else 1 << table.shape[1]
-    found = np.zeros(len(nodes) * width, dtype=np.int64)
+    found = np.zeros(len(nodes) * (n_codes if table is None else 1 << table.shape[1]), dtype=np.int64)
     for row in collected(on_workers(blocks.frame, work)):
-        found += unpack(row.body)
+        found += unpack(row.body, np.ndarray)
     return found
 
 
