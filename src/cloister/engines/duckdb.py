@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 T = TypeVar("T")
-
 MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
 LINE = re.compile(r"Line:?\s*(\d+)")
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Cursor
 
 T = TypeVar("T")
-
 # Every count of the transaction is of the same records, whatever others write meanwhile.
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 # Level maps are small and were not analysed: joined by hashing, as they must be, they cost one look-up a record.

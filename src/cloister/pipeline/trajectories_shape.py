@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
 
 import numpy as np
 
@@ -83,7 +82,8 @@ class PreparedTrajectories(Prepared):
     def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
-            policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
+            codes, word = code_set(given.trajectories), options.policy
+            policy = None if word is None else as_published(parse_policy(word, codes), codes)
             keywords = settings_given(options) | {"block": _block(options.block)}
             if options.sensitive is not None:
                 keywords["sensitive"] = options.sensitive[0]
@@ -172,14 +172,12 @@ def request_of(settings: Keywords, trajectories: Trajectories, policy: UtilityPo
     )
 
 
-def _block(text: str | int) -> int | Literal["auto", "off"]:
-    if isinstance(text, int):
-        return text
-    if text in ("auto", "off"):
-        return "auto" if text == "auto" else "off"
-    if not text.isascii() or not text.isdigit():
-        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {text!r}.")
-    return int(text)
+def _block(word: str | int) -> str | int:
+    if isinstance(word, int) or word in ("auto", "off"):
+        return word
+    if not word.isascii() or not word.isdigit():
+        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {word!r}.")
+    return int(word)
 
 
 @contextmanager
@@ -211,11 +209,6 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
     if codes is not None and (not words or "" in words):
         raise InputError("Sensitive codes were asked for, but none or an empty one is named. Name them, or leave it.")
     return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
-
-
-def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
-    """Return the utility policy that words or a JSON file name."""
-    return as_published(parse_policy(text, code_set(trajectories)), code_set(trajectories))
 
 
 def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:

@@ -23,7 +23,7 @@ from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
 from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed
-from .records import Files, People, Profile, SourceRecords
+from .records import Files, People, Profile, SourceRecords, members_at
 
 # What is made of a collection: the input of a shape, or of claims one of the two
 Form = Literal["table", "codes", "trajectories", "patients", "claims"]
@@ -182,7 +182,7 @@ def read_table(
                 f"{' and '.join(map(setting, reading.cleaning))}: for single tables, but a profile knows how its own "
                 "are written. Leave it out."
             )
-        files = Files.at(collection.path, collection.name, reading)
+        files = Files(collection.name, members_at(collection.path, collection.name), reading)
         return made(PROFILES[collection.profile], files, form)
     return table_in_file(place, usual_delimiter=usual_delimiter, **how)
 

@@ -55,7 +55,6 @@ ICD_CODE = "icd_code"
 OWNER, STRANGE = "\0owner", "\0strange"
 ONSETS = tuple(f"onset{kind}" for kind in ("DateTime", "Period", "Age", "Range", "String"))
 CLAIM_COLUMNS = (ID, DATE, END, "diagnosis", "diagnoses", "procedure", "procedures", "place_of_service", "provider")
-
 NOT_TRUE = {"entered-in-error", "refuted"}
 NOT_DONE = {"entered-in-error", "not-done", "preparation"}
 NOT_HELD = {"entered-in-error", "cancelled", "planned"}

@@ -28,6 +28,7 @@ from .columns import FILE, ID, ROW, parsed
 TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
 ZIP = b"PK\x03\x04"
 LEFT = "\0left"  # The column with why a record is left out
+NOTHING = pl.lit(None, dtype=pl.String)
 ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
 
@@ -195,11 +196,6 @@ class Files:
     members: tuple[Member, ...]
     reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
-    @classmethod
-    def at(cls, path: Path, name: str, reading: ReadingWords) -> "Files":
-        """The files of the folder or archive ``path``, or that file alone."""
-        return cls(name, members_at(path, name), reading)
-
     def tables(self, wanted: str) -> list[Member]:
         """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
         return [one for one in self.members if one.stem is not None and re.fullmatch(wanted, one.stem)]
@@ -240,16 +236,12 @@ class Files:
                 file=member.name,
                 column=lacking,
             )
-        columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = []
-        for name in columns:
-            text = pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
-            if name in frame.columns:
-                text = as_text(frame[name]).str.strip_chars()
-            taken.append(text.set(text == "", None))
-        rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
-        places = pl.Series(FILE, [display_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
-        return pl.DataFrame([*taken, rows, places.alias(FILE)])
+        columns = dict.fromkeys((*needed, *optional))
+        texts = pl.DataFrame([as_text(frame[name]).str.strip_chars() for name in columns if name in frame.columns])
+        cells = (pl.when(pl.col(name) != "").then(name) if name in texts.columns else NOTHING for name in columns)
+        file = pl.lit(display_name(Path(member.name))).alias(FILE)
+        row = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(ROW)
+        return texts.select(*(cell.alias(name) for name, cell in zip(columns, cells, strict=True)), row, file)
 
     def _read(self, member: Member) -> pl.DataFrame:
         content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
@@ -258,7 +250,6 @@ class Files:
         header = content[: content.find(b"\n")]
         if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
             # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
-            # A table parted by tabs in which quotes mean nothing.
             data = text_of(content, file, self.reading.encoding).data.replace(b"\r\n", b"\n")
             names = data.split(b"\n", 1)[0].decode().split("\t")
             refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)

@@ -11,6 +11,7 @@ from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_rec
 from .records import Files, People, Profile, SourceRecords
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
+# Classes of encounters as places of service are called on claims; others keep their own name
 PLACES = {
     "ambulatory": "Outpatient Hospital",
     "outpatient": "Outpatient Hospital",
@@ -22,7 +23,6 @@ PLACES = {
     "hospice": "Hospice",
     "snf": "Skilled Nursing Facility",
 }
-"""Classes of encounters as places of service are called on claims; others keep their own name."""
 
 
 def people(files: Files) -> People:

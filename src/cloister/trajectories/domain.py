@@ -14,7 +14,6 @@ from .data import Integers, Numbers, Trajectories, Unknown, bounds_of
 
 # Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
-
 H = TypeVar("H", bound=Hierarchy)
 Other = tuple[str, list[int]]  # A label that is no node of a tree, and the leaves that it stands for
 

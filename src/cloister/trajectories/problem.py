@@ -42,7 +42,6 @@ USUAL_BLOCK = 4_096
 BEST_SIZE = 3  # A block has so many times k patients at least, so that clusters can be formed around two extremes
 MOST_GROUPS = 64  # Groups of codes, and of ages, that are counted for cutting
 HIGHEST_COUNT = 255  # Where counting stops
-
 T = TypeVar("T")
 Counts = NDArray[np.uint8]
 

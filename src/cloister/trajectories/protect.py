@@ -35,7 +35,6 @@ from .figures import measure, outcomes_of
 from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, cut, pose, side_by_side
 
 MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
-
 # From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them
 ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
 

@@ -22,7 +22,6 @@ from .manifest import TrajectoriesUtility
 BETWEEN = "\0"  # Stands between the cells of a trajectory in one text; no cell holds it, and it comes before all else
 KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
 ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
-
 COUNTED = "equal trajectories were counted anew in the released text"
 LABELS = ", and labels and the number of patients were compared with the original"
 TRAJECTORIES = ", and every trajectory was compared with its patient's in the original"

@@ -34,7 +34,6 @@ PATIENCE_S = 60.0  # Seconds until work is ended for which a cluster gives no wo
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105  (the name of a variable)
 MISSING = 'Spark is not installed here. Install it: pip install "cloister[spark]", and Java 17 or later.'
 NO_JAVA = "Spark needs Java, which was not found. Install Java 17 or later, or say where it is with JAVA_HOME."
-
 SHARE_OF_MEMORY = 6  # Which part of the machine's memory Java gets: the workers of Python need more
 MEMORY_MIB = (1024, 8192)
 Handler = Callable[[int, FrameType | None], object] | int | None

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PATTERN = re.compile(r"[*?\[\]{}\\]")  # What makes a path a pattern to Spark
-
 UNREADABLE = (
     "Spark could not read {name}. See whether all workers can read it, whether it is whole, and whether all its parts "
     "have the same columns."

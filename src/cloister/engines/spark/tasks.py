@@ -32,7 +32,6 @@ FAILED = (
 )
 WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 LOOK_S = 1.0  # Seconds between two looks at the cluster
-
 T = TypeVar("T")
 
 
