@@ -9,10 +9,10 @@ from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 from cloister.trajectories.data import Attributes, TrajectoriesRequest
 from cloister.trajectories.domain import FittedTrajectories, fitted
+from cloister.trajectories.facts import codebook, facts_of, shown_of
 from cloister.trajectories.figures import exact_figures, utility_of
 from cloister.trajectories.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
 from cloister.trajectories.protect import ClusterBlocks, anonymize, load_kernels
-from cloister.trajectories.recheck import codebook, facts_of, shown_of
 from cloister.trajectories.release import TrajectoriesRelease, crosswalk, order_of, written
 from cloister.trajectories.request import GivenTrajectories, attributes_of, check_known, check_trajectories
 from cloister.trajectories.verify import ExpectedGuarantee, Secret, losses_agree, verify

@@ -10,7 +10,7 @@ import cloister as cl
 from cloister.codesets.policy import gwas_diseases
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.trajectories.data import WrittenTrajectories
-from cloister.trajectories.recheck import codebook
+from cloister.trajectories.facts import codebook
 from cloister.trajectories.request import GWAS_SETS
 
 CODES = hierarchy_rows([[code, "401", "*"] for code in ("401.1", "401.9")] + [["042", "042", "*"]])
