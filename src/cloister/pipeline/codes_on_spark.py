@@ -37,7 +37,7 @@ class CodesOnSpark:
 
     Attributes
     ----------
-    data : a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
+    data : a `cloister.engines.spark.tables.SparkFiles`, a Spark frame, or code sets in memory
     with_ids : whether ids are kept for a crosswalk
     """
 
