@@ -31,10 +31,10 @@ from rich.console import Console
 from rich.table import Table
 
 from cloister.hierarchy import icd9, intervals
-from cloister.trajectories.data import Cost, Method, ProtectedTrajectories, TrajectoriesRequest
+from cloister.trajectories.data import Cost, Method, Trajectories, TrajectoriesRequest
 from cloister.trajectories.figures import average_relative_error, frequent_pairs
+from cloister.trajectories.problem import ProtectedTrajectories
 from cloister.trajectories.protect import anonymize
-from cloister.trajectories.sequences import Trajectories
 from machine import machine
 
 COMORBID = ("250", "272", "401", "724")

@@ -7,7 +7,7 @@ from tests.oracles import trajectories as slow
 
 from cloister.hierarchy import hierarchy_rows
 from cloister.trajectories.data import Trajectories
-from cloister.trajectories.tree import ValueTree
+from cloister.trajectories.domain import ValueTree
 
 FIGURE_1 = [
     [("401.1", 33), ("401.1", 34), ("401.1", 35)],

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from cloister.results import Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
     from cloister.table_with_codes.protect import TableWithCodesRelease
+    from cloister.trajectories.data import Trajectories
     from cloister.trajectories.release import TrajectoriesRelease
-    from cloister.trajectories.sequences import Trajectories
     from cloister.verification import verify_folder
     from cloister.version import __version__ as __version__
 
@@ -158,7 +158,7 @@ _HOME = {
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
     "table_with_codes.protect": "TableWithCodesRelease",
     "trajectories.release": "TrajectoriesRelease",
-    "trajectories.sequences": "Trajectories",
+    "trajectories.data": "Trajectories",
     "api.assess": "assess",
     "api.attack": "attack",
     "api.claims": "deidentify_claims",

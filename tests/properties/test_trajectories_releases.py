@@ -50,7 +50,7 @@ def asked(draw):
 def release_of(records, side, request):
     """The release of these patients; None where there is no safe one."""
     ids = pl.Series([f"P{number}" for number in range(len(records))])
-    table = AttributesTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side", "id")
+    table = AttributesTable(pl.DataFrame({"s": pl.Series(side, dtype=pl.String)}), "side")
     given_ = GivenTrajectories(Trajectories.from_records(records, ids), table)
     try:
         return protect_trajectories(given_, replace(request, accept_empty=True))

@@ -33,7 +33,7 @@ from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY
 from cloister.settings import check_threads
 from cloister.tabular.settings import available_cores
-from cloister.trajectories.sequences import Trajectories
+from cloister.trajectories.data import Trajectories
 
 PAIRS, CODES, AGES, CLAIMS = "pairs", "codes", "ages", "claims"
 USUAL_K = 5

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from cloister.codesets.policy import UtilityPolicy, as_published
 from cloister.compiling import say_first_call
-from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
-from cloister.io import as_text, from_native
+from cloister.io import from_native
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
@@ -26,7 +25,7 @@ def anonymize_trajectories(
     cost: str = "paper",
     code_hierarchy: Hierarchy | None = None,
     age_hierarchy: Hierarchy | None = None,
-    attributes: Any = None,
+    attributes: object = None,
     block: int | Literal["auto", "off"] = "auto",
     drop_empty_pairs: bool = False,
     on_unknown_code: str = "error",
@@ -103,10 +102,8 @@ def anonymize_trajectories(
         policy = as_published(policy, code_set(trajectories))
     request, given = request_of(keywords, trajectories, policy), GivenTrajectories(trajectories)
     if attributes is not None:
-        if trajectories.ids is None:
-            raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
-        ids, frame = as_text(trajectories.ids), from_native(attributes).frame
-        given = replace(given, attributes=joined(frame, ids, "attributes", None, "the trajectories"))
+        frame = from_native(attributes).frame
+        given = replace(given, attributes=joined(frame, trajectories.ids, "attributes", None, "the trajectories"))
     say_first_call("trajectories")
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, seed=seed, cluster=cluster)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.trajectories.data import AGE, CODE, ID, Trajectories
+from cloister.trajectories.data import AGE, CODE, ID, Trajectories, runs
 from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
 
@@ -21,7 +20,6 @@ from .labelled import labels_of, numbered
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all
-Numbers = NDArray[np.int64]
 FIRST, NOWHERE = -1, np.iinfo(np.int64).max
 MOST_ORDERED = 4  # Pairs of one age of which every order is tried
 
@@ -202,12 +200,10 @@ def _sequences(
     bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
     groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
     _, first = np.unique(groups, return_index=True)
-    rows = np.concatenate([np.arange(*bounds[at]) for at in first.tolist()])
-    lengths = np.array([bounds[at][1] - bounds[at][0] for at in first.tolist()], dtype=np.int64)
-    sequence = np.repeat(np.arange(first.size), lengths)
-    place = np.arange(rows.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    lengths = np.diff(offsets)[first]
+    rows, sequence = runs(offsets[first], lengths), np.repeat(np.arange(first.size), lengths)
+    place = runs(np.zeros_like(lengths), lengths)
     order = np.argsort(codes[rows], kind="stable")
     cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
-    columns = [np.split(column[order], cuts) for column in (sequence, place, ages[rows])]
-    by_code = list(zip(*columns, strict=True))
+    by_code = list(zip(*(np.split(column[order], cuts) for column in (sequence, place, ages[rows])), strict=True))
     return LabelSequences(np.bincount(groups), by_code, *labels, theirs, own(groups)), groups

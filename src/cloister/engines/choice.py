@@ -19,17 +19,13 @@ from cloister.sources import profiled
 
 SPARK = "spark"
 MEMORY = setting("engine", "memory")
-
 NO_SCHEMAS = ("temp", "system", "information_schema")
 TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
-
 _MASTER = re.compile(r"(local(\[[^\]]*\])?|spark://.+|sc://.+|yarn|k8s://.+)")
 
 Where = Literal["memory", "duckdb", "spark", "database"]
 
-LARGE = 1_000_000
-"""Records from which a file is counted where it is rather than read into memory."""
-
+LARGE = 1_000_000  # Records from which a file is counted where it is rather than read into memory
 SAMPLE_BYTES = 1 << 20
 WORDS = "auto, memory, duckdb, spark (or local[2], spark://HOST:PORT, sc://HOST:PORT) or the address of a database"
 

@@ -6,13 +6,14 @@ A file of text or Parquet may be larger than memory. Of a database only counts l
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import polars as pl
+from sqlglot import exp, parse_one
 
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
@@ -24,61 +25,39 @@ from cloister.io.query import Query, quoted
 from cloister.io.read import is_parquet
 from cloister.io.text import head_of, is_packed
 
-from .in_database import dropping, loading, looking_for
-from .relation import EngineColumn, Loaded, as_in_file, kind_of
-from .statements import SOURCE
+from .in_database import Database
+from .statements import SOURCE, Engine, EngineColumn, as_in_file, kind_of, parquet_schema
 
-MEMORY_LIMIT = "4GiB"
-"""What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted."""
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
+T = TypeVar("T")
+MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
 LINE = re.compile(r"Line:?\s*(\d+)")
 
 
-@dataclass(frozen=True)
-class DuckDBDatabase:
-    """A query to a DuckDB file whose records stay there; see `cloister.engines.statements.Database`."""
+@dataclass(frozen=True, kw_only=True)
+class DuckDBDatabase(Database):
+    """A query to a DuckDB file whose records stay there."""
 
-    query: Query = field(repr=False)
-    columns: tuple[EngineColumn, ...]
-    missing: tuple[str, ...]
-    connection: Any = field(repr=False)
-    name: str = "duckdb"
-    dialect: str = "duckdb"
-    view: str = SOURCE
-    temporary: str = ""
+    connection: "DuckDBPyConnection" = field(repr=False)
+    name: ClassVar[str] = "duckdb"
+    dialect: ClassVar[str] = "duckdb"
 
-    @property
-    def file(self) -> str:
-        """Name of the source, for messages."""
-        return self.query.name
-
-    def fetch(self, query: Any) -> pl.DataFrame:
+    def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query."""
         frame = self._answer(lambda: frame_of(self.connection.sql(query.sql(dialect=self.dialect))))
         return plain_columns(frame, self.file)
 
-    def run(self, statement: Any) -> None:
+    def run(self, statement: exp.Expr) -> None:
         """Run a statement inside the transaction."""
         self._answer(lambda: self.connection.execute(statement.sql(dialect=self.dialect)).fetchall())
-
-    def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
-        """Make a temporary table of these rows."""
-        for statement in loading(name, columns, rows):
-            self.run(statement)
-
-    def is_there(self, table: str) -> bool:
-        """Whether there is a table of this name."""
-        return bool(self.fetch(looking_for(table)).item())
 
     def commit(self) -> None:
         """Make what was done in the transaction stay."""
         self._answer(self.connection.commit)
 
-    def undo(self, table: str) -> None:
-        """Remove a table whose making was committed already."""
-        self.run(dropping(table))
-
-    def _answer(self, ask: Any) -> Any:
+    def _answer(self, ask: Callable[[], T]) -> T:
         return interruptible(lambda: _in_our_words(ask, self.file), self.connection.interrupt)
 
 
@@ -93,7 +72,7 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
         columns = interruptible(
             lambda: _in_our_words(lambda: _seen(connection, query), query.name), connection.interrupt
         )
-        yield DuckDBDatabase(query, columns, tuple(missing), connection)
+        yield DuckDBDatabase(file=query.name, columns=columns, missing=tuple(missing), connection=connection)
     finally:
         with suppress(Exception):
             connection.rollback()
@@ -102,8 +81,6 @@ def duckdb_database(query: Query, missing: Sequence[str] = ()) -> Iterator[DuckD
 
 def _check_repeatable(query: Query) -> None:
     """Refuse a query that gives other rows each time it runs, as it runs for every count."""
-    from sqlglot import exp, parse_one
-
     tree = parse_one(query.select, dialect="duckdb")
     unordered = any(select.args.get("limit") and not select.args.get("order") for select in tree.find_all(exp.Query))
     if unordered or tree.find(exp.Rand, exp.TableSample, exp.Uuid):
@@ -114,7 +91,7 @@ def _check_repeatable(query: Query) -> None:
         )
 
 
-def _seen(connection: Any, query: Query) -> tuple[EngineColumn, ...]:
+def _seen(connection: "DuckDBPyConnection", query: Query) -> tuple[EngineColumn, ...]:
     """Make the view that statements see the table through."""
     relation = connection.sql(query.select)
     check_names(relation.columns, query.name)
@@ -131,7 +108,7 @@ def _seen(connection: Any, query: Query) -> tuple[EngineColumn, ...]:
     return tuple(EngineColumn(name, kind_of(kind)) for name, kind in plain_columns(empty).schema.items())
 
 
-def _in_our_words(ask: Any, file: str) -> Any:
+def _in_our_words(ask: Callable[[], T], file: str) -> T:
     """The answer of DuckDB, or an error in our words, as its own quote values."""
     reason = ""
     try:
@@ -143,23 +120,18 @@ def _in_our_words(ask: Any, file: str) -> Any:
     raise InputError(f"The query of {file} {reason}. Nothing stayed in the database.", file=file)
 
 
-@dataclass(frozen=True)
-class DuckDBFile:
+@dataclass(frozen=True, kw_only=True)
+class DuckDBFile(Engine):
     """A CSV or Parquet file that DuckDB counts."""
 
-    file: str
-    columns: tuple[EngineColumn, ...]
-    missing: tuple[str, ...]
     format: str
     delimiter: str | None
     schema: pl.Schema = field(repr=False)
-    connection: Any = field(repr=False)
-    name: str = "duckdb"
-    dialect: str = "duckdb"
-    view: str = SOURCE
-    temporary: str = ""
+    connection: "DuckDBPyConnection" = field(repr=False)
+    name: ClassVar[str] = "duckdb"
+    dialect: ClassVar[str] = "duckdb"
 
-    def fetch(self, query: Any) -> pl.DataFrame:
+    def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
         sql = query.sql(dialect=self.dialect)
         frame = interruptible(lambda: self._answer(sql), self.connection.interrupt)
@@ -188,7 +160,11 @@ def duckdb_file(
     """Yield a file as DuckDB reads it."""
     shown = display_name(path)
     is_csv = not is_parquet(path)
-    relation, schema, separator = _csv(path, shown, delimiter, encoding) if is_csv else _parquet(path, shown)
+    if is_csv:
+        relation, schema, delimiter = _csv(path, shown, delimiter, encoding)
+    else:
+        relation, delimiter = f"SELECT * FROM read_parquet([{_word(_pattern(path))}])", None  # noqa: S608
+        schema = parquet_schema(path, shown)
     if len({name.casefold() for name in schema}) < len(schema):
         raise InputError(
             f"{shown} has columns whose names differ in upper and lower case alone, which the engine duckdb cannot "
@@ -212,20 +188,18 @@ def duckdb_file(
         )
         call_foreign(lambda: connection.sql(relation).create_view(SOURCE), refusal)
         columns = tuple(EngineColumn(name, kind_of(kind)) for name, kind in schema.items())
-        kind = "csv" if is_csv else "parquet"
-        yield DuckDBFile(shown, columns, tuple(missing), kind, separator, schema, connection)
+        yield DuckDBFile(
+            file=shown,
+            columns=columns,
+            missing=tuple(missing),
+            format="csv" if is_csv else "parquet",
+            delimiter=delimiter,
+            schema=schema,
+            connection=connection,
+        )
     finally:
         connection.close()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _parquet(path: Path, shown: str) -> tuple[str, pl.Schema, None]:
-    """What DuckDB reads, and the types that a Parquet file has for the engine memory."""
-    refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
-    schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
-    check_names(list(schema), shown)
-    plain = plain_columns(pl.DataFrame(schema=schema), shown).schema
-    return f"SELECT * FROM read_parquet([{_word(_pattern(path))}])", plain, None  # noqa: S608
 
 
 def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> tuple[str, pl.Schema, str]:

@@ -2,9 +2,10 @@
 
 import functools
 import operator
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 from sqlglot import exp
@@ -13,17 +14,51 @@ from cloister.errors import InternalError
 from cloister.io import RECORDS, as_text
 
 from .choice import check_table_name
-from .relation import Database, Engine, Kind, Loaded
-from .statements import GIVEN, MISSING, by_bytes, key, place, plain, texts
+from .statements import COUNT, GIVEN, MISSING, Engine, Kind, by_bytes, key, n_records, names_of, place, plain, texts
 
 SUPPRESSED = "cloister_suppressed"
-
 LARGEST = 2**62
+AT_ONCE = 500  # Rows that one INSERT takes along
 
-AT_ONCE = 500
-"""Rows that one INSERT takes along."""
+Loaded = Literal["text", "whole"]
+KINDS = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
 
-KINDS: dict[Loaded, Any] = {"text": exp.DataType.Type.TEXT, "whole": exp.DataType.Type.BIGINT}
+
+@dataclass(frozen=True, kw_only=True)
+class Database(Engine):
+    """An engine in which the protected table is made; nothing of it stays unless it is committed."""
+
+    @abstractmethod
+    def run(self, statement: exp.Expr) -> None:
+        """Run a statement inside the one transaction there is."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Make what was done in the transaction stay."""
+
+    def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
+        """Make a temporary table of these rows, of texts and whole numbers."""
+        defined = [
+            exp.ColumnDef(this=exp.to_identifier(column), kind=exp.DataType(this=KINDS[kind]))
+            for column, kind in columns.items()
+        ]
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        schema = exp.Schema(this=exp.to_table(name), expressions=defined)
+        self.run(exp.Create(this=schema, kind="TABLE", properties=temporary))
+        for start in range(0, len(rows), AT_ONCE):
+            self.run(exp.insert(exp.values(rows[start : start + AT_ONCE]), name))
+
+    def is_there(self, table: str) -> bool:
+        """Whether there is a table of this name, in the schema that it names or the usual one."""
+        name = table_name(table)
+        schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
+        where = [exp.column("table_name").eq(exp.Literal.string(name.name)), exp.column("table_schema").eq(schema)]
+        query = exp.select(n_records()).from_(exp.to_table("information_schema.tables")).where(*where)
+        return bool(self.fetch(query).item())
+
+    def undo(self, table: str) -> None:
+        """Remove a table whose making was committed already."""
+        self.run(exp.Drop(tables=[table_name(table)], kind="TABLE", exists=True))
 
 
 @dataclass(frozen=True)
@@ -31,26 +66,18 @@ class Recoded:
     """A quasi-identifier and what its values become: labels by value as text, with None for a missing one."""
 
     column: str
-    labels: Mapping[str | None, str | None] = field(repr=False)
+    labels: Mapping[str | None, str | None]
 
 
 @dataclass(frozen=True)
 class Making:
-    """A protected table that is to be made.
-
-    Attributes
-    ----------
-    columns : released ones, in order
-    recoded : quasi-identifiers
-    suppressed : labels of the classes that are left out, columns as in ``recoded``
-    id : column that is numbered in the order of the released values; None if there is none
-    """
+    """A protected table that is to be made."""
 
     table: str
-    columns: tuple[str, ...]
-    recoded: tuple[Recoded, ...]
-    suppressed: pl.DataFrame = field(repr=False)
-    id: str | None = None
+    columns: tuple[str, ...]  # released ones, in order
+    recoded: tuple[Recoded, ...]  # quasi-identifiers
+    suppressed: pl.DataFrame  # labels of the classes that are left out, columns as in ``recoded``
+    id: str | None = None  # the column that is numbered in the order of the released values
 
 
 def table_name(text: str) -> exp.Table:
@@ -133,10 +160,9 @@ def fetch_released(engine: Engine, table: str, columns: Sequence[str]) -> pl.Dat
     """Return how many records of a protected table have each combination of values, as a tally."""
     own = [exp.column(column, quoted=True) for column in columns]
     placed = [exp.alias_(one.copy(), place(number), quoted=True) for number, one in enumerate(own)]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "n", quoted=True)
-    frame = engine.fetch(exp.select(*placed, counted).from_(table_name(table)).group_by(*own))
+    frame = engine.fetch(exp.select(*placed, n_records()).from_(table_name(table)).group_by(*own))
     named = [frame[place(number)].alias(column) for number, column in enumerate(columns)]
-    return pl.DataFrame([*named, frame["n"].cast(pl.Int64).alias(RECORDS)])
+    return pl.DataFrame([*named, frame[COUNT].cast(pl.Int64).alias(RECORDS)])
 
 
 def n_out_of_order(engine: Engine, table: str, columns: Sequence[str], id_column: str) -> exp.Select:
@@ -147,7 +173,7 @@ def n_out_of_order(engine: Engine, table: str, columns: Sequence[str], id_column
     numbered = exp.Window(this=exp.RowNumber(), order=order)
     inner = exp.select(exp.alias_(own.copy(), "own"), exp.alias_(numbered, "place")).from_(table_name(table))
     wrong = exp.or_(exp.column("own").neq(exp.column("place")), exp.column("own").is_(exp.null()))
-    return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(inner.subquery("t")).where(wrong)
+    return exp.select(n_records()).from_(inner.subquery("t")).where(wrong)
 
 
 def n_changed(engine: Engine, making: Making) -> exp.Select:
@@ -163,12 +189,12 @@ def n_changed(engine: Engine, making: Making) -> exp.Select:
     original = original.select(*(exp.alias_(one, column, quoted=True) for column, one in recorded.items()))
     released = exp.select(*(exp.column(column, quoted=True) for column in columns)).from_(table_name(making.table))
     more = exp.Except(this=released, expression=original, distinct=False)
-    return exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(more.subquery("t"))
+    return exp.select(n_records()).from_(more.subquery("t"))
 
 
 def _own(engine: Engine, column: str) -> exp.Column:
     """A column of the original, as statements call it."""
-    return exp.column(place([one.name for one in engine.columns].index(column)), "s")
+    return exp.column(place(names_of(engine.columns).index(column)), "s")
 
 
 def _kind(engine: Engine, column: str) -> Kind:
@@ -199,30 +225,3 @@ def _keys(database: Database, one: Recoded) -> list[tuple[str, str | None]]:
         raise InternalError(f"Column {one.column!r} has a value that was not counted before.")
     keys = [MISSING if text is None else GIVEN + text for text in frame["t"].cast(pl.String)]  # as `key` makes them
     return [(key, one.labels[value]) for value, key in zip(as_text(frame["value"]), keys, strict=True)]
-
-
-def loading(name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[Any, ...]]) -> Iterator[exp.Expr]:
-    """Yield the statements that make a temporary table of these rows."""
-    defined = [
-        exp.ColumnDef(this=exp.to_identifier(column), kind=exp.DataType(this=KINDS[kind]))
-        for column, kind in columns.items()
-    ]
-    temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-    schema = exp.Schema(this=exp.to_table(name), expressions=defined)
-    yield exp.Create(this=schema, kind="TABLE", properties=temporary)
-    for start in range(0, len(rows), AT_ONCE):
-        yield exp.insert(exp.values(rows[start : start + AT_ONCE]), name)
-
-
-def dropping(table: str) -> exp.Expr:
-    """Return the statement that removes a table."""
-    return exp.Drop(tables=[table_name(table)], kind="TABLE", exists=True)
-
-
-def looking_for(table: str) -> exp.Select:
-    """Return how many tables of this name there are, in the schema that it names or the usual one: ``n``."""
-    name = table_name(table)
-    schema = exp.Literal.string(name.db) if name.db else exp.Anonymous(this="current_schema")
-    where = [exp.column("table_name").eq(exp.Literal.string(name.name)), exp.column("table_schema").eq(schema)]
-    counted = exp.alias_(exp.Count(this=exp.Star()), "n")
-    return exp.select(counted).from_(exp.to_table("information_schema.tables")).where(*where)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import polars as pl
+from sqlglot import exp
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
@@ -14,18 +15,18 @@ from cloister.io.columns import check_names
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.query import Call, Query, quoted
 
-from .in_database import dropping, looking_for
-from .relation import EngineColumn, Loaded, kind_of
-from .statements import POSTGRESQL, SOURCE
+from .in_database import Database, Loaded
+from .statements import POSTGRESQL, SOURCE, EngineColumn, kind_of
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Cursor
 
 T = TypeVar("T")
-
+# Every count of the transaction is of the same records, whatever others write meanwhile.
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-"""Every count of the transaction is of the same records, whatever others write meanwhile."""
-
+# Level maps are small and were not analysed: joined by hashing, as they must be, they cost one look-up a record.
 PLANS = ("SET LOCAL enable_nestloop = off", "SET LOCAL enable_mergejoin = off", "SET LOCAL work_mem = '256MB'")
-"""Level maps are small and were not analysed: joined by hashing, as they must be, they cost one look-up a record."""
-
+# Why a table cannot be made, by SQLSTATE
 REASONS = {
     "42501": "this account may not make tables there (CREATE on the schema, TEMPORARY on the database)",
     "3F000": "the schema that its name has is not there",
@@ -33,31 +34,22 @@ REASONS = {
     "25006": "the database can only be read",
     "57014": "it was stopped, or took longer than the database allows",
 }
-"""Why a table cannot be made, by SQLSTATE."""
-
 FULL = "53100"
 
 
-@dataclass(frozen=True)
-class PostgreSQL:
-    """A query to PostgreSQL whose records stay there; see `cloister.engines.statements.Database`."""
+@dataclass(frozen=True, kw_only=True)
+class PostgreSQL(Database):
+    """A query to PostgreSQL whose records stay there."""
 
     query: Query = field(repr=False)
-    columns: tuple[EngineColumn, ...]
-    missing: tuple[str, ...]
-    cursor: Any = field(repr=False)
+    cursor: "Cursor" = field(repr=False)
     call: Call = field(repr=False)
-    name: str = "postgresql"
-    dialect: str = POSTGRESQL
+    name: ClassVar[str] = "postgresql"
+    dialect: ClassVar[str] = POSTGRESQL
+    temporary: ClassVar[str] = "pg_temp."
     view: str = f"pg_temp.{SOURCE}"
-    temporary: str = "pg_temp."
 
-    @property
-    def file(self) -> str:
-        """Name of the source, for messages."""
-        return self.query.name
-
-    def fetch(self, query: Any) -> pl.DataFrame:
+    def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query."""
         sql = query.sql(dialect=self.dialect)
         self.call.doing = "fetch"
@@ -68,22 +60,18 @@ class PostgreSQL:
 
         return self._waited(lambda: answer_of(self.query, self.cursor, self.call, ask))
 
-    def run(self, statement: Any) -> None:
+    def run(self, statement: exp.Expr) -> None:
         """Run a statement inside the transaction."""
         sql = statement.sql(dialect=self.dialect)
         self._waited(lambda: _in_our_words(lambda: self.cursor.execute(sql), self.file))
 
     def load(self, name: str, columns: Mapping[str, Loaded], rows: Sequence[tuple[object, ...]]) -> None:
         """Make a temporary table of these rows."""
-        kinds: dict[Loaded, Any] = {"text": pl.String, "whole": pl.Int64}
-        frame = pl.DataFrame(rows, schema={column: kinds[kind] for column, kind in columns.items()}, orient="row")
+        types = {column: pl.String() if kind == "text" else pl.Int64() for column, kind in columns.items()}
+        frame = pl.DataFrame(rows, schema=types, orient="row")
         self._waited(
             lambda: _in_our_words(lambda: self.cursor.adbc_ingest(name, frame.to_arrow(), temporary=True), self.file)
         )
-
-    def is_there(self, table: str) -> bool:
-        """Whether there is a table of this name."""
-        return bool(self.fetch(looking_for(table)).item())
 
     def commit(self) -> None:
         """Make what was done in the transaction stay."""
@@ -92,7 +80,7 @@ class PostgreSQL:
 
     def undo(self, table: str) -> None:
         """Remove a table whose making was committed already."""
-        self.run(dropping(table))
+        super().undo(table)
         self.commit()
 
     def _waited(self, work: Callable[[], T]) -> T:
@@ -114,10 +102,12 @@ def postgresql(query: Query, missing: Sequence[str] = ()) -> Iterator[PostgreSQL
         columns = interruptible(
             lambda: answer_of(query, cursor, call, lambda: _filled(cursor, query, words)), call.stop
         )
-        yield PostgreSQL(query, columns, tuple(missing), cursor, call)
+        yield PostgreSQL(
+            file=query.name, query=query, columns=columns, missing=tuple(missing), cursor=cursor, call=call
+        )
 
 
-def _begun(cursor: Any, query: Query, call: Call) -> str:
+def _begun(cursor: "Cursor", query: Query, call: Call) -> str:
     """Begin the transaction, and return what is selected of the query, text in the order of its bytes."""
     for setting in (SNAPSHOT, *PLANS):
         cursor.execute(setting)
@@ -132,7 +122,7 @@ def _begun(cursor: Any, query: Query, call: Call) -> str:
     return ", ".join(words)
 
 
-def _filled(cursor: Any, query: Query, words: str) -> tuple[EngineColumn, ...]:
+def _filled(cursor: "Cursor", query: Query, words: str) -> tuple[EngineColumn, ...]:
     """Run the query, which can write nothing but our own temporary table, and see what it gave."""
     for statement in (
         "SAVEPOINT cloister",

@@ -1,29 +1,88 @@
-"""The SQL of counts and protected tables, as trees of expressions that are written in the dialect of each engine.
+"""A table that stays where it is, and the SQL of its counts, as trees of expressions in the dialect of each engine.
 
 Columns are called by their place, c0, c1 and so on, inside every statement: any name may be that of another column.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple
 
 import polars as pl
 from sqlglot import exp
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns
-from cloister.io.columns import check_years
+from cloister.io.columns import check_names, check_years
+from cloister.io.foreign import call_foreign
 
-from .relation import Engine
-
-SOURCE = "cloister_source"
-"""The view through which an engine sees the table; it has no name of its own."""
-
+SOURCE = "cloister_source"  # The view through which an engine sees the table; it has no name of its own
 COUNT = "n"
 POSTGRESQL = "postgres"
-
 MISSING = ""
-GIVEN = "="
-"""How the key of a value begins that is not missing, so that it is never the key of a missing one."""
+GIVEN = "="  # How the key of a value begins that is not missing, so that it is never the key of a missing one
+
+Kind = Literal["text", "float", "other"]
+
+
+@dataclass(frozen=True)
+class EngineColumn:
+    """A column of a table that stays where it is."""
+
+    name: str
+    kind: Kind = (
+        "other"  # text, where an empty one is missing; float, where NaN is; or anything else of one value a cell
+    )
+    seen_as: str | None = None  # what statements call it; None for its name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine(ABC):
+    """What can count the records of a table where they are.
+
+    Statements see the table through a view, or a temporary table, of their own.
+    """
+
+    name: ClassVar[str]  # what users call the engine
+    dialect: ClassVar[str]  # what sqlglot calls its SQL
+    temporary: ClassVar[str] = ""  # what stands before the names of temporary tables, so that no others are meant
+    view: str = SOURCE  # what statements call the table
+    file: str  # the name of the source, for messages
+    columns: tuple[EngineColumn, ...]  # of the table, in its order
+    missing: tuple[str, ...] = ()  # texts that stand for a missing value
+
+    @abstractmethod
+    def fetch(self, query: exp.Query) -> pl.DataFrame:
+        """Return the rows of a query: counts, of a table too large or too secret to be fetched itself."""
+
+
+def names_of(columns: Sequence[EngineColumn]) -> list[str]:
+    """Return the names of columns."""
+    return [column.name for column in columns]
+
+
+def kind_of(kind: pl.DataType) -> Kind:
+    """Return the kind of a column of this type."""
+    return "text" if kind == pl.String else "float" if kind.is_float() else "other"
+
+
+def as_in_file(frame: pl.DataFrame, schema: pl.Schema, file: str) -> pl.DataFrame:
+    """Return the rows of a query, columns by place in the types that a file has for us."""
+    types = {f"c{number}": kind for number, kind in enumerate(schema.values())}
+    casts = [pl.col(name).cast(kind) for name, kind in types.items() if name in frame.columns]
+    refusal = InputError(
+        f"{file} has a type of numbers or dates that this engine cannot count. Give {setting('engine', 'memory')}."
+    )
+    return call_foreign(lambda: frame.with_columns(casts), refusal)
+
+
+def parquet_schema(path: Path, shown: str) -> pl.Schema:
+    """Return the types that a Parquet file has for us."""
+    refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
+    schema = call_foreign(lambda: pl.scan_parquet(path, glob=False).collect_schema(), refusal)
+    check_names(list(schema), shown)
+    return plain_columns(pl.DataFrame(schema=schema), shown).schema
 
 
 def place(number: int) -> str:
@@ -34,9 +93,7 @@ def place(number: int) -> str:
 def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
     """Return the table with columns called by their place, and null as the only missing value.
 
-    Parameters
-    ----------
-    wanted : columns; None for all, as a statement on one of thousands must not name the others
+    ``wanted``: columns; None for all, as a statement on one of thousands must not name the others
     """
     names = {column.name for column in engine.columns} if wanted is None else set(wanted)
     cells = []
@@ -56,18 +113,21 @@ def plain(engine: Engine, wanted: Sequence[str] | None = None) -> exp.Select:
 
 def tally(engine: Engine, columns: Sequence[str]) -> exp.Select:
     """Return how many records have each combination of values in these columns: the columns by place, and ``n``."""
-    chosen = [exp.column(place(_number(engine, column)), quoted=True) for column in columns]
-    counted = exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
-    query = exp.select(*chosen, counted).from_(plain(engine, columns).subquery("t"))
+    chosen = [_placed(engine, column) for column in columns]
+    query = exp.select(*chosen, n_records()).from_(plain(engine, columns).subquery("t"))
     return query.group_by(*(column.copy() for column in chosen))
 
 
 def texts(engine: Engine, column: str) -> exp.Select:
     """Return how many records have each value of a column, and its text there: ``value``, ``t``, ``n``."""
-    one = exp.column(place(_number(engine, column)), quoted=True)
-    counted = exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
-    query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), counted)
+    one = _placed(engine, column)
+    query = exp.select(exp.alias_(one.copy(), "value"), exp.alias_(as_text(one), "t"), n_records())
     return query.from_(plain(engine, [column]).subquery("s")).group_by(one.copy(), as_text(one))
+
+
+def n_records() -> exp.Expr:
+    """Return how many records there are: ``n``."""
+    return exp.alias_(exp.Count(this=exp.Star()), COUNT, quoted=True)
 
 
 def as_text(expression: exp.Expr) -> exp.Expr:
@@ -89,12 +149,11 @@ def by_bytes(engine: Engine, expression: exp.Expr) -> exp.Expr:
     return exp.Collate(this=exp.Paren(this=text), expression=exp.to_identifier("C", quoted=True))
 
 
-def _number(engine: Engine, column: str) -> int:
-    return [one.name for one in engine.columns].index(column)
+def _placed(engine: Engine, column: str) -> exp.Column:
+    return exp.column(place(names_of(engine.columns).index(column)), quoted=True)
 
 
-@dataclass(frozen=True)
-class IdCoverage:
+class IdCoverage(NamedTuple):
     """How many records a table has, how many of them an id, and how many different ids there are."""
 
     records: int
@@ -104,9 +163,9 @@ class IdCoverage:
 
 def count_ids(engine: Engine, column: str) -> IdCoverage:
     """Return the counts of a column that identifies patients."""
-    one = exp.column(place(_number(engine, column)), quoted=True)
+    one = _placed(engine, column)
     counted = exp.select(
-        exp.alias_(exp.Count(this=exp.Star()), COUNT),
+        n_records(),
         exp.alias_(exp.Count(this=one.copy()), "given"),
         exp.alias_(exp.Count(this=exp.Distinct(expressions=[one])), "ids"),
     ).from_(plain(engine, [column]).subquery("t"))
@@ -128,9 +187,8 @@ def fetch_tally(engine: Engine, columns: Sequence[str]) -> pl.DataFrame:
     frame = engine.fetch(tally(engine, columns))
     if not frame.height:
         raise InputError(f"{engine.file} has columns but no records.", file=engine.file)
-    names = [one.name for one in engine.columns]
-    own = {place(names.index(column)): column for column in columns}
-    renamed = pl.DataFrame([frame[code].alias(column) for code, column in own.items()])
+    names = names_of(engine.columns)
+    renamed = pl.DataFrame([frame[place(names.index(column))].alias(column) for column in columns])
     for series in renamed.get_columns():
         check_years(series, engine.file)
-    return plain_columns(renamed, engine.file).with_columns(frame["n"].cast(pl.Int64).alias(RECORDS))
+    return plain_columns(renamed, engine.file).with_columns(frame[COUNT].cast(pl.Int64).alias(RECORDS))

@@ -28,7 +28,7 @@ Ask = Callable[[GivenCodes], DisassociationRequest]
 class CodesOnSpark:
     """Code sets that Spark can read."""
 
-    data: Any  # a `cloister.engines.spark.code_blocks.Place`, a Spark frame, or code sets in memory
+    data: Any  # a `cloister.engines.spark.tables.SparkFiles`, a Spark frame, or code sets in memory
     columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen)
     repeats: bool = False
     drop_empty: bool = False

@@ -180,7 +180,7 @@ class PreparedOnSpark(Prepared):
 
     def protect(self) -> Release:
         """Disassociate them there, part by part."""
-        from cloister.engines.spark.code_blocks import SparkFiles
+        from cloister.engines.spark.tables import SparkFiles
 
         from .codes_on_spark import CodesOnSpark, protect_codes_on_spark
 

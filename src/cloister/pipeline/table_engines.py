@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 
 from cloister.engines.choice import ChosenEngine, name_of_table
-from cloister.engines.in_database import Making, Recoded, fetch_released, make, n_changed, n_out_of_order
-from cloister.engines.relation import Database, Engine, names_of
-from cloister.engines.statements import count_ids, fetch_tally, unique_share
+from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed, n_out_of_order
+from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
 from cloister.errors import InputError, InternalError, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.foreign import interruptible
@@ -68,8 +67,7 @@ def opened(options: TableOptions, chosen: ChosenEngine) -> Iterator[OpenedTable]
             yield inside
         return
     if chosen.where == "spark":
-        from cloister.engines.spark.code_blocks import SparkFiles
-        from cloister.engines.spark.tables import spark_table
+        from cloister.engines.spark.tables import SparkFiles, spark_table
 
         with spark_table(SparkFiles(data, options.encoding, options.delimiter), options.engine, missing) as table:
             yield OpenedTable(table, table.format, table.delimiter)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
-from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
@@ -93,7 +92,7 @@ class TableShape(KeyedShape):
             if not is_auto:
                 raise
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
-        request, notes = request_of(options, names_of(table.engine.columns), is_counted=True)
+        request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
 
     def _in_memory(self, options: TableOptions, run: Run, why: Sequence[str] = ()) -> Prepared:

@@ -2,37 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.results import Manifest
 from cloister.stopwatch import Stopwatch
-from cloister.trajectories.data import TrajectoriesRequest
-from cloister.trajectories.domain import fitted
-from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of
-from cloister.trajectories.figures import crosswalk, exact_figures, utility_of
-from cloister.trajectories.manifest import (
-    Clustering,
-    PublishedTrajectories,
-    TrajectoriesGuarantee,
-    TrajectoriesUtility,
-    columns_of,
-    settings_of,
-)
+from cloister.trajectories.data import Attributes, TrajectoriesRequest
+from cloister.trajectories.domain import FittedTrajectories, fitted
+from cloister.trajectories.facts import codebook, facts_of, shown_of
+from cloister.trajectories.figures import exact_figures, utility_of
+from cloister.trajectories.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
 from cloister.trajectories.protect import ClusterBlocks, anonymize, load_kernels
-from cloister.trajectories.release import TrajectoriesRelease, order_of, written
-from cloister.trajectories.request import (
-    GivenTrajectories,
-    attributes_of,
-    check_known,
-    check_trajectories,
-)
-from cloister.trajectories.verify import ExpectedGuarantee, verify
-from cloister.trajectories.verify_original import Secret, losses_agree
+from cloister.trajectories.release import TrajectoriesRelease, crosswalk, order_of, written
+from cloister.trajectories.request import GivenTrajectories, attributes_of, check_known, check_trajectories
+from cloister.trajectories.verify import ExpectedGuarantee, Secret, losses_agree, verify
 
 from .stages import check_useful, completed, passed
+
+
+def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:
+    """Return trajectories and hierarchies that fit each other, and what methods see of auxiliary columns."""
+    check_trajectories(given.trajectories)
+    check_known(given, request)
+    domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
+    column = None if request.diversity is None else request.diversity.column
+    return domain, attributes_of(given.attributes, domain.trajectories.n_patients, column)
 
 
 def protect_trajectories(
@@ -42,21 +36,16 @@ def protect_trajectories(
     seed: int = 0,
     threads: int | None = None,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
     cluster: ClusterBlocks | None = None,
 ) -> TrajectoriesRelease:
     """Take trajectories through the stages."""
     watch = watch or Stopwatch()
-    check_trajectories(given.trajectories)
     with watch.stage("start"):
         interruptible(load_kernels)
     with watch.stage("encode"):
-        check_known(given, request)
-        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
+        domain, attributes = fit_to_each_other(given, request)
         fit = replace(request, code_hierarchy=domain.codes, age_hierarchy=domain.ages)
-        diversity = request.diversity
-        column = None if diversity is None else diversity.column
-        attributes = attributes_of(given.attributes, domain.trajectories.n_patients, column)
     with watch.stage("protect"):
         protected = interruptible(
             lambda: anonymize(domain.trajectories, fit, attributes, threads=threads, cluster=cluster)
@@ -66,7 +55,7 @@ def protect_trajectories(
         files = written(protected.released, protected.alignment, given.attributes, order)
         beside = None if given.attributes is None else given.attributes.frame
         secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
-        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, diversity)
+        promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
         exact = exact_figures(given, request.workload, domain, protected)
@@ -77,7 +66,20 @@ def protect_trajectories(
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
         has_ids = given.columns.id is not None or given.trajectories.ids is not None
-        described = _described(request, asked, facts, utility, protected.blocks, has_ids=has_ids)
+        parts = {
+            "settings": asked,
+            "columns": columns_of(request),
+            "attributes": facts.attributes,
+            "records": facts.records,
+            "guarantee": TrajectoriesGuarantee(
+                rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
+            ),
+            "utility": utility,
+            "risk": facts.risk,
+            "clustering": Clustering(blocks=protected.blocks),
+        }
+        told = {name: part.published() for name, part in parts.items() if part is not None}
+        described = {"shape": "trajectories", "method": str(request.method), **told}
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
     return TrajectoriesRelease(
         codebook=book,
@@ -91,30 +93,3 @@ def protect_trajectories(
         attributes=files.attributes,
         _check=lambda found: verify(found, promise, secret),
     )
-
-
-def _described(
-    request: TrajectoriesRequest,
-    settings: PublishedTrajectories,
-    facts: TrajectoriesFacts,
-    utility: TrajectoriesUtility,
-    blocks: int,
-    *,
-    has_ids: bool,
-) -> Manifest:
-    """The part of ``release.json`` that is particular to trajectories."""
-    guarantee = TrajectoriesGuarantee(
-        rules=facts.rules, verified=True, one_row_per_patient="ids" if has_ids else "assumed"
-    )
-    return {
-        "shape": "trajectories",
-        "method": str(request.method),
-        "settings": settings.published(),
-        "columns": columns_of(request).published(),
-        **({} if facts.attributes is None else {"attributes": facts.attributes.published()}),
-        "records": facts.records.published(),
-        "guarantee": guarantee.published(),
-        "utility": utility.published(),
-        "risk": facts.risk.published(),
-        "clustering": Clustering(blocks=blocks).published(),
-    }

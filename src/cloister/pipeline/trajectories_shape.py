@@ -1,8 +1,7 @@
 """Trajectories as a shape: from settings to a request, and what is done with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
 
 import numpy as np
 
@@ -16,25 +15,18 @@ from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
-from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
+from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
-from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
-from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
+from cloister.trajectories.data import Constraint, Diversity, Trajectories, TrajectoriesRequest, weights_of
+from cloister.trajectories.domain import USUAL_AGES, usual_codes
 from cloister.trajectories.options import UNITS, TrajectoriesOptions
 from cloister.trajectories.protect import ClusterBlocks
-from cloister.trajectories.request import (
-    GivenTrajectories,
-    attributes_of,
-    check_known,
-    check_trajectories,
-    read_given,
-)
-from cloister.trajectories.sequences import Trajectories
+from cloister.trajectories.request import GivenTrajectories, read_given
 
 from .grids import KeyedShape
 from .places import WORKLOAD_NOTE, custody_of
 from .stages import MOST_LOST
-from .trajectories import protect_trajectories
+from .trajectories import fit_to_each_other, protect_trajectories
 
 USUAL_DIVERSITY = 2
 
@@ -90,7 +82,8 @@ class PreparedTrajectories(Prepared):
     def __init__(self, options: TrajectoriesOptions, run: Run, given: GivenTrajectories) -> None:
         self.options, self.run, self.given, self.how_read = options, run, given, given.notes
         with run.watch.stage("encode"):
-            policy = None if options.policy is None else parse_constraints(options.policy, given.trajectories)
+            codes, word = code_set(given.trajectories), options.policy
+            policy = None if word is None else as_published(parse_policy(word, codes), codes)
             keywords = settings_given(options) | {"block": _block(options.block)}
             if options.sensitive is not None:
                 keywords["sensitive"] = options.sensitive[0]
@@ -119,12 +112,7 @@ class PreparedTrajectories(Prepared):
 
     def check(self) -> None:
         """Raise what protecting would raise before anything is aligned."""
-        given, request = self.given, self.request
-        check_trajectories(given.trajectories)
-        check_known(given, request)
-        domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
-        column = None if request.diversity is None else request.diversity.column
-        attributes_of(given.attributes, domain.trajectories.n_patients, column)
+        fit_to_each_other(self.given, self.request)
 
     def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
@@ -166,9 +154,7 @@ class PreparedTrajectories(Prepared):
         ]
 
 
-def request_of(
-    settings: Mapping[str, Any], trajectories: Trajectories, policy: UtilityPolicy | None
-) -> TrajectoriesRequest:
+def request_of(settings: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
     """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
     check_numbers(TrajectoriesOptions, settings)
     weights = settings["weights"]
@@ -186,22 +172,19 @@ def request_of(
     )
 
 
-def _block(text: str | int) -> int | Literal["auto", "off"]:
-    if isinstance(text, int):
-        return text
-    if text in ("auto", "off"):
-        return "auto" if text == "auto" else "off"
-    if not text.isascii() or not text.isdigit():
-        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {text!r}.")
-    return int(text)
+def _block(word: str | int) -> str | int:
+    if isinstance(word, int) or word in ("auto", "off"):
+        return word
+    if not word.isascii() or not word.isdigit():
+        raise InputError(f"{setting('block')} can be auto, off or a number of patients, not {word!r}.")
+    return int(word)
 
 
 @contextmanager
 def clustering_on(engine: str) -> Iterator[ClusterBlocks | None]:
     """Yield what clusters blocks on an engine: the workers of Spark; None for threads of this process."""
+    check_memory_or_spark(engine)
     if not is_spark(engine):
-        if engine not in ("auto", "memory"):
-            raise InputError(f"{setting('engine')} can be auto, memory, not {engine!r}.")
         yield None
         return
     from cloister.engines.spark.session import spark_session
@@ -215,10 +198,6 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
     """Return what is asked of a sensitive auxiliary column or of sensitive codes; None where nothing is.
 
     Sensitive codes may be those of a list that others made: which of them occur in the data is not said.
-
-    Parameters
-    ----------
-    share : l of the diversity; `USUAL_DIVERSITY` if None
     """
     if column is None and codes is None:
         if share is not None:
@@ -230,11 +209,6 @@ def diversity_of(column: str | None, codes: Sequence[str] | None, share: int | N
     if codes is not None and (not words or "" in words):
         raise InputError("Sensitive codes were asked for, but none or an empty one is named. Name them, or leave it.")
     return Diversity(USUAL_DIVERSITY if share is None else share, words, column)
-
-
-def parse_constraints(text: str, trajectories: Trajectories) -> UtilityPolicy:
-    """Return the utility policy that words or a JSON file name."""
-    return as_published(parse_policy(text, code_set(trajectories)), code_set(trajectories))
 
 
 def constraints_of(policy: UtilityPolicy) -> tuple[Constraint, ...]:

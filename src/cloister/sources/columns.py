@@ -6,13 +6,10 @@ import polars as pl
 
 from cloister.io.code_events import WHOLE_DATE
 
-FILE, ROW = "\0file", "\0row"
-"""Columns that say in which file a record stands, and where; no column read has such a name."""
-
+FILE, ROW = "\0file", "\0row"  # Columns that say where a record stands; no column that is read has such a name
 AGE = "\0age"  # The column of ages in completed years, where a system tells one in place of a date
 ID, BIRTH, SEX, CODE, DATE, END = "patient_id", "birth_date", "sex", "code", "date", "end_date"
-
-RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"
+RUN_TOGETHER = r"^([0-9]{4})([0-9]{2})([0-9]{2})$"  # A date without hyphens
 
 Columns = Mapping[str, str | pl.Expr]
 

@@ -17,6 +17,7 @@ from .records import Files, People, Profile, SourceRecords
 SOURCE_CODE = "source_code"
 NO_CONCEPT = "0"
 SEXES = {"8507": "M", "8532": "F"}
+# Visits as places of service are called on claims; others keep the name of their concept
 PLACES = {
     "9201": "Inpatient Hospital",
     "262": "Inpatient Hospital",
@@ -28,7 +29,6 @@ PLACES = {
     "8782": "Urgent Care",
     "42898160": "Nursing Facility",
 }
-"""Visits as places of service are called on claims; others keep the name of their concept."""
 
 
 def people(files: Files) -> People:

@@ -6,8 +6,8 @@ They are read from a folder, a zip archive or one file: names, bytes, and the ta
 import io
 import re
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -24,6 +24,12 @@ from cloister.io.text import load_bytes, text_of, unpacked
 from cloister.reading import ReadingWords
 
 from .columns import FILE, ID, ROW, parsed
+
+TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
+ZIP = b"PK\x03\x04"
+LEFT = "\0left"  # The column with why a record is left out
+NOTHING = pl.lit(None, dtype=pl.String)
+ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,12 @@ class SourceRecords:
     def without(self, left_out: pl.Series, why: str) -> "SourceRecords":
         """The records that are not to be left out, with a note on how many are."""
         left_out = left_out.fill_null(value=False)
-        count = int(left_out.sum())
-        if not count:
-            return self
+        return SourceRecords(self.frame.filter(~left_out), self.unit, self.notes).noted(int(left_out.sum()), why)
+
+    def noted(self, count: int, why: str) -> "SourceRecords":
+        """The same with a note on how many were left out."""
         said = f"{count:,} {self.unit}s were" if count > 1 else f"1 {self.unit} was"
-        return SourceRecords(self.frame.filter(~left_out), self.unit, (*self.notes, f"{said} left out: {why}"))
+        return replace(self, notes=(*self.notes, f"{said} left out: {why}")) if count else self
 
     def refuse_of_others(self, owner: pl.Series, named: str) -> None:
         """Refuse records with something that belongs to another patient than they do.
@@ -94,6 +101,23 @@ class People(SourceRecords):
         return self
 
 
+Row = dict[str, str | int | None]
+
+
+def frame_of_rows(rows: Iterable[Row], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows as a frame of text, with where each stands."""
+    schema = {**dict.fromkeys(columns, pl.String), FILE: pl.String, ROW: pl.Int64}
+    return pl.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def without_left(rows: Iterable[tuple[Row, str | None]], columns: Sequence[str]) -> SourceRecords:
+    """Rows of lines without those for which there is a reason to leave them out, with a note for each reason."""
+    records = SourceRecords(frame_of_rows((row | {LEFT: why} for row, why in rows), (*columns, LEFT)), "line")
+    for why in records.frame[LEFT].drop_nulls().unique().sort():
+        records = records.without(records.frame[LEFT] == why, why)
+    return replace(records, frame=records.frame.drop(LEFT))
+
+
 @dataclass(frozen=True)
 class Profile:
     """How a collection becomes records."""
@@ -102,11 +126,6 @@ class Profile:
     # what patients had: `CODE`, `DATE`; further columns with other codes of the same, none of them missing
     conditions: Callable[..., SourceRecords]
     claims: Callable[..., SourceRecords]
-
-
-TABLE = re.compile(r"(.+?)\.(?:csv|csv\.gz|tsv|tsv\.gz|txt|parquet|pq)", re.IGNORECASE | re.DOTALL)
-_ZIP = b"PK\x03\x04"
-ENCRYPTED = 1  # The flag of a file in an archive that is encrypted
 
 
 @dataclass(frozen=True)
@@ -164,7 +183,7 @@ def _members_at(path: Path) -> list[Member]:
 def _is_archive(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(_ZIP)) == _ZIP
+            return file.read(len(ZIP)) == ZIP
     except OSError:
         return False  # the reader says what is wrong
 
@@ -176,11 +195,6 @@ class Files:
     name: str
     members: tuple[Member, ...]
     reading: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
-
-    @classmethod
-    def at(cls, path: Path, name: str, reading: ReadingWords) -> "Files":
-        """The files of the folder or archive ``path``, or that file alone."""
-        return cls(name, members_at(path, name), reading)
 
     def tables(self, wanted: str) -> list[Member]:
         """The tables whose names, in small letters and without endings, are as the pattern ``wanted`` says."""
@@ -222,16 +236,12 @@ class Files:
                 file=member.name,
                 column=lacking,
             )
-        columns = [*needed, *(name for name in optional if name not in needed)]
-        taken = []
-        for name in columns:
-            text = pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
-            if name in frame.columns:
-                text = as_text(frame[name]).str.strip_chars()
-            taken.append(text.set(text == "", None))
-        rows = pl.int_range(1, frame.height + 1, dtype=pl.Int64, eager=True).alias(ROW)
-        places = pl.Series(FILE, [display_name(Path(member.name))], dtype=pl.String).new_from_index(0, frame.height)
-        return pl.DataFrame([*taken, rows, places.alias(FILE)])
+        columns = dict.fromkeys((*needed, *optional))
+        texts = pl.DataFrame([as_text(frame[name]).str.strip_chars() for name in columns if name in frame.columns])
+        cells = (pl.when(pl.col(name) != "").then(name) if name in texts.columns else NOTHING for name in columns)
+        file = pl.lit(display_name(Path(member.name))).alias(FILE)
+        row = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(ROW)
+        return texts.select(*(cell.alias(name) for name, cell in zip(columns, cells, strict=True)), row, file)
 
     def _read(self, member: Member) -> pl.DataFrame:
         content, file = unpacked(member.load(), member.name), re.sub(r"(?i)\.gz$", "", member.name)
@@ -240,7 +250,6 @@ class Files:
         header = content[: content.find(b"\n")]
         if self.reading.delimiter is None and b"\t" in header and b'"' not in header:
             # Tabs and no quotes: vocabularies of OHDSI have quotes inside cells, where they mean nothing.
-            # A table parted by tabs in which quotes mean nothing.
             data = text_of(content, file, self.reading.encoding).data.replace(b"\r\n", b"\n")
             names = data.split(b"\n", 1)[0].decode().split("\t")
             refusal = InputError(f"{file} is no table parted by tabs: each line needs {len(names)} cells.", file=file)

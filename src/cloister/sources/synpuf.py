@@ -14,9 +14,8 @@ from .records import Files, Member, People, Profile, SourceRecords
 SEXES = {"1": "M", "2": "F"}
 RACES = {"1": "White", "2": "Black", "3": "Other", "5": "Hispanic"}
 BENEFICIARIES = r".*beneficiary_summary.*"
+# Files of CMS, by what their names hold, and where the claims in them are from
 CLAIMS = {r".*inpatient_claims.*": "Inpatient Hospital", r".*outpatient_claims.*": "Outpatient Hospital"}
-"""Files of CMS, by what their names hold, and where the claims in them are from."""
-
 DIAGNOSES = tuple(f"icd9_dgns_cd_{number}" for number in range(1, 11))
 PROCEDURES = tuple(f"hcpcs_cd_{number}" for number in range(1, 46))
 CLAIM, SEGMENT = "clm_id", "segment"

@@ -11,6 +11,7 @@ from .columns import BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, Columns, as_rec
 from .records import Files, People, Profile, SourceRecords
 
 DIAGNOSES = tuple(f"diagnosis{number}" for number in range(1, 9))
+# Classes of encounters as places of service are called on claims; others keep their own name
 PLACES = {
     "ambulatory": "Outpatient Hospital",
     "outpatient": "Outpatient Hospital",
@@ -22,15 +23,13 @@ PLACES = {
     "hospice": "Hospice",
     "snf": "Skilled Nursing Facility",
 }
-"""Classes of encounters as places of service are called on claims; others keep their own name."""
 
 
 def people(files: Files) -> People:
     """Each row of patients.csv."""
-    places = ("state", "county", "zip")
-    frame = files.table("patients", ("id", "birthdate", "gender"), ("race", "ethnicity", *places))
-    renamed = frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX})
-    return People(renamed.select(ID, BIRTH, SEX, "race", "ethnicity", *places, FILE, ROW))
+    others = ("race", "ethnicity", "state", "county", "zip")
+    frame = files.table("patients", ("id", "birthdate", "gender"), others)
+    return People(frame.rename({"id": ID, "birthdate": BIRTH, "gender": SEX}))
 
 
 def conditions(files: Files) -> SourceRecords:

@@ -1,30 +1,227 @@
-"""The forms of this shape: trajectories, the request, what is released and written, and the secret beside it."""
+"""The forms of this shape: trajectories as numbered events, what is asked of them, and what is written.
+
+Every method starts from the same form: pairs of a patient by age, then by code.
+"""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Unpack
 
+import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT, Hierarchy
+from cloister.io import EventColumns, EventSource, as_text
+from cloister.reading import HowRead
+from cloister.sources import read_code_events
 
-from .sequences import Integers as Integers
-from .sequences import Number as Number
-from .sequences import Numbers as Numbers
-from .sequences import Trajectories as Trajectories
-from .sequences import age_text as age_text
-from .tree import ValueTree
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Number = str | int | float | Decimal | Fraction
 
+BEYOND_AGES = Decimal(10**9)
+FINEST = -400  # Places after the point of the first digit of an age, at most: enough for every floating-point number
+ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any code in a release, or with a NUL character"
+LARGEST = 2**31 - 1  # The largest number that a request may state
+# A weight as it may be typed, or as Python writes a small number
 WEIGHT = re.compile(
     r"[0-9]{1,18}/(?!0+$)[0-9]{1,18}|[0-9]{1,18}\.?|[0-9]{0,18}\.[0-9]{1,18}|[0-9](?:\.[0-9]{1,18})?e-[0-9]{2}"
 )
-"""A weight as it may be typed, or as Python writes a small number."""
-
-LARGEST = 2**31 - 1  # The largest number that a request may state
 WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
+ID, CODE, AGE = "id", "code", "age"
+COLUMNS = (ID, CODE, AGE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectories:
+    """One sequence of (code, age) pairs a patient: a multiset, in the order of age, then of code.
+
+    Examples
+    --------
+    >>> jane = Trajectories.from_records([[("401.1", 40), ("401.1", 38)]])
+    >>> jane.age_values, jane.codes.tolist(), jane.ages.tolist()
+    (('38', '40'), [0, 0], [0, 1])
+    """
+
+    vocabulary: tuple[str, ...]  # the codes of the domain, each once, in the order of their UTF-8 bytes
+    age_values: tuple[str, ...]  # the ages of the domain as they are written, each once, ascending as numbers
+    offsets: Integers  # (n_patients + 1,) int64, where each patient's pairs begin
+    codes: Numbers  # (n_pairs,) int32, positions in the vocabulary
+    ages: Numbers  # (n_pairs,) int32, positions in ``age_values``
+    ids: pl.Series | None = None  # (n_patients,) the patients' ids, if there are any; never released
+
+    def __repr__(self) -> str:
+        return f"Trajectories({self.n_patients} patients, {self.n_pairs} pairs)"
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Sequence[Iterable[tuple[str, Number]]],
+        ids: pl.Series | Sequence[str | int] | None = None,
+        *,
+        vocabulary: Iterable[str] = (),
+        age_values: Iterable[Number] = (),
+    ) -> "Trajectories":
+        """Make trajectories of lists of pairs; pairs are put in order.
+
+        Parameters
+        ----------
+        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept; codes are text, without
+            spaces around
+        ids : one a record, none missing or twice; spaces around them do not count
+        vocabulary, age_values : codes and ages that are in the domain whether they occur or not
+        """
+        rows = []
+        for row, record in enumerate(records, start=1):
+            try:
+                given = [(code, age) for code, age in record]
+            except (TypeError, ValueError):
+                message = f"Patient {row} is no list of pairs of a code and an age. Give one."
+                raise InputError(message, row=row) from None
+            if not given:
+                raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
+            rows.append([(_code(code, row), age_text(age, row)) for code, age in given])
+        names = None if ids is None else _one_each(ids, len(rows))
+        codes = sorted({*map(_code, vocabulary), *(code for pairs in rows for code, _ in pairs)})
+        ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
+        code_at = {code: number for number, code in enumerate(codes)}
+        age_at = {age: number for number, age in enumerate(ages)}
+        numbered = [sorted((age_at[age], code_at[code]) for code, age in pairs) for pairs in rows]
+        offsets = bounds_of([len(pairs) for pairs in numbered])
+        flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
+        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), names)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        id: str | None = None,  # noqa: A002  (as the option is called)
+        code: str | None = None,
+        age: str | None = None,
+        date: str | None = None,
+        anchor: str | None = None,
+        age_unit: Literal["years", "days"] = "years",
+        **how: Unpack[HowRead],
+    ) -> "Trajectories":
+        """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
+
+        Parameters
+        ----------
+        path : columns ``id,code,age``, in any order; others are passed over
+        id, code, age : names of the columns; without, the first of the usual names is taken
+        date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
+            (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
+        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.reading.ReadingWords`
+        """
+        return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
+
+    @property
+    def n_patients(self) -> int:
+        """How many patients there are."""
+        return self.offsets.size - 1
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs all patients have together."""
+        return self.codes.size
+
+    @property
+    def owner(self) -> Integers:
+        """The patient of each pair: (n_pairs,) int64."""
+        return np.repeat(np.arange(self.n_patients), np.diff(self.offsets))
+
+
+def _code(code: object, row: int | None = None) -> str:
+    text = code.strip() if isinstance(code, str) else ""
+    if not is_code(text):
+        where = "The vocabulary" if row is None else f"Patient {row}"
+        raise InputError(f"{where} has a code that is {ODD_CODE}. Correct or remove it.", row=row)
+    return text
+
+
+def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Series:
+    try:
+        names = as_text(ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))).str.strip_chars()
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InputError("Ids are texts or whole numbers, and all of one kind. Give them so.") from None
+    if len(names) != n_patients:
+        raise InputError(f"There are {len(names)} ids for {n_patients} patients. Give one a patient.")
+    lacking = int((names.is_null() | (names == "")).sum())
+    if lacking:
+        raise InputError(f"{lacking} of {n_patients} patients have no id. Give one each.")
+    if names.n_unique() != n_patients:
+        raise InputError(
+            f"{n_patients} patients have {names.n_unique()} different ids. Put the pairs of a patient into one record."
+        )
+    return names
+
+
+def age_text(age: Number, row: int | None = None) -> str:
+    """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
+
+    Examples
+    --------
+    >>> age_text("033.50"), age_text(40.0), age_text("0.0")
+    ('33.5', '40', '0')
+    """
+    try:
+        number = Decimal(str(age).strip())
+    except (InvalidOperation, ValueError):
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0 or number >= BEYOND_AGES or number.adjusted() < FINEST:
+        raise InputError("An age is not a number from 0 on. Correct it, or leave the pair out.", row=row)
+    text = format(number, "f")
+    return (text.rstrip("0").rstrip(".") if "." in text else text).lstrip("0").replace("-", "") or "0"
+
+
+def is_code(code: str) -> bool:
+    """Return whether a code can be written, read and told from the root of a hierarchy."""
+    is_text = code not in ("", ROOT) and "\0" not in code
+    return is_text and not any("\ud800" <= letter <= "\udfff" for letter in code)
+
+
+def encode(source: EventSource) -> Trajectories:
+    """Number the events of every patient; patients stand in the order of their ids."""
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
+    source.refuse(
+        odd,
+        f"{{count}} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the first). "
+        "Correct or remove them.",
+        source.columns.code,
+    )
+    vocabulary = [str(code) for code in source.codes.unique().sort()]
+    age_values = sorted(source.ages.unique().to_list(), key=Decimal)
+    texts = ((source.codes, vocabulary), (source.ages, age_values))
+    codes, ages = (text.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32) for text, known in texts)
+    ids = source.ids.unique().sort()
+    patients = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
+    order = np.lexsort((codes, ages, patients))
+    offsets = bounds_of(np.bincount(patients, minlength=len(ids)))
+    return Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes[order], ages[order], ids)
+
+
+def bounds_of(lengths: ArrayLike) -> Integers:
+    """Return where each of some runs of these lengths begins, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def runs(starts: Integers, lengths: Integers) -> Integers:
+    """Return the whole numbers from each start on, as many as each length says, one run after another.
+
+    Examples
+    --------
+    >>> runs(np.array([7, 2]), np.array([3, 2])).tolist()
+    [7, 8, 9, 2, 3]
+    """
+    return np.arange(int(lengths.sum())) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
 
 
 class Method(StrEnum):
@@ -68,7 +265,7 @@ class Diversity:
     column: str | None = None  # the sensitive column of the attributes table; missing values never count as sensitive
 
     def __post_init__(self) -> None:
-        if isinstance(self.l, bool) or not isinstance(self.l, int) or not 2 <= self.l <= LARGEST:
+        if not 2 <= self.l <= LARGEST:
             raise InputError(f"The diversity is {self.l!r}, but must be a whole number from 2 to {LARGEST}.")
         if bool(self.codes) == (self.column is not None):
             raise InputError(
@@ -100,7 +297,7 @@ class TrajectoriesRequest:
     accept_empty: bool = False  # release although nearly everything is lost
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
+        if not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
         object.__setattr__(self, "weights", weights_of(*self.weights))
         if self.workload is not None:
@@ -108,7 +305,7 @@ class TrajectoriesRequest:
         if isinstance(self.block, str):
             if self.block not in ("auto", "off"):
                 raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
-        elif isinstance(self.block, bool) or not 3 * self.k <= self.block <= LARGEST:
+        elif not 3 * self.k <= self.block <= LARGEST:
             raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
         named = [code for constraint in self.constraints for code in constraint.codes]
         if len(named) != len(set(named)):
@@ -153,103 +350,6 @@ class Attributes:
     rank: Integers
     # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
     sensitive: Numbers | None = None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AnonymizedTrajectories:
-    """What is released: clusters of patients, each with one sequence of generalized pairs that all its patients get.
-
-    Nodes are numbers of the two trees, and those that labels stand for (``ValueTree.released``). Clusters are in the
-    order of their released rows (labels by UTF-8 bytes, code before age, row by row), larger ones first where rows are
-    equal.
-    """
-
-    k: int
-    code_tree: ValueTree
-    age_tree: ValueTree
-    sizes: Integers  # (n_clusters,) int64, patients of each cluster, at least k
-    # (n_clusters + 1,) int64, where each cluster's sequence begins; a cluster whose pairs are all suppressed has an
-    # empty one, and is written as the one row (`*`, `*`) a patient
-    offsets: Integers
-    # codes, ages: int32, nodes of the sequences, in their order
-    codes: Numbers
-    ages: Numbers
-
-    def __repr__(self) -> str:
-        return f"AnonymizedTrajectories({self.n_patients} patients, {self.n_clusters} clusters)"
-
-    @property
-    def n_clusters(self) -> int:
-        """How many clusters there are."""
-        return self.sizes.size
-
-    @property
-    def n_patients(self) -> int:
-        """How many patients are released."""
-        return int(self.sizes.sum())
-
-    def rows_of(self, cluster: int) -> list[tuple[str, str]]:
-        """Return the sequence of a cluster as it is written: (code, age) labels, one (`*`, `*`) where it is empty."""
-        here = slice(int(self.offsets[cluster]), int(self.offsets[cluster + 1]))
-        pairs = zip(self.codes[here].tolist(), self.ages[here].tolist(), strict=True)
-        rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
-        return rows or [(ROOT, ROOT)]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Alignment:
-    """Which patient and which pair went where: the secret of the custodian."""
-
-    cluster_of: Numbers  # (n_patients,) int32, the cluster that each patient of the original is in
-    # (n_pairs,) int32, where in its cluster's sequence each pair of the original is released; -1: suppressed. Positions
-    # ascend within a patient
-    position: Numbers
-
-
-@dataclass(frozen=True)
-class ConstraintOutcome:
-    """What became of one set of the utility policy."""
-
-    name: str
-    pairs: int  # pairs of the original with one of its codes
-    suppressed: int  # those of them that are suppressed
-    kept: bool  # whether no released code covers one of its codes and one beyond it
-    kept_common: bool  # the same for codes that k patients or more have, which tells of no other code
-
-
-@dataclass(frozen=True)
-class Losses:
-    """What was lost of codes and of ages; for the custodian, since the exact figures tell of single patients."""
-
-    # ilm, alm: as Algorithm 3 accumulates and returns them (step 20), in [0, 1] or above
-    ilm: float
-    alm: float
-    # ilm_exact, alm_exact: mean over the original pairs of what each lost, in [0, 1]; 1 for a suppressed pair
-    ilm_exact: float
-    alm_exact: float
-    # ilm_macro, alm_macro: the same, as a mean over patients of the means over their pairs
-    ilm_macro: float
-    alm_macro: float
-    suppressed: int  # pairs that are suppressed
-    # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
-    ilm_common: float
-    alm_common: float
-    all_common: bool  # whether k patients or more have every code and every age of the domain
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ProtectedTrajectories:
-    """Anonymized trajectories, and what only the custodian may know."""
-
-    released: AnonymizedTrajectories
-    alignment: Alignment = field(repr=False)
-    losses: Losses = field(repr=False)
-    blocks: int = 1
-    outcomes: tuple[ConstraintOutcome, ...] = field(default=(), repr=False)
-
-
-ID, CODE, AGE = "id", "code", "age"
-COLUMNS = (ID, CODE, AGE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

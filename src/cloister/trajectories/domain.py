@@ -1,7 +1,7 @@
-"""Which codes and ages there are, and what they may become: hierarchies and data fitted to each other."""
+"""Which codes and ages there are, and what they may become: hierarchies and data fitted to each other, as trees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Generic, TypeVar
 
@@ -10,13 +10,158 @@ import numpy as np
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 
-from .data import Trajectories, Unknown
+from .data import Integers, Numbers, Trajectories, Unknown, bounds_of
 
+# Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
-"""Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks."""
-
-
 H = TypeVar("H", bound=Hierarchy)
+Other = tuple[str, list[int]]  # A label that is no node of a tree, and the leaves that it stands for
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueTree:
+    """The values of an attribute as leaves, and above them every node that some of them meet in.
+
+    Nodes are numbered: leaves first, in the order of the values; then what covers two leaves or more, from few leaves
+    to many; the root is last. A node of the hierarchy with a single value below is left out: values never meet in it.
+    Where labels of several levels cover the same values, the finest stands; what only the hierarchy's root covers is
+    `*`.
+
+    **Recorded and coarse under one label.** A value that was recorded and is also the label of others, `401` beside
+    `401.1`, is a leaf of its own under that label. Alignment tells the two apart. Text cannot: `401` in a release means
+    "401 or any code below it", never "401 and no more was said". So whatever shares a label is *released as* the lowest
+    node that covers it all (``released``), and counts as that node in exact losses, in answers to queries and in what
+    is verified. The reader never takes the coarse for the exact. The same holds for labels that the hierarchy has, but
+    that are no node here, since they are over a single one.
+
+    Examples
+    --------
+    >>> from cloister.hierarchy import intervals
+    >>> tree = ValueTree.of(intervals(2, 4).bind("age", ["33", "34", "35"]), ["33", "34", "35"])
+    >>> tree.labels, tree.leaves.tolist(), tree.parent.tolist()
+    (('33', '34', '35', '[34-35]', '[32-35]'), [0, 0, 0, 2, 3], [4, 3, 3, 4, -1])
+    """
+
+    labels: tuple[str, ...] = field(repr=False)
+    parent: Numbers  # (n_nodes,) int32, the node above; -1 for the root
+    leaves: Integers  # (n_nodes,) int64, leaves below; 0 for a leaf, as the loss metric wants it
+    n_values: int
+    # low, high: (n_nodes,) int32; node x covers leaf y where ``low[x] <= low[y] < high[x]``
+    low: Numbers
+    high: Numbers
+    released: Numbers  # (n_nodes,) int32, the node that each one is released as; itself unless another has its label
+
+    @classmethod
+    def of(cls, hierarchy: BoundHierarchy, values: Sequence[str]) -> "ValueTree":
+        """Return the tree of a bound hierarchy."""
+        levels = [dict(zip(hierarchy.values, level, strict=True)) for level in hierarchy.labels[1:-1]]
+        return cls.from_levels(values, [[labels[value] for value in values] for labels in levels])
+
+    @classmethod
+    def from_levels(cls, leaf_labels: Sequence[str], levels: Sequence[Sequence[str | None]]) -> "ValueTree":
+        """Return the tree of labels by level, fine to coarse; values with one label at a level meet there.
+
+        A label of None (a gap in a hierarchy) brings no values together. All meet in the root.
+        """
+        n = len(leaf_labels)
+        labels, parent = list(leaf_labels), [-1] * n
+        top, others = list(range(n)), [(ROOT, list(range(n)))]
+        for level in levels:
+            others += _join(level, top, labels, parent)
+        if len(set(top)) != 1 or top[0] < n:
+            _join([ROOT] * n, top, labels, parent, force=True)
+        size, least = [1] * n + [0] * len(labels[n:]), [*range(n), *(n for _ in labels[n:])]
+        for node, above in enumerate(parent):  # those above were made later
+            if above >= 0:
+                size[above] += size[node]
+                least[above] = min(least[above], least[node])
+        order = [*range(n), *sorted(range(n, len(labels)), key=lambda node: (size[node], least[node], node))]
+        number = {node: at for at, node in enumerate(order)}
+        over = np.array([number.get(parent[node], -1) for node in order], dtype=np.int32)
+        leaves = np.array([0] * n + [size[node] for node in order[n:]], dtype=np.int64)
+        # First and last leaf rank of each node, from the root down: a node takes what is free of the one above.
+        width, low, free = np.maximum(leaves, 1), np.zeros(over.size, dtype=np.int32), np.zeros(over.size, np.int64)
+        for node in range(over.size - 2, -1, -1):
+            low[node] = free[over[node]]
+            free[node] = low[node]
+            free[over[node]] += width[node]
+        high = (low + width).astype(np.int32)
+        names = tuple(labels[node] for node in order)
+        plain = ValueTree(names, over, leaves, n, low, high, np.arange(len(order), dtype=np.int32))
+        return replace(plain, released=_distinguished(plain, others))
+
+    @property
+    def n_nodes(self) -> int:
+        """Leaves and all nodes above."""
+        return len(self.labels)
+
+    @property
+    def root(self) -> int:
+        """The node above all others; called `*`, unless something finer than the hierarchy's root covers all values."""
+        return self.n_nodes - 1
+
+    def covers(self, node: int, other: int) -> bool:
+        """Whether a node is another or above it."""
+        return bool(self.low[node] <= self.low[other] and self.high[other] <= self.high[node])
+
+    def meet(self, node: int, other: int) -> int:
+        """Return the lowest node that covers both (Definition 5)."""
+        while not self.covers(node, other):
+            node = int(self.parent[node])
+        return node
+
+    def leaves_below(self, node: int) -> list[int]:
+        """Return the leaves that a node covers, ascending; a leaf covers itself."""
+        low = self.low[: self.n_values]
+        return np.flatnonzero((low >= self.low[node]) & (low < self.high[node])).tolist()
+
+
+def _join(
+    level: Sequence[str | None], top: list[int], labels: list[str], parent: list[int], *, force: bool = False
+) -> list[Other]:
+    """Put a node above those that have one label at a level, unless there is one only (``force``: even then).
+
+    Returns the labels that got no node, with the leaves that they stand for.
+    """
+    others: list[Other] = []
+    groups: dict[str, list[int]] = {}
+    for leaf, label in enumerate(level):
+        if label is not None:
+            groups.setdefault(label, []).append(leaf)
+    for label, members in groups.items():
+        joined = sorted({top[leaf] for leaf in members})
+        if len(joined) < 2 and not force:
+            others.append((label, members))
+            continue
+        for node in joined:
+            parent[node] = len(labels)
+        for leaf in members:
+            top[leaf] = len(labels)
+        labels.append(label)
+        parent.append(-1)
+    return others
+
+
+def _distinguished(tree: ValueTree, others: Sequence[Other]) -> Numbers:
+    """The node that each is released as, so that no two released nodes share a label, nor one with what got no node."""
+    named = frozenset(tree.labels)
+    # The lowest node that a label may be released as. It is kept from round to round: a label whose leaf was moved up
+    # stands for a recorded value still.
+    lowest: dict[str, int] = {}
+    for label, leaves in others:
+        if label in named:
+            ranks = tree.low[leaves]
+            node = tree.meet(leaves[int(ranks.argmin())], leaves[int(ranks.argmax())])
+            lowest[label] = tree.meet(lowest.get(label, node), node)
+    released = np.arange(tree.n_nodes, dtype=np.int32)
+    while True:
+        for node in released.tolist():
+            label = tree.labels[node]
+            lowest[label] = tree.meet(lowest.get(label, node), node)
+        coarser = np.array([lowest[tree.labels[node]] for node in released.tolist()], dtype=np.int32)
+        if np.array_equal(coarser, released):
+            return released
+        released = coarser
 
 
 @dataclass(frozen=True)
@@ -40,7 +185,7 @@ class _Fitted(Generic[H]):
 class CodesUnderRoot(_Fitted[Hierarchy]):
     """A hierarchy in which codes that it does not have are under the root alone."""
 
-    def outside(self, values: Sequence[str | None]) -> list[str]:  # noqa: ARG002  (as of hierarchies)
+    def outside(self, _values: Sequence[str | None]) -> list[str]:
         """None: the root covers all."""
         return []
 
@@ -62,13 +207,14 @@ class GroupedAges(_Fitted[IntervalHierarchy]):
     def text_of(self, age: str) -> str:
         """Return how an age is written: beyond a bound as the group that it belongs to."""
         top, bottom = self.inner.top, self.inner.bottom
-        if age in self._stand_ins():
+        if age in self._groups:
             return age
         if top is not None and Decimal(age) >= top:
             return f">={top}"
         return f"<{bottom}" if bottom is not None and Decimal(age) < bottom else age
 
-    def _stand_ins(self) -> dict[str, str]:
+    @property
+    def _groups(self) -> dict[str, str]:
         """The texts of the groups, each with a number in it."""
         top, bottom = self.inner.top, self.inner.bottom
         found = {} if top is None else {f">={top}": str(top)}
@@ -76,12 +222,11 @@ class GroupedAges(_Fitted[IntervalHierarchy]):
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that are neither numbers nor groups."""
-        groups = self._stand_ins()
-        return self.inner.outside([value for value in values if value not in groups])
+        return self.inner.outside([value for value in values if value not in self._groups])
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Bind the hierarchy to these distinct values."""
-        groups = self._stand_ins()
+        groups = self._groups
         numbers = {groups.get(value, value) if value is not None else None: value for value in values}
         hierarchy = self.inner.bind(column, list(numbers))
         texts = tuple(numbers[value] for value in hierarchy.values)
@@ -139,17 +284,15 @@ def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:
     """Return what to say of codes that a hierarchy does not have."""
     return (
         f"{count} of {n_codes} distinct codes are not in the hierarchy {hierarchy.spec}. Correct them or name another "
-        f"with {setting('code_hierarchy')}; or say with {setting('on_unknown_code', 'root')} that they become * "
-        "where they "
-        f"cannot stay, or with {setting('on_unknown_code', 'drop')} that their lines are left out."
+        f"with {setting('code_hierarchy')}; or say with {setting('on_unknown_code', 'root')} that they become * where "
+        f"they cannot stay, or with {setting('on_unknown_code', 'drop')} that their lines are left out."
     )
 
 
 def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
     kept = np.array([code not in outside for code in trajectories.vocabulary], dtype=np.bool_)
     stays = kept[trajectories.codes]
-    owner = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
-    sizes = np.bincount(owner[stays], minlength=trajectories.n_patients)
+    sizes = np.bincount(trajectories.owner[stays], minlength=trajectories.n_patients)
     empty = int(np.sum(sizes == 0))
     if empty:
         raise InputError(
@@ -163,7 +306,7 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
         trajectories,
         vocabulary=tuple(code for code in trajectories.vocabulary if code not in outside),
         age_values=tuple(trajectories.age_values[age] for age in present.tolist()),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        offsets=bounds_of(sizes),
         codes=number[trajectories.codes[stays]],
         ages=ages.astype(np.int32),
     )
@@ -176,8 +319,6 @@ def _grouped(trajectories: Trajectories, ages: GroupedAges) -> Trajectories:
     if values == list(trajectories.age_values):
         return trajectories
     place = {text: number for number, text in enumerate(values)}
-    number = np.array([place[text] for text in texts], dtype=np.int32)
-    found = number[trajectories.ages]
-    owner = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
-    order = np.lexsort((trajectories.codes, found, owner))
+    found = np.array([place[text] for text in texts], dtype=np.int32)[trajectories.ages]
+    order = np.lexsort((trajectories.codes, found, trajectories.owner))
     return replace(trajectories, age_values=tuple(values), codes=trajectories.codes[order], ages=found[order])

@@ -13,28 +13,19 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.utility import frequent_itemsets
 
-from .data import (
-    Alignment,
-    AnonymizedTrajectories,
-    Constraint,
-    ConstraintOutcome,
-    Integers,
-    Losses,
-    Numbers,
-    ProtectedTrajectories,
-    Trajectories,
-    percent_of,
-)
+from .data import Constraint, Integers, Trajectories, bounds_of, percent_of
 from .domain import FittedTrajectories
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
-from .problem import crossing
+from .problem import Alignment, AnonymizedTrajectories, ConstraintOutcome, Losses, ProtectedTrajectories, crossing
 from .request import GivenTrajectories, is_made_of_data
+
+Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions in the vocabulary and the ages
+MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
 def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
@@ -76,17 +67,6 @@ def exact_figures(
     return exact
 
 
-def crosswalk(given: GivenTrajectories, order: Integers) -> pl.DataFrame:
-    """Return the secret map: the number of each released patient, and the id, or the place in what was given."""
-    ids = given.trajectories.ids
-    original = pl.Series(np.arange(1, order.size + 1)) if ids is None else ids
-    return pl.DataFrame([pl.Series("released", np.arange(1, order.size + 1)), original.gather(order).alias("original")])
-
-
-Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions in the vocabulary and the ages
-MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
     """Queries and their true answers; secret, as it tells of the original."""
@@ -96,16 +76,12 @@ class Workload:
 
 
 def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_PAIRS) -> Workload:
-    """Return every pair and set of pairs that at least this percentage of the patients have.
-
-    ``percent``: above 0, at most 100; the paper asks for 1
-    """
+    """Return every pair and set of pairs that at least this percentage of the patients have."""
     if not 0 < percent <= 100:
         raise InputError(f"A workload is a percentage of the patients above 0 and up to 100, not {percent:g}.")
     n_ages = len(original.age_values)
-    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
     present, pair = np.unique(original.codes.astype(np.int64) * n_ages + original.ages, return_inverse=True)
-    keys = np.unique(owner * present.size + pair)
+    keys = np.unique(original.owner * present.size + pair)
     record, items = np.divmod(keys, max(1, present.size))
     offsets = np.searchsorted(record, np.arange(original.n_patients + 1)).astype(np.int64)
     least = max(1, -int(-round(percent * original.n_patients / 100, 9) // 1))
@@ -155,15 +131,11 @@ def average_relative_error(released: AnonymizedTrajectories, workload: Workload)
 
 
 def _places(released: AnonymizedTrajectories, pair: tuple[int, int]) -> Integers:
-    code, age = pair
-    fits = _covering(released.code_tree.low, released.code_tree.high, code)[released.codes]
-    fits &= _covering(released.age_tree.low, released.age_tree.high, age)[released.ages]
+    fits = np.ones(released.codes.size, dtype=np.bool_)
+    sides = (released.code_tree, released.codes), (released.age_tree, released.ages)
+    for (tree, nodes), leaf in zip(sides, pair, strict=True):
+        fits &= ((tree.low <= tree.low[leaf]) & (tree.low[leaf] < tree.high))[nodes]
     return np.flatnonzero(fits)
-
-
-def _covering(low: NDArray[np.int32], high: NDArray[np.int32], leaf: int) -> NDArray[np.bool_]:
-    covering: NDArray[np.bool_] = (low <= low[leaf]) & (low[leaf] < high)
-    return covering
 
 
 def _none_held(
@@ -175,9 +147,6 @@ def _none_held(
         place, hits = np.unique(np.concatenate(places), return_counts=True)
         np.multiply.at(none, cluster_of[place], 1 - hits / leaves[place])
     return none
-
-
-Values = NDArray[np.float64]
 
 
 def measure(original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, gained: Integers) -> Losses:
@@ -195,62 +164,47 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     Tamersoy et al. (2012), Definitions 4 and 6, Algorithm 3 step 20. Deviation: the exact losses are means over
     original pairs (micro) and over patients (macro), since Definition 8 forgets suppressed pairs.
     """
-    lengths = np.diff(original.offsets)
+    lengths, there = np.diff(original.offsets), alignment.position >= 0
     begin = np.repeat(released.offsets[:-1][alignment.cluster_of], lengths)
-    there = alignment.position >= 0
-    place = begin[there] + alignment.position[there]
-    found = []
-    common, usual_losses = common_values(original, released.k), []
-    for tree, nodes, leaves, usual in (
-        (released.code_tree, released.codes, original.codes, common[0]),
-        (released.age_tree, released.ages, original.ages, common[1]),
+    place = (begin + alignment.position)[there]
+    values = common_values(original, released.k)
+    exact: list[NDArray[np.float64]] = []
+    common: list[NDArray[np.float64]] = []
+    for tree, nodes, leaves, is_common in (
+        (released.code_tree, released.codes[place], original.codes[there], values[0]),
+        (released.age_tree, released.ages[place], original.ages[there], values[1]),
     ):
-        found.append(_pair_losses(tree.leaves, tree.n_values, nodes[place], leaves, there))
-        n_usual = max(1, int(usual.sum()))
-        # How many common leaves each node covers: (n_nodes,); a leaf covers itself.
-        by_rank = np.zeros(tree.n_values + 1, dtype=np.int64)
-        by_rank[tree.low[: tree.n_values] + 1] = usual
-        before = np.cumsum(by_rank)
-        below: Integers = before[tree.high] - before[tree.low]
-        usual_losses.append(_pair_losses(np.maximum(1, below), n_usual, nodes[place], leaves, there).mean())
-    totals = np.asarray(gained, dtype=np.float64)
-    n_pairs = original.n_pairs
-    ilm, alm = (float(np.mean(each)) for each in found)
-    ilm_macro, alm_macro = (float(np.mean(np.add.reduceat(each, original.offsets[:-1]) / lengths)) for each in found)
+        by_rank = np.zeros(tree.n_values, dtype=np.int64)
+        by_rank[tree.low[: tree.n_values]] = is_common
+        before = bounds_of(by_rank)
+        below = np.maximum(1, before[tree.high] - before[tree.low])  # common leaves that each node covers
+        for found, covered, n_values in ((exact, tree.leaves, tree.n_values), (common, below, by_rank.sum())):
+            lost = np.ones(original.n_pairs)  # 1 where suppressed
+            lost[there] = np.where(nodes == leaves, 0, covered[nodes]) / max(1, int(n_values))
+            found.append(lost)
+    ilm_macro, alm_macro = (float(np.mean(np.add.reduceat(each, original.offsets[:-1]) / lengths)) for each in exact)
     return Losses(
-        float(totals[0]) / (n_pairs * released.code_tree.n_values),
-        float(totals[1]) / (n_pairs * released.age_tree.n_values),
-        ilm,
-        alm,
+        float(gained[0]) / (original.n_pairs * released.code_tree.n_values),
+        float(gained[1]) / (original.n_pairs * released.age_tree.n_values),
+        float(exact[0].mean()),
+        float(exact[1].mean()),
         ilm_macro,
         alm_macro,
-        int(n_pairs - there.sum()),
-        float(usual_losses[0]),
-        float(usual_losses[1]),
-        bool(common[0].all() and common[1].all()),
+        int(original.n_pairs - there.sum()),
+        float(common[0].mean()),
+        float(common[1].mean()),
+        bool(values[0].all() and values[1].all()),
     )
 
 
 def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which codes and which ages k patients or more have."""
-    owner = np.repeat(np.arange(original.n_patients), np.diff(original.offsets))
-    return (
-        _is_common(owner, original.codes, len(original.vocabulary), k),
-        _is_common(owner, original.ages, len(original.age_values), k),
-    )
 
+    def of(values: NDArray[np.int32], n_values: int) -> NDArray[np.bool_]:
+        held = np.unique(original.owner * n_values + values) % n_values
+        return np.bincount(held, minlength=n_values) >= k
 
-def _is_common(owner: NDArray[np.intp], values: Numbers, n_values: int, k: int) -> NDArray[np.bool_]:
-    held = np.unique(owner.astype(np.int64) * n_values + values) % n_values
-    common: NDArray[np.bool_] = np.bincount(held, minlength=n_values) >= k
-    return common
-
-
-def _pair_losses(covered: Integers, n_values: int, nodes: Numbers, leaves: Numbers, there: NDArray[np.bool_]) -> Values:
-    """The loss of each original pair: (n_pairs,), 1 where suppressed; ``covered`` by node."""
-    found = np.ones(leaves.size)
-    found[there] = np.where(nodes == leaves[there], 0, covered[nodes]) / n_values
-    return found
+    return of(original.codes, len(original.vocabulary)), of(original.ages, len(original.age_values))
 
 
 def outcomes_of(
@@ -259,11 +213,10 @@ def outcomes_of(
     """Return, for each set, how many pairs of the original have its codes, how many of them are suppressed, and whether
     no released code reaches beyond it.
 
-    Methods never generalize across a set; a code may still be written like a coarser one (see
-    `cloister.trajectories.tree.Tree`), which is what is looked for here.
+    Methods never generalize across a set; a code may still be written like a coarser one (see `ValueTree`), which is
+    what is looked for here.
     """
-    found = []
-    present = np.unique(released.codes)
+    found, present = [], np.unique(released.codes)
     common = common_values(original, released.k)[0]
     below = [[leaf for leaf in released.code_tree.leaves_below(node) if common[leaf]] for node in present.tolist()]
     for constraint in constraints:
@@ -271,13 +224,6 @@ def outcomes_of(
         of_set = inside[original.codes]
         reaching = crossing(released.code_tree, (constraint,))[present] if inside.any() else np.zeros(1)
         mixed = any(inside[leaves].any() and not inside[leaves].all() for leaves in below)
-        found.append(
-            ConstraintOutcome(
-                constraint.name,
-                int(of_set.sum()),
-                int((of_set & (alignment.position < 0)).sum()),
-                not bool(reaching.any()),
-                not mixed,
-            )
-        )
+        counts = int(of_set.sum()), int((of_set & (alignment.position < 0)).sum())
+        found.append(ConstraintOutcome(constraint.name, *counts, not bool(reaching.any()), not mixed))
     return tuple(found)

@@ -24,7 +24,6 @@ from .data import LARGEST, WORKLOAD, Cost, Diversity, Method, TrajectoriesReques
 from .request import GWAS_SETS, GivenTrajectories, is_made_of_data
 
 DECIMALS = 3  # Of published losses
-
 MOST_ACCUMULATED = 2
 """No accumulated loss is higher: a pair of a cluster, and one of a patient that joins, add one whole loss at most. A
 cluster is never longer than its shortest patient, so that each pair of the original is counted twice at most."""

@@ -20,8 +20,7 @@ from .domain import FittedTrajectories, fitted
 from .facts import codebook, facts_of, shown_of
 from .manifest import TrajectoriesManifest
 from .request import GivenTrajectories, read_given
-from .verify import ExpectedGuarantee, verify
-from .verify_original import Secret, losses_agree
+from .verify import ExpectedGuarantee, Secret, losses_agree, verify
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
         if not losses_agree(manifest.utility, files, release.original, k):
             failures.append("the losses in release.json are not those of the files")
-        columns = manifest.columns
-        listed = codebook(files, columns.code.hierarchy, columns.age.hierarchy)
+        listed = codebook(files, manifest.columns.code.hierarchy, manifest.columns.age.hierarchy)
         return Facts(failures, listed, shown_of(files, k))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:

@@ -1,36 +1,29 @@
 """A release of trajectories: one row a pair, patients numbered in the order of what they hold; attributes in a file."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.io import write_csv
 from cloister.release import DataFileRelease
 from cloister.release_folder import ATTRIBUTES, read_data
 from cloister.results import Verdict
 
-from .data import AGE, CODE, ID, Alignment, AnonymizedTrajectories, WrittenTrajectories
-from .request import AttributesTable, ranks
-
-HOW = "the files were read back"
+from .data import AGE, CODE, ID, Integers, WrittenTrajectories, bounds_of, runs
+from .problem import Alignment, AnonymizedTrajectories
+from .request import AttributesTable, GivenTrajectories, ranks
 
 
 @dataclass(frozen=True, repr=False)
 class TrajectoriesRelease(DataFileRelease):
-    """Anonymized trajectories that passed verification.
-
-    Attributes
-    ----------
-    attributes : the auxiliary columns under the released ids; None where there are none
-    """
+    """Anonymized trajectories that passed verification."""
 
     anonymized: AnonymizedTrajectories
-    attributes: pl.DataFrame | None = field(repr=False)
-    _check: Callable[[WrittenTrajectories], Verdict] = field(repr=False)
+    attributes: pl.DataFrame | None  # the auxiliary columns under the released ids
+    _check: Callable[[WrittenTrajectories], Verdict]
 
     def recheck(self) -> Verdict:
         """Return the verdict on the released rows."""
@@ -46,17 +39,15 @@ class TrajectoriesRelease(DataFileRelease):
 
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on what is read back of the files."""
-        frame = self.read_written(folder).cast(pl.String)
+        frame, changed = self.read_written(folder).cast(pl.String), None
         if not frame.equals(self.frame.cast(pl.String)):
-            return Verdict(False, HOW, (), ("the data file does not hold what was released",))
-        if self.attributes is not None:
+            changed = "the data file"
+        elif self.attributes is not None:
             attributes = read_data(folder / ATTRIBUTES, self.delimiter).cast(pl.String)
-            if not attributes.equals(self.attributes.cast(pl.String)):
-                return Verdict(False, HOW, (), (f"{ATTRIBUTES} does not hold what was released",))
-        return self._check(WrittenTrajectories(frame.with_columns(pl.col("id").cast(pl.Int64)), self.attributes))
-
-
-Integers = NDArray[np.int64]
+            changed = None if attributes.equals(self.attributes.cast(pl.String)) else ATTRIBUTES
+        if changed is not None:
+            return Verdict(False, "the files were read back", (), (f"{changed} does not hold what was released",))
+        return self._check(WrittenTrajectories(frame.with_columns(pl.col(ID).cast(pl.Int64)), self.attributes))
 
 
 def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes: AttributesTable | None) -> Integers:
@@ -69,8 +60,7 @@ def order_of(released: AnonymizedTrajectories, alignment: Alignment, attributes:
     place = {rows: number for number, rows in enumerate(sorted(set(texts)))}
     rank = np.array([place[rows] for rows in texts], dtype=np.int64)[alignment.cluster_of]
     beside = np.zeros(rank.size, dtype=np.int64) if attributes is None else ranks(attributes.frame)
-    order: Integers = np.lexsort((beside, rank)).astype(np.int64)
-    return order
+    return np.lexsort((beside, rank))
 
 
 def written(
@@ -78,18 +68,17 @@ def written(
 ) -> WrittenTrajectories:
     """Return what is written of the patients in this order."""
     rows = [released.rows_of(cluster) for cluster in range(released.n_clusters)]
-    sizes = np.array([len(each) for each in rows], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
-    cluster = alignment.cluster_of[order]
-    lengths = sizes[cluster]
-    before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    at = np.repeat(starts[cluster], lengths) + np.arange(before.size) - before
-    codes = pl.Series(CODE, [code for each in rows for code, _ in each], dtype=pl.String)
-    ages = pl.Series(AGE, [age for each in rows for _, age in each], dtype=pl.String)
-    ids = np.repeat(np.arange(1, order.size + 1), lengths)
-    frame = pl.DataFrame([pl.Series(ID, ids), codes.gather(at), ages.gather(at)])
-    beside = None
-    if attributes is not None:
-        number = pl.Series(ID, np.arange(1, order.size + 1))
-        beside = pl.DataFrame([number, *attributes.frame[order].get_columns()])
-    return WrittenTrajectories(frame, beside)
+    starts, cluster = bounds_of([len(each) for each in rows]), alignment.cluster_of[order]
+    lengths, number = np.diff(starts)[cluster], np.arange(1, order.size + 1)
+    texts = pl.DataFrame([pair for each in rows for pair in each], {CODE: pl.String, AGE: pl.String}, orient="row")
+    frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[runs(starts[cluster], lengths)])
+    if attributes is None:
+        return WrittenTrajectories(frame)
+    return WrittenTrajectories(frame, pl.DataFrame({ID: number}).hstack(attributes.frame[order]))
+
+
+def crosswalk(given: GivenTrajectories, order: Integers) -> pl.DataFrame:
+    """Return the secret map: the number of each released patient, and the id, or the place in what was given."""
+    ids = given.trajectories.ids
+    original = pl.Series(np.arange(1, order.size + 1)) if ids is None else ids
+    return pl.DataFrame([pl.Series("released", np.arange(1, order.size + 1)), original.gather(order).alias("original")])

@@ -14,9 +14,8 @@ from cloister.io.columns import ID_NAMES, listed
 from cloister.reading import HowRead
 from cloister.sources import read_code_events
 
-from .data import Attributes, Trajectories, TrajectoriesRequest, Unknown
+from .data import Attributes, Integers, Trajectories, TrajectoriesRequest, Unknown, encode
 from .domain import unknown_codes
-from .sequences import encode
 
 GWAS_SETS = 18  # Sets of the policy ``gwas``, whatever the data
 
@@ -30,9 +29,8 @@ def is_made_of_data(policy: str) -> bool:
 class AttributesTable:
     """Auxiliary columns of the patients of some trajectories, in their order."""
 
-    frame: pl.DataFrame = field(repr=False)  # (n_patients,) rows of text, null where missing; without the id
+    frame: pl.DataFrame  # (n_patients,) rows of text, null where missing; without the id
     name: str
-    id: str
 
 
 @dataclass(frozen=True)
@@ -62,21 +60,10 @@ def read_given(
     source = read_code_events(path, columns=columns, usual_delimiter=usual_delimiter, **how)
     trajectories, table = encode(source), None
     if attributes is not None:
-        if trajectories.ids is None:
-            raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
         beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
         table = joined(beside.frame, trajectories.ids, beside.name, source.columns.id, source.name)
-    return GivenTrajectories(
-        trajectories=trajectories,
-        attributes=table,
-        name=source.name,
-        columns=source.columns,
-        not_released=source.not_released,
-        delimiter=source.delimiter or ",",
-        format=source.format,
-        notes=source.notes,
-        source=source,
-    )
+    kept = source.name, source.columns, source.not_released, source.delimiter or ",", source.format, source.notes
+    return GivenTrajectories(trajectories, table, *kept, source)
 
 
 def check_known(given: GivenTrajectories, request: TrajectoriesRequest) -> None:
@@ -98,8 +85,11 @@ def check_trajectories(trajectories: Trajectories) -> Trajectories:
     return trajectories
 
 
-def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
+def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
     """Return the auxiliary columns in the order of the patients."""
+    if ids is None:
+        raise InputError("Auxiliary columns are joined by id, but the trajectories have none.")
+    ids = as_text(ids)
     column = id if id in frame.columns else next((usual for usual in ID_NAMES if usual in frame.columns), None)
     if column is None:
         usual = ", ".join(ID_NAMES if id is None else (id, *ID_NAMES))
@@ -118,7 +108,7 @@ def joined(frame: pl.DataFrame, ids: pl.Series, name: str, id: str | None, event
     order = pl.DataFrame({"key": ids}).join(
         pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
     )
-    return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name, column)
+    return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name)
 
 
 def _check_keys(keys: pl.Series, column: str, name: str) -> None:
@@ -179,7 +169,7 @@ def attributes_of(table: AttributesTable | None, n_patients: int, sensitive: str
     return Attributes(rank, values.astype(np.int32))
 
 
-def ranks(frame: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def ranks(frame: pl.DataFrame) -> Integers:
     """Return the rank of each row by content, column by column, missing first; equal for equal rows."""
     rank = np.zeros(frame.height, dtype=np.int64)
     for column in frame.get_columns():

@@ -129,8 +129,7 @@ def of_file(engine: Callable, request: TableRequest, data: Path, folder: Path) -
 def on_spark(request) -> Callable[[Path], object]:
     """What opens a file so that Spark counts it."""
     word = request.getfixturevalue("sessions")[request.param].word
-    from cloister.engines.spark.code_blocks import SparkFiles
-    from cloister.engines.spark.tables import spark_table
+    from cloister.engines.spark.tables import SparkFiles, spark_table
 
     return lambda path: spark_table(SparkFiles(path), word)
 

@@ -9,8 +9,7 @@ import pytest
 from tests import hospital_sources as made
 
 from cloister import InputError
-from cloister.sources import NAMES, profiled, read_table
-from cloister.sources.read import PROFILES
+from cloister.sources import NAMES, PROFILES, profiled, read_table
 from cloister.testing import hospital
 
 VALUE = "Zz9Secret"

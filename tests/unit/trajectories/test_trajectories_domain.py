@@ -9,9 +9,8 @@ import pytest
 
 from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
 from cloister.trajectories.data import weights_of
-from cloister.trajectories.domain import USUAL_AGES, Unknown, fitted, usual_codes
+from cloister.trajectories.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
 from cloister.trajectories.request import attributes_of, joined
-from cloister.trajectories.tree import ValueTree
 
 
 def pairs_of(trajectories):

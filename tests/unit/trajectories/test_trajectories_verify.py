@@ -8,8 +8,7 @@ import pytest
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 from cloister.trajectories.data import Diversity, WrittenTrajectories
-from cloister.trajectories.verify import ExpectedGuarantee, verify
-from cloister.trajectories.verify_original import Secret, exact_losses
+from cloister.trajectories.verify import ExpectedGuarantee, Secret, exact_losses, verify
 
 FIGURE_1C = [
     (1, "401", "38"),

@@ -5,12 +5,13 @@ the independent verifier before anything leaves it. Clusters are those of the wh
 border of a part, so that a code that k patients of no part have in item chunks stays in one there.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.canonical import join_parts
@@ -25,15 +26,214 @@ from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease, setting
 
-from .code_blocks import Blocks, CodeBlock, Integers, block_rows
-from .tasks import ERROR, Row, computed, failed, in_pieces, on_workers, pack, rows_of, unpack
-from .top_splits import SplitRequest, Splits, split_top
+from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
+from .tasks import Row, collected, computed, contents, in_pieces, on_workers, pack, rows_of, unpack
 
-RECORDS_A_PART = 200_000
-"""Parts of fewer records are not split: a worker needs some 400 MB for one."""
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
-TASKS = 256
-"""Tasks that parts are spread over, at most."""
+MOST_CANDIDATES = 16  # Codes whose joint occurrences are counted to split a node several times at once
+TABLE = 1 << 20  # Joint occurrences that are counted in one pass, over all nodes
+COUNTS = 1 << 24  # Numbers of codes that are counted in one pass, over all nodes
+MOST_SPLITS = 4096  # Splits at the top; data that would need more have no codes to be split by, and larger parts
+NONE, UNDECIDED = -1, -2  # In the place of a code to split on: there is none, or the counts do not tell
+
+
+@dataclass(frozen=True)
+class SplitRequest:
+    """What HORPART asks of a split."""
+
+    k: int
+    limit: int
+    constraint: Codes  # (n_codes,) the constraint of the policy that each code is in, -1 for none
+    barred: NDArray[np.bool_]  # (n_codes,) codes that never split
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Splits in the order in which they are made: the records of a node with a code go to a new node, the rest stay."""
+
+    # node, code: of each split; the new node is the number of the split, from 1
+    node: tuple[int, ...] = ()
+    code: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()  # records of each node in the end
+
+    def of(self, offsets: Integers, items: Codes) -> Integers:
+        """Return the node of each record."""
+        found = np.zeros(offsets.size - 1, dtype=np.int64)
+        used = np.unique(np.array(self.code, dtype=np.int64))
+        chosen = np.isin(items, used)
+        record = np.repeat(np.arange(found.size), np.diff(offsets))[chosen]
+        order = np.argsort(items[chosen], kind="stable")
+        record, code_of = record[order], items[chosen][order]
+        for new, (node, code) in enumerate(zip(self.node, self.code, strict=True), start=1):
+            holders = record[slice(*np.searchsorted(code_of, [code, code + 1]).tolist())]
+            found[holders[found[holders] == node]] = new
+        return found
+
+
+@dataclass
+class _Open:
+    """A node that may be split further: its records, the constraint of the code that it was split off by."""
+
+    node: int
+    size: int
+    constraint: int = -1
+
+
+@dataclass
+class _Growing:
+    """The tree while it grows."""
+
+    request: SplitRequest
+    sizes: dict[int, int]
+    open: list[_Open]
+    node: list[int] = field(default_factory=list)
+    code: list[int] = field(default_factory=list)
+
+    def splits(self) -> Splits:
+        """Return the splits so far."""
+        return Splits(tuple(self.node), tuple(self.code), tuple(self.sizes[node] for node in sorted(self.sizes)))
+
+
+def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
+    """Split all records as HORPART does, until the parts have fewer records than the limit.
+
+    Each code is the one that `cloister.codesets.disassociation.protect` takes: of the constraint of the code that
+    the node was split off by, else of any constraint, else any; the most frequent, then the smallest. The parts are
+    nodes of its tree, so what is split further inside a part is what would be split without parts. (With a policy the
+    constraint that a part was split off by is not handed on into it.)
+
+    A pass over the data counts all codes of all nodes that are still too large, a second one the joint occurrences of
+    the most frequent ones, from which several splits follow exactly.
+    """
+    n_records = blocks.n_records
+    growing = _Growing(request, {0: n_records}, [_Open(0, n_records)] if n_records >= request.limit else [])
+    while growing.open and len(growing.node) < MOST_SPLITS:
+        chosen = growing.open[: max(1, COUNTS // max(1, len(blocks.vocabulary)))]
+        growing.open = growing.open[len(chosen) :]
+        _grow(blocks, growing, chosen)
+    return growing.splits()
+
+
+def _grow(blocks: Blocks, growing: _Growing, chosen: Sequence[_Open]) -> None:
+    splits, n_codes = growing.splits(), len(blocks.vocabulary)
+    nodes = [each.node for each in chosen]
+    counts = _summed(blocks, splits, nodes, None).reshape(len(nodes), n_codes)
+    room = max(1, min(MOST_CANDIDATES, (TABLE // len(nodes)).bit_length() - 1))
+    candidates = [_candidates(each, own, growing.request, room) for each, own in zip(chosen, counts, strict=True)]
+    if not any(each.size for each in candidates):
+        return
+    table = np.full((len(nodes), room), -1, dtype=np.int64)
+    for row, own in zip(table, candidates, strict=True):
+        row[: own.size] = own
+    joint = _summed(blocks, splits, nodes, table).reshape(len(nodes), 1 << room)
+    for each, own, codes, found in zip(chosen, counts, candidates, joint, strict=True):
+        _split_node(growing, each, own, codes, found)
+
+
+def _ranks(request: SplitRequest, codes: Integers, constraint: int) -> Integers:
+    own = request.constraint[codes]
+    return np.where(own < 0, 0, np.where(own == constraint, 2, 1)).astype(np.int64)
+
+
+def _candidates(node: _Open, counts: Integers, request: SplitRequest, room: int) -> Integers:
+    """The codes that HORPART would take first, second, ... if counts did not change."""
+    able = np.flatnonzero((counts >= request.k) & (node.size - counts >= request.k) & ~request.barred)
+    order = np.lexsort((able, -counts[able], -_ranks(request, able, node.constraint)))
+    return able[order[:room]]
+
+
+def _split_node(growing: _Growing, root: _Open, counts: Integers, codes: Integers, joint: Integers) -> None:
+    """Split a node as far as its joint occurrences tell which code comes next."""
+    request = growing.request
+    others = (counts >= request.k) & (root.size - counts >= request.k) & ~request.barred
+    others[codes] = False
+    beyond = np.flatnonzero(others)
+    bits = (np.arange(joint.size)[:, None] >> np.arange(codes.size)) & 1
+    waiting = [(root, joint, True)]
+    while waiting:
+        node, table, is_exact = waiting.pop()
+        size = int(table.sum())
+        growing.sizes[node.node] = size
+        if size < request.limit or len(growing.node) >= MOST_SPLITS:
+            continue
+        held = table @ bits
+        code = _next(request, node, size, codes, held, None if is_exact else (beyond, counts[beyond]))
+        if code == UNDECIDED:
+            growing.open.append(_Open(node.node, size, node.constraint))
+        elif code >= 0:
+            growing.node.append(node.node)
+            growing.code.append(int(codes[code]))
+            new = _Open(len(growing.node), size, int(request.constraint[codes[code]]))
+            has = bits[:, code] == 1
+            waiting += [(_Open(node.node, size), np.where(has, 0, table), False), (new, np.where(has, table, 0), False)]
+
+
+def _next(
+    request: SplitRequest,
+    node: _Open,
+    size: int,
+    codes: Integers,
+    held: Integers,
+    beyond: tuple[Integers, Integers] | None,
+) -> int:
+    """Position among the candidates of the code to split on; or none; or that other codes might come first."""
+    able = np.flatnonzero((held >= request.k) & (size - held >= request.k))
+    ranks = _ranks(request, codes, node.constraint)
+    best = NONE
+    if able.size:
+        best = int(able[np.lexsort((codes[able], -held[able], -ranks[able]))[0]])
+    if beyond is None or not beyond[0].size:
+        return best
+    others, most = beyond[0], np.minimum(beyond[1], size)
+    if best == NONE:
+        return UNDECIDED
+    theirs = _ranks(request, others, node.constraint)
+    first = (theirs > ranks[best]) | ((theirs == ranks[best]) & (most >= held[best]))
+    return UNDECIDED if first.any() else best
+
+
+def _summed(blocks: Blocks, splits: Splits, nodes: Sequence[int], table: Integers | None) -> Integers:
+    """Counts of all codes of some nodes, or of the joint occurrences of the codes in a table; one pass."""
+    place, n_codes = blocks.place, len(blocks.vocabulary)
+    active = np.full(len(splits.node) + 1, -1, dtype=np.int64)
+    active[list(nodes)] = np.arange(len(nodes))
+
+    def work(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+        counts = (_counted(each, each.numbered(place), splits, active, n_codes, table) for each in block_rows(batches))
+        first = next(counts, None)
+        if first is not None:
+            yield Row(0, body=pack(sum(counts, first)))
+
+    found = np.zeros(len(nodes) * (n_codes if table is None else 1 << table.shape[1]), dtype=np.int64)
+    for row in collected(on_workers(blocks.frame, work)):
+        found += unpack(row.body, np.ndarray)
+    return found
+
+
+def _counted(
+    block: CodeBlock, items: Codes, splits: Splits, active: Integers, n_codes: int, table: Integers | None
+) -> Integers:
+    node = active[splits.of(block.offsets, items)]
+    n_nodes = int(active.max()) + 1
+    record = np.repeat(np.arange(node.size), np.diff(block.offsets))
+    inside = node[record] >= 0
+    record, items = record[inside], items[inside]
+    if table is None:
+        return np.bincount(node[record] * n_codes + items, minlength=n_nodes * n_codes)
+    room = table.shape[1]
+    bit = np.zeros((n_nodes, n_codes), dtype=np.int64)
+    for row, codes in enumerate(table):
+        chosen = codes[codes >= 0]
+        bit[row, chosen] = 1 << np.arange(chosen.size)
+    mask = np.bincount(record, weights=bit[node[record], items], minlength=node.size).astype(np.int64)
+    held = node >= 0
+    return np.bincount((node[held] << room) + mask[held], minlength=n_nodes << room)
+
+
+RECORDS_A_PART = 200_000  # Parts of fewer records are not split: a worker needs some 400 MB for one
+TASKS = 256  # Tasks that parts are spread over, at most
 
 Before = Callable[[int], None]
 
@@ -58,7 +258,7 @@ class _Part:
     figures: DisassociationFigures
     released: Disassociation
     ids: pl.Series | None
-    cluster_of: Integers | None
+    cluster_of: Integers
 
 
 def disassociate_blocks(
@@ -75,12 +275,6 @@ def disassociate_blocks(
     a data set that each part may stand for makes one that all of them may stand for. If all records fit one part, the
     release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
     records are kept nor on the number of workers.
-
-    Raises
-    ------
-    NoSafeRelease : There are fewer than k records, or a sensitive code is too frequent in a part.
-    InputError : The request does not fit the codes, or Spark failed.
-    InternalError : A part did not pass verification, or what came back does not add up.
     """
     if blocks.n_records < request.k:
         raise NoSafeRelease(
@@ -104,41 +298,28 @@ def disassociate_blocks(
 
 def _protected(
     blocks: Blocks, splits: Splits, request: DisassociationRequest, repeats: bool, before: Before | None
-) -> Iterator[_Part]:
-    """Yield each part as its worker returns it."""
+) -> list[_Part]:
+    """The parts as their workers return them."""
     place, vocabulary = blocks.place, blocks.vocabulary
     is_whole = len(splits.sizes) == 1
-    quiet = (
-        replace(request, inference_check=InferenceCheck.OFF)
-        if request.inference_check is InferenceCheck.REPORT
-        else request
-    )  # ties are counted once, here
+    reports = request.inference_check is InferenceCheck.REPORT  # ties are counted once, here
+    quiet = replace(request, inference_check=InferenceCheck.OFF) if reports else request
 
-    def part(batches: Iterable[Any]) -> Iterator[Row]:
+    def part(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
         for block in block_rows(batches):
             yield from _by_part(block, splits.of(block.offsets, block.numbered(place)), place)
 
-    def protect(batches: Iterable[Any]) -> Iterator[Row]:
-        sent: dict[int, list[Any]] = {}
+    def protect(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+        sent: dict[int, list[bytes]] = {}
         for row in rows_of(batches):
-            if row.kind == ERROR:
-                raise failed(row)
             sent.setdefault(row.part, []).append(row.body)
         for number, own in sent.items():
             if before is not None:
                 before(number)
-            yield from _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole)
+            yield from in_pieces(number, _protect(number, own, vocabulary, quiet, repeats=repeats, is_whole=is_whole))
 
-    n_parts = len(splits.sizes)
-    parted = on_workers(blocks.frame, part).repartition(min(n_parts, TASKS), "part")
-    pieces: list[bytes] = []
-    for row in computed(on_workers(parted, protect)):
-        if row.head and pieces:
-            yield unpack(b"".join(pieces))
-            pieces = []
-        pieces.append(row.body)
-    if pieces:
-        yield unpack(b"".join(pieces))
+    parted = on_workers(blocks.frame, part).repartition(min(len(splits.sizes), TASKS), "part")
+    return [one for _, one in contents(computed(on_workers(parted, protect)), _Part)]
 
 
 def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterator[Row]:
@@ -150,7 +331,7 @@ def _by_part(block: CodeBlock, part: Integers, place: dict[str, int]) -> Iterato
         own = lengths[records]
         within = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
         ids = None if block.ids is None else block.ids.gather(records)
-        yield Row(number, b"", pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
+        yield Row(number, body=pack((own, items[np.repeat(block.offsets[records], own) + within], ids)))
 
 
 def _protect(
@@ -161,10 +342,10 @@ def _protect(
     *,
     repeats: bool,
     is_whole: bool,
-) -> Iterator[Row]:
+) -> _Part:
     """Disassociate and verify one part, which may be the whole."""
     load_kernels()
-    lengths, items, ids = zip(*(unpack(body) for body in bodies), strict=True)
+    lengths, items, ids = zip(*(unpack(body, tuple) for body in bodies), strict=True)
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     codes = check_codes(CodeSets(vocabulary, offsets, np.concatenate(items), None, repeats))
     if not is_whole:
@@ -176,16 +357,8 @@ def _protect(
     if not verdict.holds:
         raise InternalError(f"A part did not pass verification: {'; '.join(verdict.failures)}.")
     known = None if ids[0] is None else pl.concat(ids)
-    part = _Part(
-        number,
-        codes.n_records,
-        codes.supports(),
-        protected.figures,
-        replace(protected.released, vocabulary=()),
-        known,
-        None if known is None else protected.cluster_of.astype(np.int64),
-    )
-    yield from in_pieces(number, pack(number), pack(part))
+    released, cluster_of = replace(protected.released, vocabulary=()), protected.cluster_of.astype(np.int64)
+    return _Part(number, codes.n_records, codes.supports(), protected.figures, released, known, cluster_of)
 
 
 def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
@@ -205,15 +378,11 @@ def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
 
 def _check_whole(blocks: Blocks, splits: Splits, parts: list[_Part]) -> None:
     """See that every record and every code went to one part and came back from it."""
-    numbers = [part.number for part in parts]
-    sizes = [part.n_records for part in parts]
-    records = [part.released.n_records for part in parts]
+    found = [(part.number, part.n_records, part.released.n_records) for part in parts]
     supports = np.sum([part.supports for part in parts], axis=0)
     if (
-        numbers != list(range(len(splits.sizes)))
-        or sizes != list(splits.sizes)
-        or records != sizes
-        or sum(sizes) != blocks.n_records
+        found != [(number, size, size) for number, size in enumerate(splits.sizes)]
+        or sum(splits.sizes) != blocks.n_records
         or not np.array_equal(supports, blocks.supports)
     ):
         raise InternalError("The parts that came back from Spark are not those that were sent.")

@@ -12,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from cloister.errors import InputError
@@ -24,43 +25,32 @@ from cloister.errors import InputError
 from ..choice import SPARK, is_spark
 from .tasks import call_spark, impatient, quiet, unwarned
 
-REMOTE, MASTER = "sc://", "spark://"
-WAIT_S = 10.0
-"""Seconds until a server that does not answer is given up."""
-PATIENCE_S = 60.0
-"""Seconds until work is ended for which a cluster gives no worker."""
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
+REMOTE, MASTER = "sc://", "spark://"
+WAIT_S = 10.0  # Seconds until a server that does not answer is given up
+PATIENCE_S = 60.0  # Seconds until work is ended for which a cluster gives no worker
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105  (the name of a variable)
 MISSING = 'Spark is not installed here. Install it: pip install "cloister[spark]", and Java 17 or later.'
 NO_JAVA = "Spark needs Java, which was not found. Install Java 17 or later, or say where it is with JAVA_HOME."
-
-LOG4J = """rootLogger.level = off
-"""
-SHARE_OF_MEMORY = 6
-"""Which part of the machine's memory Java gets: the workers of Python need more."""
-
+SHARE_OF_MEMORY = 6  # Which part of the machine's memory Java gets: the workers of Python need more
 MEMORY_MIB = (1024, 8192)
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 @contextmanager
-def spark_session(word: str = SPARK) -> Iterator[Any]:
-    """The session of an engine word, for as long as the block lasts.
+def spark_session(word: str = SPARK) -> Iterator["SparkSession"]:
+    """The session of an engine word, classic or of Spark Connect, for as long as the block lasts.
 
-    Parameters
-    ----------
-    word : ``spark`` for the session that is active, else for one on all cores of this machine; ``local[2]``,
-        ``spark://host:port``, ``yarn`` for classic Spark; ``sc://host:port`` for Spark Connect
-
-    Yields
-    ------
-    pyspark.sql.SparkSession or pyspark.sql.connect.session.SparkSession
+    ``spark`` is the session that is active, else one on all cores of this machine; see `is_spark` for the others.
     """
     if not is_spark(word):
         raise InputError(f"{word!r} is no engine of Spark. Give spark, local[2], spark://host:port or sc://host:port.")
     _check_address(word)
     _need_pyspark(word)
     active = active_session()
-    found: AbstractContextManager[Any]
+    found: AbstractContextManager[SparkSession]
     if active is not None and _is_meant(active, word):
         found = nullcontext(active)
     else:
@@ -70,13 +60,13 @@ def spark_session(word: str = SPARK) -> Iterator[Any]:
 
 
 @contextmanager
-def session_of(frame: Any) -> Iterator[Any]:
+def session_of(frame: "DataFrame") -> Iterator["SparkSession"]:
     """The session of a frame of Spark, which is left as it is."""
     with quiet():
         yield frame.sparkSession
 
 
-def active_session() -> Any | None:
+def active_session() -> "SparkSession | None":
     """The session that is active in this process, classic or of Spark Connect, or None; pyspark must be there."""
     from pyspark import SparkContext
 
@@ -87,7 +77,7 @@ def active_session() -> Any | None:
     if "pyspark.sql.connect.session" in sys.modules:  # else nobody can have begun one
         from pyspark.sql.connect.session import SparkSession as Remote
 
-        return Remote.getActiveSession() or Remote._default_session
+        return cast("SparkSession | None", Remote.getActiveSession() or Remote._default_session)
     return None
 
 
@@ -105,7 +95,7 @@ def _need_pyspark(word: str) -> None:
         raise InputError(MISSING)
 
 
-def _is_meant(active: Any, word: str) -> bool:
+def _is_meant(active: "SparkSession", word: str) -> bool:
     """Whether the active session is the one that a word names."""
     if word == SPARK:
         return True
@@ -119,15 +109,15 @@ def _is_meant(active: Any, word: str) -> bool:
 
 
 @contextmanager
-def _remote(url: str) -> Iterator[Any]:
+def _remote(url: str) -> Iterator["SparkSession"]:
     from pyspark.sql.connect.session import SparkSession as Remote
 
     refusal = "The Spark Connect server cannot be used. See whether it runs, and whether its version fits pyspark's."
 
-    def begin() -> Any:
+    def begin() -> "SparkSession":
         session = Remote.builder.remote(url).create()
         session.range(1).collect()
-        return session
+        return cast("SparkSession", session)
 
     session = call_spark(begin, refusal)
     try:
@@ -154,14 +144,12 @@ def _check_address(word: str) -> None:
     try:
         socket.create_connection((host, port), timeout=WAIT_S).close()
     except OSError:
-        pass
-    else:
-        return
-    raise InputError(f"No Spark answers at port {port} of the engine's host. See whether it runs there.")
+        message = f"No Spark answers at port {port} of the engine's host. See whether it runs there."
+        raise InputError(message) from None
 
 
 @contextmanager
-def _classic(master: str) -> Iterator[Any]:
+def _classic(master: str) -> Iterator["SparkSession"]:
     """A classic session of ours, with a Java process of its own that ends with it."""
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise InputError(NO_JAVA)
@@ -172,46 +160,39 @@ def _classic(master: str) -> Iterator[Any]:
             lambda: open_gateway(master, folder),
             "Spark could not be started. See whether Java 17 or later runs, and whether there is memory and disk.",
         )
-        _handle(signal.SIGINT, handler)  # Spark has put one of its own there, which calls Java while it is called
+        _handle_stop(handler)  # Spark has put one of its own there, which calls Java while it is called
         with nullcontext() if master.startswith("local") else impatient(session, PATIENCE_S):
             yield session
     finally:
         close_gateway()
-        _handle(signal.SIGINT, handler)
+        _handle_stop(handler)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _handle(number: signal.Signals, handler: Any) -> None:
+def _handle_stop(handler: Handler) -> None:
     if threading.current_thread() is threading.main_thread() and handler is not None:
-        signal.signal(number, handler)
+        signal.signal(signal.SIGINT, handler)
 
 
-def open_gateway(master: str, folder: Path) -> Any:
+def open_gateway(master: str, folder: Path) -> "SparkSession":
     """Start Java and a session in it."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    conf = SparkConf(loadDefaults=False)
-    for key, value in _settings(master, folder).items():
-        conf.set(key, value)
+    conf = SparkConf(loadDefaults=False).setAll(list(_settings(master, folder).items()))
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     gateway = None
     if SparkContext._gateway is None:
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        start: Any = launch_gateway
-        gateway = start(conf, popen_kwargs=silent)
+        launch: Any = launch_gateway  # has no types
+        gateway = launch(conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL})
     context = SparkContext(conf=conf, gateway=gateway)
-    server: Any = getattr(context, "_accumulatorServer", None)
+    server = getattr(context, "_accumulatorServer", None)
     if server is not None:
-        server.handle_error = _say_nothing
+        server.handle_error = lambda *_: None  # it writes a traceback when Java is gone
     return SparkSession(context)
-
-
-def _say_nothing(*_: object) -> None:
-    """Take the place of what writes a traceback when Java is gone."""
 
 
 def close_gateway() -> None:
@@ -241,7 +222,7 @@ def close_gateway() -> None:
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
     log = folder / "log4j2.properties"
-    log.write_text(LOG4J)
+    log.write_text("rootLogger.level = off\n")
     settings = {
         "spark.master": master,
         "spark.app.name": "cloister",
@@ -255,13 +236,13 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
     }
     if re.match(r"local\b", master):
         memory_mib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1 << 20)
-        least, most = MEMORY_MIB
+        given_mib = min(MEMORY_MIB[1], max(MEMORY_MIB[0], memory_mib // SHARE_OF_MEMORY))
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         settings |= {
             "spark.local.dir": str(folder),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": f"{min(most, max(least, memory_mib // SHARE_OF_MEMORY))}m",
+            "spark.driver.memory": f"{given_mib}m",
             "spark.sql.shuffle.partitions": str(2 * cores),
         }
     return settings

@@ -1,50 +1,64 @@
 """A table that Spark counts, classic or by Spark Connect: the same statements as everywhere, in its dialect."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
 import polars as pl
+from sqlglot import exp
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns, table_columns
 from cloister.io.columns import check_names
+from cloister.io.csv import csv_of
 from cloister.io.disk import display_name
-from cloister.io.foreign import call_foreign
+from cloister.io.read import is_parquet
+from cloister.io.text import head_of
+from cloister.reading import ReadingWords
 
-from ..relation import EngineColumn, as_in_file, kind_of
-from .code_blocks import UNREADABLE, SparkFiles, files_frame, first_file, quoted
+from ..statements import Engine, EngineColumn, as_in_file, kind_of, parquet_schema
 from .session import session_of, spark_session
 from .tasks import call_spark
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, Table
+    from pyspark.sql import DataFrame, SparkSession
+
+PATTERN = re.compile(r"[*?\[\]{}\\]")  # What makes a path a pattern to Spark
+UNREADABLE = (
+    "Spark could not read {name}. See whether all workers can read it, whether it is whole, and whether all its parts "
+    "have the same columns."
+)
+
 
 @dataclass(frozen=True)
-class SparkTable:
-    """Files that Spark counts; see `cloister.engines.statements.Engine`."""
+class SparkFiles:
+    """Files as they lie on disk."""
 
-    session: Any = field(repr=False)
-    view: str
-    file: str
+    path: Path
+    encoding: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkTable(Engine):
+    """Files, or a dataframe, that Spark counts."""
+
+    session: "SparkSession" = field(repr=False)
     schema: pl.Schema = field(repr=False)
-    missing: tuple[str, ...] = ()
     format: str = "csv"
     delimiter: str | None = ","
-    name: str = "spark"
-    dialect: str = "spark"
-    temporary: str = ""
+    name: ClassVar[str] = "spark"
+    dialect: ClassVar[str] = "spark"
 
-    @property
-    def columns(self) -> tuple[EngineColumn, ...]:
-        """Columns of the table, in its order."""
-        return tuple(EngineColumn(name, kind_of(kind), f"c{j}") for j, (name, kind) in enumerate(self.schema.items()))
-
-    def fetch(self, query: Any) -> pl.DataFrame:
+    def fetch(self, query: exp.Query) -> pl.DataFrame:
         """Return the rows of a query; columns by place have the types that the file has for us."""
         sql = query.sql(dialect=self.dialect)
-        frame = pl.from_arrow(call_spark(lambda: self.session.sql(sql).toArrow()))
-        assert isinstance(frame, pl.DataFrame)
+        frame = in_polars(call_spark(lambda: self.session.sql(sql).toArrow()))
         return as_in_file(frame, self.schema, self.file)
 
 
@@ -54,18 +68,14 @@ def spark_table(place: SparkFiles, word: str, missing: Sequence[str] = ()) -> It
     shown = display_name(place.path)
     with spark_session(word) as session:
         frame, delimiter = files_frame(session, place)
-        with _seen(session, frame, shown) as (view, schema):
-            kind = "parquet" if delimiter is None else "csv"
-            if delimiter is None:  # the types that a Parquet file has for the engine memory
-                first = first_file(place.path)
-                refusal = InputError(f"{shown} is not a whole Parquet file: export or copy it again.", file=shown)
-                read = call_foreign(lambda: pl.scan_parquet(first, glob=False).collect_schema(), refusal)
-                schema = plain_columns(pl.DataFrame(schema=read), shown).schema
-            yield SparkTable(session, view, shown, schema, tuple(missing), kind, delimiter)
+        # The types that a Parquet file has for the engine memory
+        schema = parquet_schema(first_file(place.path), shown) if delimiter is None else None
+        with _seen(session, frame, shown, schema, delimiter, tuple(missing)) as table:
+            yield table
 
 
 @contextmanager
-def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
+def spark_frame(frame: "DataFrame", shown: str = "a dataframe") -> Iterator[SparkTable]:
     """Yield a dataframe of Spark as a table that its session counts."""
     if any(kind == "timestamp" for _, kind in frame.dtypes):
         # Times as the session shows them: without a zone, which they do not have there either.
@@ -75,11 +85,11 @@ def spark_frame(frame: Any, shown: str = "a dataframe") -> Iterator[SparkTable]:
         ]
         given = frame
         frame = call_spark(lambda: given.selectExpr(*words))
-    with session_of(frame) as session, _seen(session, frame, shown) as (view, schema):
-        yield SparkTable(session, view, shown, schema)
+    with session_of(frame) as session, _seen(session, frame, shown) as table:
+        yield table
 
 
-def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
+def back(frame: "DataFrame", tally: pl.DataFrame, id_column: str | None) -> "DataFrame":
     """Return the records of a tally as a dataframe of the session that a frame is of."""
     columns = {column: f"c{place}" for place, column in enumerate(table_columns(tally))}
     counted = tally.rename({**columns, RECORDS: "n"}).to_arrow()
@@ -95,18 +105,75 @@ def back(frame: Any, tally: pl.DataFrame, id_column: str | None) -> Any:
 
 
 @contextmanager
-def _seen(session: Any, frame: Any, shown: str) -> Iterator[tuple[str, pl.Schema]]:
-    """Let statements see a frame under a name of its own, its columns called by place; yield name and types."""
+def _seen(
+    session: "SparkSession",
+    frame: "DataFrame",
+    shown: str,
+    schema: pl.Schema | None = None,
+    delimiter: str | None = ",",
+    missing: tuple[str, ...] = (),
+) -> Iterator[SparkTable]:
+    """Let statements see a frame under a name of its own, its columns called by place."""
     check_names(frame.columns, shown)
-    view = f"cloister_{uuid4().hex}"
-    refusal = UNREADABLE.format(name=shown)
+    view, refusal = f"cloister_{uuid4().hex}", UNREADABLE.format(name=shown)
     placed = call_spark(lambda: frame.toDF(*(f"c{place}" for place in range(len(frame.columns)))), refusal)
     call_spark(lambda: placed.createOrReplaceTempView(view), refusal)
     try:
-        head = pl.from_arrow(call_spark(lambda: placed.limit(0).toArrow(), refusal))
-        assert isinstance(head, pl.DataFrame)
+        head = in_polars(call_spark(lambda: placed.limit(0).toArrow(), refusal))
         named = head.rename(dict(zip(head.columns, frame.columns, strict=True)))
-        yield view, plain_columns(named, shown).schema
+        schema = plain_columns(named, shown).schema if schema is None else schema
+        yield SparkTable(
+            view=view,
+            file=shown,
+            columns=tuple(EngineColumn(name, kind_of(kind), f"c{j}") for j, (name, kind) in enumerate(schema.items())),
+            missing=missing,
+            session=session,
+            schema=schema,
+            format="parquet" if delimiter is None else "csv",
+            delimiter=delimiter,
+        )
     finally:
         with suppress(Exception):
             session.catalog.dropTempView(view)
+
+
+def files_frame(session: "SparkSession", place: SparkFiles) -> tuple["DataFrame", str | None]:
+    """Return the frame of some files, and what separates the cells of CSV."""
+    first, name = first_file(place.path), display_name(place.path)
+    if PATTERN.search(str(place.path.absolute())):
+        raise InputError(
+            f"Spark takes the path of {name} for a pattern of several files, as one of *?[]{{}} or a backslash is in "
+            f"it. Rename it, or give {setting('engine', 'memory')}.",
+            file=name,
+        )
+    refusal, where = UNREADABLE.format(name=name), str(place.path.absolute())
+    if is_parquet(first):
+        return call_spark(lambda: session.read.parquet(where), refusal), None
+    unpacked = display_name(first).lower().removesuffix(".gz")
+    head = csv_of(head_of(first, place.encoding), unpacked, reading=ReadingWords(delimiter=place.delimiter))
+    reader = session.read.option("header", True).option("sep", head.delimiter).option("quote", '"')
+    reader = reader.option("escape", '"').option("multiLine", True).option("mode", "FAILFAST")
+    reader = reader.option("enforceSchema", False).option("maxCharsPerColumn", -1)
+    return call_spark(lambda: reader.csv(where), refusal), head.delimiter
+
+
+def first_file(path: Path) -> Path:
+    """Return a file, or the first of those in a folder."""
+    if not path.is_dir():
+        return path
+    files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
+    if not files:
+        raise InputError(f"{display_name(path)} has no file to be read.", file=display_name(path))
+    return files[0]
+
+
+def quoted(column: str) -> str:
+    """Return a name as Spark has it."""
+    return "`" + column.replace("`", "``") + "`"
+
+
+def in_polars(rows: "RecordBatch | Table") -> pl.DataFrame:
+    """Return rows of Arrow as a dataframe of ours."""
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

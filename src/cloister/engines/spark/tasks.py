@@ -11,34 +11,41 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
 
-SCHEMA = "part int, kind string, head binary, body binary"
-PIECE = 8 << 20
-"""Bytes of a row at most; what is longer is told in several rows."""
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
 
-DATA, ERROR = "data", "error"
-KNOWN: dict[str, type[CloisterError]] = {
-    "InputError": InputError,
-    "NoSafeRelease": NoSafeRelease,
-    "GuaranteeViolation": GuaranteeViolation,
-}
+SCHEMA = "part int, place int, head binary, body binary"
+PIECE = 8 << 20  # Bytes of a row at most; what is longer is told in several rows
+ERROR = -1  # In the place of the part: the row is an error of ours
+KNOWN: dict[str, type[CloisterError]] = {one.__name__: one for one in (InputError, NoSafeRelease, GuaranteeViolation)}
+FAILED = (
+    "Spark could not finish the work: a worker died or failed, memory or disk was full, or the cluster gave no worker "
+    "for a minute. Nothing was released. See the logs of the cluster; give the workers more memory or disk."
+)
+WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+LOOK_S = 1.0  # Seconds between two looks at the cluster
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
 class Row:
-    """One row between driver and workers."""
+    """One row between driver and workers: a piece of what belongs to a part."""
 
     part: int
-    head: bytes = b""
+    place: int = 0  # of the piece, from 0
+    head: bytes = b""  # with the first piece, where something is told of it
     body: bytes = b""
-    kind: str = DATA
 
 
-def pack(content: Any) -> bytes:
+def pack(content: object) -> bytes:
     """Return arrays and texts as bytes, compressed; both ends are ours, as with all that Spark pickles."""
     import pyarrow as pa
 
@@ -46,62 +53,75 @@ def pack(content: Any) -> bytes:
     return len(plain).to_bytes(8, "little") + bytes(pa.compress(plain, codec="lz4", asbytes=True))
 
 
-def unpack(data: bytes) -> Any:
+def unpack(data: bytes, kind: type[T]) -> T:
     """Return what `pack` was given."""
     import pyarrow as pa
 
-    return pickle.loads(pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="lz4", asbytes=True))  # noqa: S301
+    plain = pa.decompress(data[8:], int.from_bytes(data[:8], "little"), codec="lz4", asbytes=True)
+    found = pickle.loads(plain)  # noqa: S301
+    assert isinstance(found, kind)
+    return found
 
 
-def frame_of(session: Any, rows: Iterable[Row]) -> Any:
+def in_pieces(part: int, content: object, head: bytes = b"") -> Iterator[Row]:
+    """Return the rows of something long."""
+    packed = pack(content)
+    for place, begin in enumerate(range(0, len(packed), PIECE)):
+        yield Row(part, place, b"" if place else head, packed[begin : begin + PIECE])
+
+
+def contents(rows: Iterable[Row], kind: type[T]) -> Iterator[tuple[int, T]]:
+    """Return the part and the content of rows that `in_pieces` made, those of one content one after another."""
+    part, pieces = 0, list[bytes]()
+    for row in chain(rows, [Row(0)]):
+        if row.place == 0:
+            if any(pieces):
+                yield part, unpack(b"".join(pieces), kind)
+            part, pieces = row.part, []
+        pieces.append(row.body)
+
+
+def frame_of(session: "SparkSession", rows: Iterable[Row]) -> "DataFrame":
     """Return rows as a frame of a session."""
     import pyarrow as pa
 
     return call_spark(lambda: session.createDataFrame(pa.Table.from_batches([_batch(row) for row in rows])))
 
 
-def rows_of(batches: Iterable[Any]) -> Iterator[Row]:
-    """Return the rows in the Arrow batches that a worker is handed."""
+def rows_of(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+    """Return the rows in the Arrow batches that a worker is handed; raise an error of ours that is among them."""
     for batch in batches:
-        columns = [batch.column(name) for name in ("part", "head", "body", "kind")]
         for at in range(batch.num_rows):
-            part, head, body, kind = (column[at].as_py() for column in columns)
-            yield Row(part, head, body, kind)
+            yield _sound(Row(**batch.slice(at, 1).to_pylist()[0]))
 
 
-def on_workers(frame: Any, work: Callable[[Iterator[Any]], Iterable[Row]]) -> Any:
+def on_workers(frame: "DataFrame", work: Callable[[Iterator["RecordBatch"]], Iterable[Row]]) -> "DataFrame":
     """Return the frame of the rows that ``work`` makes of the Arrow batches of each partition.
 
     An error of ours becomes a row, and so does any other, by its type and place alone.
     """
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
         try:
             for row in work(batches):
                 yield _batch(row)
         except MemoryError:
             raise
         except Exception as error:
-            yield _batch(Row(-1, pack(_kind_and_message(error)), b"", ERROR))
+            yield _batch(Row(ERROR, head=pack(_kind_and_message(error))))
 
     with unwarned():
         return frame.mapInArrow(run, SCHEMA)
 
 
-def collected(frame: Any) -> Iterator[Row]:
+def collected(frame: "DataFrame") -> Iterator[Row]:
     """Return the rows of a frame, partition by partition."""
-    found = call_spark(lambda: frame.toLocalIterator())
-    while True:
-        row = call_spark(lambda: next(found, None))
-        if row is None:
-            return
-        plain = Row(row["part"], bytes(row["head"]), bytes(row["body"]), row["kind"])
-        if plain.kind == ERROR:
-            raise failed(plain)
-        yield plain
+    found = call_spark(frame.toLocalIterator)
+    while (row := call_spark(lambda: next(found, None))) is not None:
+        yield _sound(Row(row["part"], row["place"], bytes(row["head"]), bytes(row["body"])))
 
 
-def computed(frame: Any) -> Iterator[Row]:
+def computed(frame: "DataFrame") -> Iterator[Row]:
     """Return the rows of a frame, all partitions of which are computed side by side first."""
     kept = call_spark(frame.persist)
     try:
@@ -111,38 +131,29 @@ def computed(frame: Any) -> Iterator[Row]:
         forget(kept)
 
 
-def forget(frame: Any) -> None:
+def forget(frame: "DataFrame") -> None:
     """Let Spark drop what it kept, as far as that goes."""
     with suppress(Exception):
         frame.unpersist()
 
 
-def failed(row: Row) -> CloisterError:
-    """Return the error that a row stands for."""
-    kind, message = unpack(row.head)
+def _sound(row: Row) -> Row:
+    """The row; raises the error that it stands for."""
+    if row.part != ERROR:
+        return row
+    kind, message = unpack(row.head, tuple)
     if kind != InternalError.__name__:
-        return KNOWN.get(kind, InternalError)(message)
+        raise KNOWN.get(kind, InternalError)(message)
     error = InternalError("")
     error.text, error.message, error.args = message, message, (message,)
-    return error
+    raise error
 
 
-def in_pieces(part: int, head: bytes, content: bytes) -> Iterator[Row]:
-    """Return the rows of something long."""
-    for begin in range(0, max(1, len(content)), PIECE):
-        yield Row(part, head if begin == 0 else b"", content[begin : begin + PIECE])
-
-
-def _batch(row: Row) -> Any:
+def _batch(row: Row) -> "RecordBatch":
     import pyarrow as pa
 
-    arrays = [
-        pa.array([row.part], pa.int32()),
-        pa.array([row.kind], pa.string()),
-        pa.array([row.head], pa.binary()),
-        pa.array([row.body], pa.binary()),
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=["part", "kind", "head", "body"])
+    kinds = {"part": pa.int32(), "place": pa.int32(), "head": pa.binary(), "body": pa.binary()}
+    return pa.RecordBatch.from_pylist([vars(row)], schema=pa.schema(kinds))
 
 
 def _kind_and_message(error: Exception) -> tuple[str, str]:
@@ -157,20 +168,7 @@ def _kind_and_message(error: Exception) -> tuple[str, str]:
     return "Exception", f"A worker of Spark stopped with {type(error).__name__} in {place}."
 
 
-Result = TypeVar("Result")
-
-FAILED = (
-    "Spark could not finish the work: a worker died or failed, memory or disk was full, or the cluster gave no worker "
-    "for a minute. Nothing was released. See the logs of the cluster; give the workers more memory or disk."
-)
-WITH_HANDLERS_OF_OTHERS = ("py4j", "pyspark")
-WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-
-LOOK_S = 1.0
-"""Seconds between two looks at the cluster."""
-
-
-def call_spark(action: Callable[[], Result], refusal: str = FAILED) -> Result:
+def call_spark(action: Callable[[], T], refusal: str = FAILED) -> T:
     """What ``action`` returns; whatever Spark raises is forgotten, and ``refusal`` raised in its place."""
     try:
         return action()
@@ -187,7 +185,7 @@ def quiet() -> Iterator[None]:
     from pyspark.logger import PySparkLogger
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    loggers = [logging.getLogger(name) for name in WITH_HANDLERS_OF_OTHERS]
+    loggers = [logging.getLogger(name) for name in ("py4j", "pyspark")]
     loggers += [PySparkLogger.getLogger(name) for name in WITH_HANDLERS_OF_THEIR_OWN]
     before = [(logger, logger.propagate, logger.disabled) for logger in loggers]
     silent, root = logging.NullHandler(), logging.getLogger()
@@ -221,7 +219,7 @@ def unwarned() -> Iterator[None]:
 
 
 @contextmanager
-def impatient(session: Any, patience_s: float) -> Iterator[None]:
+def impatient(session: "SparkSession", patience_s: float) -> Iterator[None]:
     """For as long as the block lasts, end jobs of a classic session that had no worker for so many seconds.
 
     The job then fails where it was asked for, as any job that Spark ends.
@@ -236,7 +234,7 @@ def impatient(session: Any, patience_s: float) -> Iterator[None]:
         thread.join()
 
 
-def _watch(context: Any, patience_s: float, over: threading.Event) -> None:
+def _watch(context: "SparkContext", patience_s: float, over: threading.Event) -> None:
     waited = 0.0
     with suppress(Exception):  # Java is gone, and so is what waited for it
         while not over.wait(LOOK_S):

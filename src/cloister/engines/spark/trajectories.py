@@ -7,7 +7,7 @@ so is the release, byte by byte.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cloister.errors import InternalError
 from cloister.kernels.alignment import Domain
@@ -15,49 +15,42 @@ from cloister.kernels.grouping import Groups, group
 from cloister.kernels.nearest import Sequences
 from cloister.trajectories.protect import ClusterBlocks, check_groups
 
-from .tasks import PIECE, Row, computed, frame_of, in_pieces, on_workers, pack, rows_of, unpack
+from .tasks import Row, computed, contents, frame_of, in_pieces, on_workers, rows_of
 
-TASKS = 256
-"""Tasks that blocks are spread over, at most."""
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
 
+TASKS = 256  # Tasks that blocks are spread over, at most
 Before = Callable[[int], None]
-Blocks = Sequence[Callable[[], Sequences]]
 
 
-def cluster_on(session: Any, before: Before | None = None) -> ClusterBlocks:
+def cluster_on(session: "SparkSession", before: Before = lambda _: None) -> ClusterBlocks:
     """Return what clusters blocks on the workers of a session."""
     return partial(_cluster, session, before)
 
 
 def _cluster(
-    session: Any, before: Before | None, domain: Domain, blocks: Blocks, k: int, diversity: int
+    session: "SparkSession",
+    before: Before,
+    domain: Domain,
+    blocks: Sequence[Callable[[], Sequences]],
+    k: int,
+    diversity: int,
 ) -> list[Groups]:
     """The clusters of each block."""
 
-    def work(batches: Iterable[Any]) -> Iterator[Row]:
-        sent: dict[int, list[tuple[bytes, bytes]]] = {}
-        for row in rows_of(batches):
-            sent.setdefault(row.part, []).append((row.head, row.body))
-        for number, numbered in sorted(sent.items()):
-            if before is not None:
-                before(number)
-            sequences: Sequences = unpack(b"".join(body for _, body in sorted(numbered)))
+    def work(batches: Iterable["RecordBatch"]) -> Iterator[Row]:
+        sent = sorted(rows_of(batches), key=lambda row: (row.part, row.place))
+        for number, sequences in contents(sent, Sequences):
+            before(number)
             found = group(domain, sequences, k, diversity)
             check_groups(sequences, found, k)
-            yield from in_pieces(number, b"", pack(found))
+            yield from in_pieces(number, found)
 
-    rows: list[Row] = []
-    for number, block in enumerate(blocks):
-        content = pack(block())
-        # A block that is too long for one row is several, numbered in the head.
-        rows += [
-            Row(number, place.to_bytes(8, "big"), content[begin : begin + PIECE])
-            for place, begin in enumerate(range(0, len(content), PIECE))
-        ]
+    rows = [row for number, block in enumerate(blocks) for row in in_pieces(number, block())]
     frame = frame_of(session, rows).repartition(min(len(blocks), TASKS), "part")
-    pieces: dict[int, list[bytes]] = {}
-    for row in computed(on_workers(frame, work)):
-        pieces.setdefault(row.part, []).append(row.body)
-    if sorted(pieces) != list(range(len(blocks))):
+    found = dict(contents(computed(on_workers(frame, work)), Groups))
+    if sorted(found) != list(range(len(blocks))):
         raise InternalError("The blocks that came back from Spark are not those that were sent.")
-    return [unpack(b"".join(pieces[number])) for number in range(len(blocks))]
+    return [found[number] for number in range(len(blocks))]

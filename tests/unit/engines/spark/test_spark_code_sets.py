@@ -16,8 +16,9 @@ from cloister.codesets.disassociation.clusters_file import same_release
 from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck
 from cloister.codesets.disassociation.protect import disassociate
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.engines.spark.code_blocks import SparkFiles, blocks_of
-from cloister.engines.spark.top_splits import SplitRequest, split_top
+from cloister.engines.spark.code_blocks import blocks_of
+from cloister.engines.spark.disassociation import SplitRequest, split_top
+from cloister.engines.spark.tables import SparkFiles
 from cloister.errors import InputError, NoSafeRelease
 from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records

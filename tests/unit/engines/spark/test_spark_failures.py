@@ -62,7 +62,7 @@ def test_the_session_is_left_as_it_was(spark, failing):
 
 def test_files_that_are_gone(classic, ask, tmp_path):
     """A file that cannot be read is named, without its folder."""
-    from cloister.engines.spark.code_blocks import SparkFiles
+    from cloister.engines.spark.tables import SparkFiles
 
     (tmp_path / "codes.parquet").write_bytes(b"PAR1 this is none PAR1")
     with pytest.raises(InputError, match=r"Spark could not read codes\.parquet") as refusal:
