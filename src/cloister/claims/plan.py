@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from cloister.errors import InputError, did_you_mean
-from cloister.io.text import load_text
+from cloister.io.csv import load_text
 from cloister.typed_toml import SECTION, STRICT, key, read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules

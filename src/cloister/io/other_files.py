@@ -15,10 +15,9 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.csv import Source
-from cloister.io.disk import write_private
+from cloister.io.csv import Source, load_bytes
 from cloister.io.foreign import call_foreign
-from cloister.io.text import load_bytes
+from cloister.io.write import write_private
 
 EXCEL = "Excel"
 KINDS = {

@@ -22,13 +22,11 @@ from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.csv import check_delimiter, detect_delimiter, header_of, read_csv
-from cloister.io.disk import private_file, sha256
+from cloister.io.csv import check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, without_texts
-from cloister.io.text import head_of
-from cloister.io.write import csv_pieces, write_parquet_of
+from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of
 from cloister.reading import ReadingWords
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
@@ -221,7 +219,7 @@ class _Digest(io.BytesIO):
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
-        return iter([read_csv(path, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
+        return iter([csv_of(load_bytes(path), path.name, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
     return _frames_of(path, delimiter)
 
 

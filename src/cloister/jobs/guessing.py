@@ -16,7 +16,7 @@ from cloister.date_formats import DateFormat, day_of, formats_of, parse_date_for
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.io.clean import with_decimal_points
+from cloister.io.read import with_decimal_points
 from cloister.risk.disclosing_columns import repeated_patients
 from cloister.risk.identifiers import (
     CLASSES,

@@ -12,7 +12,7 @@ from cloister.codesets.request import CodesRequest, check_seed
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
-from cloister.io.disk import display_name
+from cloister.io.columns import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from cloister.io.code_events import WHOLE_DATE
+from cloister.io.codes import WHOLE_DATE
 
 FILE, ROW = "\0file", "\0row"
 """Columns that say in which file a record stands, and where; no column read has such a name."""

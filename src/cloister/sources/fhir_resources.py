@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.text import is_text, text_of, unpacked
+from cloister.io.csv import is_text, text_of, unpacked
 
 from .columns import FILE, ROW
 from .records import Files, Member, SourceRecords

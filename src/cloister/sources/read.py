@@ -11,11 +11,9 @@ import polars as pl
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Source, code_events, code_lists
-from cloister.io import read_code_events as events_in_file
-from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
-from cloister.io.code_events import completed_years
-from cloister.io.disk import display_name
+from cloister.io.codes import completed_years
+from cloister.io.columns import display_name
 from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
@@ -210,8 +208,6 @@ def form_of(shape: str) -> Form:
 
 def read_code_lists(place: Any, *, columns: CodeColumns | None = None, **words: Any) -> CodeSource:
     """The codes in a file, or those that a profile finds in a collection of files."""
-    if profiled(place) is None:
-        return lists_in_file(place, columns=columns, **words)
     return code_lists(read_table(place, "codes", **words), columns or CodeColumns(), words.get("missing", ()))
 
 
@@ -219,6 +215,4 @@ def read_code_events(
     place: Any, *, columns: EventColumns | None = None, labels: bool = False, **words: Any
 ) -> EventSource:
     """The coded events in a file, or those that a profile finds in a collection of files."""
-    if profiled(place) is None:
-        return events_in_file(place, columns=columns, labels=labels, **words)
     return code_events(read_table(place, "trajectories", **words), columns or EventColumns(), labels=labels)

@@ -18,7 +18,7 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
-from cloister.io.code_lists import CodeSource
+from cloister.io.codes import CodeSource
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.roles import check_columns

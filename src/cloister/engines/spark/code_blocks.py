@@ -17,11 +17,9 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import check_writable, codes_by_record, counted_once
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
-from cloister.io.columns import check_names, text_of_codes
-from cloister.io.csv import csv_of
-from cloister.io.disk import display_name
+from cloister.io.columns import check_names, display_name, text_of_codes
+from cloister.io.csv import csv_of, head_of
 from cloister.io.read import is_parquet
-from cloister.io.text import head_of
 from cloister.reading import ReadingWords
 
 from .tasks import Row, call_spark, collected, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack

@@ -10,8 +10,7 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io import RECORDS, plain_columns, table_columns
-from cloister.io.columns import check_names
-from cloister.io.disk import display_name
+from cloister.io.columns import check_names, display_name
 from cloister.io.foreign import call_foreign
 
 from ..relation import EngineColumn, as_in_file, kind_of
