@@ -2,9 +2,8 @@
 
 Nothing here knows how cloister protects or verifies: a frame and a guarantee go in, and an `AssertionError` comes out
 where the guarantee does not hold. Its message has names of columns and counts, never a value. A column that is not
-there is a `ValueError`. Frames are pandas, Polars
-or PyArrow tables. Missing is a value like any other, whether it is None, null or NaN. Nothing released is no release:
-where there are no rows, every assertion fails.
+there is a `ValueError`. Frames are pandas, Polars or PyArrow tables. Missing is a value like any other, whether it is
+None, null or NaN. Nothing released is no release: where there are no rows, every assertion fails.
 """
 
 import re
