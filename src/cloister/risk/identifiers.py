@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -30,8 +31,7 @@ CLASSES = {
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@dataclass(frozen=True)
-class Speaking:
+class Speaking(NamedTuple):
     """What the name of a column says."""
 
     letter: str
@@ -79,8 +79,6 @@ _WEAK = (
     ("Q", r"image|scan"),
     ("R", r"id|identifier|key|hash|token|barcode"),
 )
-_STRONG_NAMES = tuple((letter, re.compile(pattern)) for letter, pattern in _STRONG)
-_WEAK_WORDS = tuple((letter, re.compile(pattern)) for letter, pattern in _WEAK)
 _OF_PLACES_AND_THINGS = frozenset(
     ("drug", "medication", "hospital", "ward", "facility", "clinic", "department", "dept", "test", "procedure",
      "product", "brand", "column", "file", "unit")
@@ -109,13 +107,13 @@ def what_a_name_says(name: str) -> Speaking | None:
     """
     words = words_of(name)
     joined = " ".join(words)
-    for letter, pattern in _STRONG_NAMES:
-        if pattern.fullmatch(joined):
+    for letter, pattern in _STRONG:
+        if re.fullmatch(pattern, joined):
             return Speaking(letter, strong=True)
     if _OF_PLACES_AND_THINGS & set(words):
         return None
-    for letter, pattern in _WEAK_WORDS:
-        if any(pattern.fullmatch(word) for word in words):
+    for letter, pattern in _WEAK:
+        if any(re.fullmatch(pattern, word) for word in words):
             return Speaking(letter, strong=False)
     return None
 
@@ -158,8 +156,7 @@ MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _NOT_A_NUMBER = r"[^0-9.+\- ]"
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A form of values."""
 
     letter: str
