@@ -103,12 +103,14 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
     might be taken for the delimiter.
     """
-    pieces = csv_pieces(iter([frame]), frame.columns, delimiter)
+    write_pieces(csv_pieces(iter([frame]), frame.columns, delimiter), path)
+
+
+def write_pieces(pieces: Iterator[bytes], path: Path) -> None:
+    """Write the pieces of a file of CSV."""
     header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
     with private_file(path) as file:
-        file.write(header)
-        for piece in pieces:
-            file.write(piece)
+        file.writelines(chain([header], pieces))
 
 
 def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:

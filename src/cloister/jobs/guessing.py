@@ -17,13 +17,13 @@ from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.read import with_decimal_points
-from cloister.risk.disclosing_columns import repeated_patients
 from cloister.risk.identifiers import (
     CLASSES,
     is_named_age,
     is_named_birth_year,
     is_named_patient,
     is_named_zip,
+    repeated_patients,
     what_a_name_says,
     words_of,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.io import as_text, is_tally
 from cloister.results import Disclosing, Why
-from cloister.risk.disclosing_columns import free_texts, ordered, repeated_patients, said_of
+from cloister.risk.identifiers import free_texts, ordered, repeated_patients, said_of
 from cloister.tabular.data import EncodedTable, ProtectedTable, Role, TableRequest
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
