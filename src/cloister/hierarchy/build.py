@@ -156,9 +156,7 @@ BUILDERS: dict[str, Builder] = {
         lambda words: QuantileHierarchy(tuple(_number(part, "quantile") for part in _listed(words))),
     ),
     "keep": Builder(
-        "keep:White,Hispanic",
-        "these categories, all others together",
-        lambda words: KeepHierarchy(_listed(words)),
+        "keep:White,Hispanic", "these categories, all others together", lambda words: KeepHierarchy(_listed(words))
     ),
     "rare": Builder(
         "rare:20", "categories of fewer records together", lambda words: RareHierarchy(_number(words, "rare"))

@@ -15,15 +15,7 @@ import polars as pl
 
 from cloister.date_formats import proposal
 from cloister.errors import InputError, setting
-from cloister.io.columns import (
-    AGE_NAMES,
-    CODE_NAMES,
-    CODES_NAMES,
-    ID_NAMES,
-    Header,
-    as_text,
-    text_of_codes,
-)
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
 from cloister.io.csv import Source, line_of_record, load_text
 
 FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named

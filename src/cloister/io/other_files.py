@@ -87,18 +87,21 @@ def read_other(path: Path, encoding: str | None) -> Source:
 
 
 def _library(name: str, path: Path) -> ModuleType:
+    library: ModuleType
     with suppress(ImportError):
         if name == "fastexcel":
             import fastexcel
 
-            return fastexcel
-        if name == "xlsxwriter":
+            library = fastexcel
+        elif name == "xlsxwriter":
             import xlsxwriter
 
-            return xlsxwriter
-        import pyreadstat
+            library = xlsxwriter
+        else:
+            import pyreadstat
 
-        return pyreadstat
+            library = pyreadstat
+        return library
     raise InputError(
         f"{path.name} is a file of {program_of(path)}, for which the extra files is needed: "
         'pip install "cloister[files]". Or use CSV.',
