@@ -158,6 +158,16 @@ def _squares(sizes: Numbers) -> int:
     return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
 
 
+def discernibility(kept: Numbers, gone: Numbers, n_records: int) -> float:
+    """Return the loss of the sizes of the classes kept, of those suppressed, and the records."""
+    return (_squares(kept) + int(gone.sum()) * n_records) / n_records**2
+
+
+def average_class_size(kept: Numbers, gone: Numbers, _: int) -> float:
+    """Return the same as a mean of sizes."""
+    return 1 / (kept.size + (gone.size > 0))
+
+
 def _ambiguity(table: Generalized) -> LossAndBound:
     """How many combinations of recorded values a released record could stand for, on a logarithmic scale.
 
@@ -201,7 +211,7 @@ def _entropy(table: Generalized) -> LossAndBound:
 DISCERNIBILITY = _of_sizes(
     "discernibility",
     "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
-    lambda kept, gone, n_records: (_squares(kept) + int(gone.sum()) * n_records) / n_records**2,
+    discernibility,
 )
 DM_STAR = _of_sizes(
     "dm_star",
@@ -212,7 +222,7 @@ DM_STAR = _of_sizes(
 AVERAGE_CLASS_SIZE = _of_sizes(
     "average_class_size",
     "average class size as a share of the records, suppressed records counted as one class",
-    lambda kept, gone, _: 1 / (kept.size + (gone.size > 0)),
+    average_class_size,
 )
 AMBIGUITY = TableLoss(
     "ambiguity",
