@@ -120,7 +120,7 @@ def test_duckdb_is_opened_in_one_place():
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
     ]
 
-    assert opening == ["io/duckdb_file.py"]
+    assert opening == ["io/databases.py"]
 
 
 def repository_files():

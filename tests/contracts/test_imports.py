@@ -475,7 +475,7 @@ def test_the_front_door_loads_nothing():
     assert {node.module for node in outside_checking} == {"importlib", "typing"}
 
 
-BY_NAME = {"compiling.py", "io/adbc.py", "cli/commands.py"}
+BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
 the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods
 that are listed by name, in a process of their own.

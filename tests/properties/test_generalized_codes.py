@@ -16,6 +16,7 @@ from cloister.codesets.generalization.protect import generalize, released_as, wi
 from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import NoSafeRelease
+from cloister.hierarchy import hierarchy_rows
 
 RECORDS = st.lists(st.frozensets(st.sampled_from(CODES), min_size=1, max_size=5), min_size=5, max_size=24)
 SETS = st.lists(st.frozensets(st.sampled_from([*CODES, "zz"]), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -177,7 +178,7 @@ def test_the_order_of_records_and_the_names_of_codes_do_not_matter(records, sets
     def renamed(all_sets):
         return [frozenset(f"q{code}" for code in codes) for codes in all_sets]
 
-    hierarchy = type(HIERARCHY).from_rows([[f"q{row[0]}", *row[1:]] for row in HIERARCHY.rows])
+    hierarchy = hierarchy_rows([[f"q{row[0]}", *row[1:]] for row in HIERARCHY.rows])
     request = request_for(k, PrivacyPolicy.of(renamed(sets)), method, renamed(groups))
     other = protect(renamed(records), replace(request, hierarchy=hierarchy))
 

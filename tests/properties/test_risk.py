@@ -14,7 +14,7 @@ from tests.oracles import risk as oracle
 from cloister.kernels import itemset_support
 from cloister.kernels.itemset_support import item_sets, least_of, records_of_items, supports
 from cloister.kernels.special_uniques import cells_of, stand_out
-from cloister.risk.assessment import SampledPopulation, assess_table
+from cloister.risk.assessment import assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import group
 from cloister.risk.special_uniques import find_special_uniques
@@ -153,8 +153,8 @@ def test_risk_against_a_population_is_that_of_enumeration(table, data, threshold
     width, rows = table
     others = data.draw(st.lists(st.tuples(*[CELLS] * width), max_size=25))
     frame = frame_of(width, rows)
-    people = SampledPopulation(frame_of(width, [*others, *rows]))
-    found = assess_table(frame, frame, frame.columns, threshold=threshold, population=people).population
+    people = frame_of(width, [*others, *rows])
+    found = assess_table(frame, frame, frame.columns, threshold=threshold, people=people).population
     highest, average, above, marketer, alone = oracle.class_risks(rows, [*rows, *others], Fraction(str(threshold)))
 
     assert found.highest == pytest.approx(float(highest), abs=1e-12)
@@ -171,8 +171,8 @@ def test_the_whole_population_as_a_sample_is_the_prosecutor(table):
     """Who samples everybody, or compares with the sample itself, has the risks of a prosecutor."""
     width, rows = table
     frame = frame_of(width, rows)
-    for population in (SampledPopulation(frame), SampledPopulation(fraction=1.0)):
-        found = assess_table(frame, frame, frame.columns, threshold=0.3, population=population)
+    for whole in ({"people": frame}, {"fraction": 1.0}):
+        found = assess_table(frame, frame, frame.columns, threshold=0.3, **whole)
         assert found.population.highest == pytest.approx(found.prosecutor.highest, abs=1e-12)
         assert found.population.average == pytest.approx(found.prosecutor.average, abs=1e-12)
         assert found.population.share_above_threshold == pytest.approx(found.prosecutor.share_above_threshold)
@@ -186,7 +186,7 @@ def test_estimates_of_any_sample_stay_in_bounds(table, fraction, copies):
     """Whatever the classes, also without uniques: a population is no riskier than its sample."""
     width, rows = table
     frame = frame_of(width, rows * copies)
-    found = assess_table(frame, frame, frame.columns, threshold=0.2, population=SampledPopulation(fraction=fraction))
+    found = assess_table(frame, frame, frame.columns, threshold=0.2, fraction=fraction)
     told, sample = found.population, found.prosecutor
 
     assert 0 < told.average <= told.highest <= sample.highest + 1e-9

@@ -21,7 +21,6 @@ from cloister.risk.assessment import (
     Attackers,
     CodesAssessment,
     HistoriesAssessment,
-    SampledPopulation,
     TableAssessment,
     assess_table,
     cells_of,
@@ -161,11 +160,11 @@ def assess_frame(
         raise InputError(f"Quasi-identifiers are named twice: {', '.join(twice)}. Name each once.", column=twice[0])
     if frame.height == 0:
         raise InputError(f"{name} holds no records.")
-    asked = SampledPopulation(fraction=fraction) if fraction is not None else None
+    people = None
     if population is not None:
         check_columns(quasi_identifiers, population.columns, population_name)
-        asked = SampledPopulation(pl.DataFrame([as_text(population[column]) for column in quasi_identifiers]))
-    if asked is not None and not quasi_identifiers:
+        people = pl.DataFrame([as_text(population[column]) for column in quasi_identifiers])
+    if (people is not None or fraction is not None) and not quasi_identifiers:
         raise InputError("What is known of the population means nothing without quasi-identifiers. Name them.")
     check_threads(threads)
     return assess_table(
@@ -173,7 +172,8 @@ def assess_frame(
         pl.DataFrame([as_text(column) for column in frame.get_columns()]),
         quasi_identifiers,
         threshold=parse_threshold(threshold),
-        population=asked,
+        people=people,
+        fraction=fraction,
         largest_unique=largest_unique,
         census=census,
         threads=available_cores() if threads is None else threads,

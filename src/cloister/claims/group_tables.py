@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cloister.errors import InputError
-from cloister.io.text import load_text
+from cloister.io.csv import load_text
 
 OTHER = "OTHER"
 RANGED = ("diagnosis", "procedure")

@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 from cloister import typed_toml
 from cloister.errors import InputError, did_you_mean
-from cloister.io.text import load_text
+from cloister.io.csv import load_text
 from cloister.typed_toml import SECTION, key, read_toml, typed
 
 from .group_tables import NAMED, RANGED, exclusion_rules

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.text import load_bytes
+from cloister.io.csv import load_bytes
 from cloister.release_folder import release_around
 
 from .codes import exclusions, grouping, top_coding

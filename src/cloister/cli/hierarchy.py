@@ -20,10 +20,8 @@ from cloister.sources import read_table
 def check_hierarchy(options: CheckOptions) -> None:
     """Print what is wrong with a hierarchy, or that nothing is."""
     path = Path(options.hierarchy)
-    if os.path.isfile(path):
-        report = check_file(path)
-        if not report.is_legal:
-            raise InputError(" ".join(problem.message for problem in report.problems), file=path.name)
+    if os.path.isfile(path) and (problems := check_file(path)):
+        raise InputError(" ".join(problem.message for problem in problems), file=path.name)
     hierarchy = parse_hierarchy(options.hierarchy, missing_as=options.missing_as)
     covered = ""
     if options.data is not None:

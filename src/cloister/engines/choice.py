@@ -10,11 +10,11 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError, setting
+from cloister.io.csv import is_packed
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
 from cloister.io.query import Query, is_address
 from cloister.io.read import is_parquet
-from cloister.io.text import is_packed
 from cloister.sources import profiled
 
 SPARK = "spark"

@@ -16,14 +16,12 @@ import polars as pl
 from sqlglot import exp, parse_one
 
 from cloister.errors import InputError, setting
-from cloister.io.columns import check_names, plain_columns
-from cloister.io.csv import check_delimiter, detect_delimiter, header_of
-from cloister.io.disk import display_name
-from cloister.io.duckdb_file import REASONS, cannot_open, connect, frame_of, selected
+from cloister.io.columns import check_names, display_name, plain_columns
+from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
+from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.query import Query, quoted
 from cloister.io.read import is_parquet
-from cloister.io.text import head_of, is_packed
 
 from .in_database import Database
 from .statements import SOURCE, Engine, EngineColumn, as_in_file, kind_of, parquet_schema
@@ -97,7 +95,7 @@ def _seen(connection: "DuckDBPyConnection", query: Query) -> tuple[EngineColumn,
     check_names(relation.columns, query.name)
     words = []
     for name, kind in zip(relation.columns, map(str, relation.types), strict=True):
-        word, own = selected(name, kind, query), quoted(name)
+        word, own = duckdb_word(name, kind, query), quoted(name)
         if word != own or kind == "VARCHAR":
             # By bytes: texts that the database takes for the same, as without regard to case, differ.
             word = f'{word.removesuffix(f" AS {own}")} COLLATE "binary" AS {own}'
@@ -116,7 +114,7 @@ def _in_our_words(ask: Callable[[], T], file: str) -> T:
     except (InputError, MemoryError):
         raise
     except Exception as error:
-        reason = REASONS.get(type(error).__name__, "failed in the database, which may be out of memory or disk")
+        reason = DUCKDB_REASONS.get(type(error).__name__, "failed in the database, which may be out of memory or disk")
     raise InputError(f"The query of {file} {reason}. Nothing stayed in the database.", file=file)
 
 

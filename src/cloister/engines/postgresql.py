@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from cloister.errors import CloisterError, InputError
 from cloister.io import plain_columns
-from cloister.io.adbc import answer_of, driver_of, fetched, note_power, opened, selected, with_patience
 from cloister.io.columns import check_names
+from cloister.io.databases import answer_of, driver_of, fetched, note_power, opened, postgresql_word, with_patience
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.query import Call, Query, quoted
 
@@ -116,7 +116,7 @@ def _begun(cursor: "Cursor", query: Query, call: Call) -> str:
     check_names(schema.names, query.name)
     words = []
     for column in schema:
-        word, name = selected(column, query), quoted(column.name)
+        word, name = postgresql_word(column, query), quoted(column.name)
         is_text = word != name or str(column.type) in ("string", "large_string", "string_view")
         words.append(f'({word.removesuffix(f" AS {name}")})::text COLLATE "C" AS {name}' if is_text else word)
     return ", ".join(words)

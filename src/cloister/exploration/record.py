@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from cloister.errors import InputError, setting
 from cloister.io import is_taken, write_private
-from cloister.io.disk import cannot_write
+from cloister.io.write import cannot_write
 from cloister.version import __version__
 
 from .outcome import Outcome, Setting, outcome_from_record

@@ -5,7 +5,6 @@ The functions here make hierarchies; `bind` turns one into the `BoundHierarchy` 
 
 from collections.abc import Iterable
 from decimal import Decimal
-from pathlib import Path
 
 from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
@@ -17,55 +16,17 @@ from cloister.hierarchy.build import (
     names_hierarchy,
     parse_hierarchy,
 )
-from cloister.hierarchy.file_hierarchy import (
-    FileHierarchy,
-    HierarchyProblem,
-    HierarchyReport,
-    LevelPreview,
-    check_file,
-    check_rows,
-    preview,
-    read_hierarchy_file,
-)
+from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
+from cloister.hierarchy.file_hierarchy import FileHierarchy, check_file, check_rows, hierarchy_file, preview
 from cloister.hierarchy.icd import IcdHierarchy, icd9, icd10
-from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
-from cloister.hierarchy.quantile import QuantileHierarchy
-from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
-from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
 
 __all__ = [
-    "ROOT",
-    "BoundHierarchy",
-    "CutHierarchy",
-    "DateHierarchy",
-    "FileHierarchy",
-    "GroupsHierarchy",
-    "Hierarchy",
-    "HierarchyProblem",
-    "HierarchyReport",
-    "IcdHierarchy",
-    "IntervalHierarchy",
-    "KeepHierarchy",
-    "LevelPreview",
-    "PrefixHierarchy",
-    "QuantileHierarchy",
-    "RareHierarchy",
-    "SimilarHierarchy",
-    "SuppressHierarchy",
-    "check_file",
-    "check_rows",
-    "dates",
-    "describe_builders",
-    "hierarchy_file",
-    "hierarchy_rows",
-    "icd9",
-    "icd10",
-    "intervals",
-    "names_hierarchy",
-    "parse_hierarchy",
-    "prefix",
-    "preview",
-    "suppress",
+    "ROOT", "BoundHierarchy", "CutHierarchy", "DateHierarchy", "FileHierarchy", "GroupsHierarchy", "Hierarchy",
+    "IcdHierarchy", "IntervalHierarchy", "KeepHierarchy", "PrefixHierarchy", "QuantileHierarchy", "RareHierarchy",
+    "SimilarHierarchy", "SuppressHierarchy", "check_file", "check_rows", "dates", "describe_builders",
+    "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "intervals", "names_hierarchy", "parse_hierarchy", "prefix",
+    "preview", "suppress",
 ]  # fmt: skip
 
 
@@ -132,19 +93,17 @@ def suppress() -> SuppressHierarchy:
     return SuppressHierarchy()
 
 
-def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:
-    """Return the hierarchy of an ARX file; see `FileHierarchy`."""
-    return read_hierarchy_file(path, delimiter, missing_as=missing_as)
-
-
 def hierarchy_rows(
     rows: Iterable[Iterable[object]], *, name: str = "rows", missing_as: str | None = None
 ) -> FileHierarchy:
-    """Return the hierarchy of rows as they would stand in an ARX file; see `FileHierarchy`.
+    """Return the hierarchy of rows as they would stand in an ARX file, where None is an empty cell.
+
+    See `FileHierarchy`.
 
     Examples
     --------
     >>> [level[0] for level in hierarchy_rows([["F", "*"], ["M", "*"]]).bind("sex", ["M"]).labels]
     ['M', '*']
     """
-    return FileHierarchy.from_rows(rows, name, missing_as=missing_as)
+    cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
+    return FileHierarchy(name, tuple(cells), missing_as=missing_as)

@@ -1,9 +1,9 @@
-"""A hierarchy as the user states it, the same bound to the values of one column, and what every `bind` ends with."""
+"""A hierarchy as the user states it, the same bound to the values of one column, and what builders share."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class BoundHierarchy:
     column: str
     values: tuple[str | None, ...] = field(repr=False)
     labels: tuple[tuple[str | None, ...], ...] = field(repr=False)
-    leaves: NDArray[np.int64] = field(repr=False)
+    leaves: Leaves = field(repr=False)
     n_leaves: int
 
     @property
@@ -60,8 +60,7 @@ class Hierarchy(Protocol):
 def texts_in_order(values: Sequence[str | None]) -> tuple[list[str], bool]:
     """Return the distinct texts sorted by code point (the order of their UTF-8 bytes), and whether missing occurs."""
     distinct = set(values)
-    missing = None in distinct
-    return sorted(value for value in distinct if value is not None), missing
+    return sorted(value for value in distinct if value is not None), None in distinct
 
 
 def require_cover(column: str, n_outside: int, n_values: int, problem: str, advice: str) -> None:
@@ -90,11 +89,8 @@ def add_ends(
 ) -> BoundHierarchy:
     """Add the original level, the root and the missing value to the levels between.
 
-    Parameters
-    ----------
-    texts : the distinct values, missing left out, in order
-    missing : whether the column has missing values; they are a leaf of their own, apart from all others until the root
-    n_leaves : leaves of the domain, missing left out
+    Missing values are a leaf of their own, apart from all others until the root; ``texts`` and ``n_leaves`` are without
+    them.
     """
     total = max(n_leaves + missing, 1)
     extra: tuple[None, ...] = (None,) if missing else ()
@@ -116,32 +112,69 @@ Levels = tuple[Sequence[Sequence[str]], Sequence[Leaves], int]
 class BuiltHierarchy(Generic[Read]):
     """What builders share: each value is read by itself, what cannot be read is outside."""
 
-    def read(self, text: str) -> Read | None:
-        """Return what a value stands for; None where the hierarchy does not cover it."""
+    def _read(self, text: str) -> Read | None:
+        """What a value stands for; None where the hierarchy does not cover it."""
         raise NotImplementedError
 
-    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values outside, and what to do."""
+    def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        """What is wrong with values outside, and what to do."""
         raise NotImplementedError
 
-    def levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
-        """Return the levels of these distinct values, all of them covered."""
+    def _levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
+        """The levels of these distinct values, all of them covered."""
         raise NotImplementedError
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that the hierarchy does not cover."""
-        return [value for value in values if value is not None and self.read(value) is None]
+        return [value for value in values if value is not None and self._read(value) is None]
 
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
-        read = [found for text in texts if (found := self.read(text)) is not None]
+        read = [found for text in texts if (found := self._read(text)) is not None]
         if len(read) < len(texts):
-            require_cover(column, len(texts) - len(read), len(texts), *self.refusal(texts))
-        labels, leaves, n_leaves = self.levels(texts, read)
-        return add_ends(column, texts, missing, labels, leaves, n_leaves)
+            require_cover(column, len(texts) - len(read), len(texts), *self._refusal(texts))
+        return add_ends(column, texts, missing, *self._levels(texts, read))
+
+
+class NamedValues(BuiltHierarchy[str]):
+    """Hierarchies that name each value at each level; their domain is the distinct values present, all covered."""
+
+    def _read(self, text: str) -> str | None:
+        return text
+
+    def _levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:  # noqa: ARG002 - of the base class
+        return of_values_present(self._names(texts), len(texts))
+
+    def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        """The labels of these values, level by level."""
+        raise NotImplementedError
 
 
 def of_values_present(labels: Sequence[Sequence[str]], n_values: int) -> Levels:
     """Return levels whose domain is the distinct values present."""
     return labels, [group_sizes(level) for level in labels], n_values
+
+
+class MadeOfRecords:
+    """What hierarchies share that are known once the records are: `cut` makes them, others bind what it returns."""
+
+    kind: ClassVar[str]
+    stated: ClassVar[str]
+    """What may be stated instead, in words."""
+
+    @property
+    def spec(self) -> str:
+        """As on the command line."""
+        raise NotImplementedError
+
+    def outside(self, _: Sequence[str | None]) -> list[str]:
+        """No value is outside."""
+        return []
+
+    def bind(self, column: str, _: Sequence[str | None]) -> BoundHierarchy:
+        """Refuse: how many records have each value is not known here."""
+        raise InputError(
+            f"{self.spec} needs the records of column {column!r}, which are known where a table is protected in memory "
+            f"({setting('engine', 'memory')}). State {self.stated}."
+        )

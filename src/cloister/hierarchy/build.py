@@ -5,179 +5,20 @@ Dates are named by ever longer periods; codes are cut from the right, one charac
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from cloister.date_formats import day_of, proposal
 from cloister.errors import InputError, did_you_mean
-from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
-from cloister.hierarchy.file_hierarchy import read_hierarchy_file
+from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, NamedValues, of_values_present
+from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
+from cloister.hierarchy.file_hierarchy import hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
-from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
-from cloister.hierarchy.quantile import QuantileHierarchy
-from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
-from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
-
-LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
-WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
-DECIMAL_NUMBER = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,9}")
-CUTS = "cuts="
-
-
-@dataclass(frozen=True)
-class Builder:
-    """One word that makes hierarchies."""
-
-    usage: str
-    meaning: str
-    make: Callable[[list[str], Mapping[str, str]], Hierarchy]
-    options: tuple[str, ...] = ()
-    takes_arguments: bool = False
-
-
-BUILDERS: dict[str, Builder] = {
-    "interval": Builder(
-        "interval:5,10,20/top=90/bottom=0",
-        "intervals of these widths; optional bounds; interval:cuts=0,18,65 between cut points; decimal if 0.5 or 5.0",
-        lambda widths, bounds: IntervalHierarchy(
-            tuple(_decimal(width) for width in widths),
-            **{name: _decimal(bound) for name, bound in bounds.items()},
-        ),
-        options=("top", "bottom"),
-        takes_arguments=True,
-    ),
-    "quantile": Builder(
-        "quantile:10,5",
-        "intervals between round numbers near the quantiles of the records",
-        lambda parts, _: QuantileHierarchy(tuple(_number(part, "quantile") for part in parts)),
-        takes_arguments=True,
-    ),
-    "keep": Builder(
-        "keep:White,Hispanic",
-        "these categories, all others together",
-        lambda kept, _: KeepHierarchy(tuple(kept)),
-        takes_arguments=True,
-    ),
-    "rare": Builder(
-        "rare:20",
-        "categories of fewer records together",
-        lambda least, _: RareHierarchy(_number(",".join(least), "rare")),
-        takes_arguments=True,
-    ),
-    "groups": Builder(
-        "groups:White+Asian,Black+Other",
-        "these groups of categories; coarser levels after /",
-        lambda arguments, _: _groups(",".join(arguments)),
-        takes_arguments=True,
-    ),
-    "similar": Builder(
-        "similar:diagnosis",
-        "categories together that are most alike in another column",
-        lambda arguments, _: SimilarHierarchy(",".join(arguments)),
-        takes_arguments=True,
-    ),
-    "prefix": Builder(
-        "prefix:5",
-        "codes of up to 5 characters, cut one a level",
-        lambda arguments, _: PrefixHierarchy(_number(",".join(arguments), "prefix")),
-        takes_arguments=True,
-    ),
-    "date": Builder(
-        "date:month,quarter,year",
-        "ISO dates; units among day, month, quarter, year, decade, or day, week",
-        lambda arguments, _: DateHierarchy(tuple(arguments)),
-        takes_arguments=True,
-    ),
-    "icd9": Builder("icd9", "ICD-9-CM: code, 4 digits, category, section, chapter", lambda _, __: icd9()),
-    "icd10": Builder("icd10", "ICD-10-CM: code, 4 digits, category, section, chapter", lambda _, __: icd10()),
-    "suppress": Builder("suppress", "the value or nothing", lambda _, __: SuppressHierarchy()),
-}
-
-
-def describe_builders() -> tuple[tuple[str, str], ...]:
-    """Return usage and meaning of every builder, for help texts."""
-    return tuple((builder.usage, builder.meaning) for builder in BUILDERS.values())
-
-
-def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
-    """Return the hierarchy that a builder's words or a file's path name; a builder wins over a file of the same name.
-
-    Examples
-    --------
-    >>> parse_hierarchy("interval:5,10/top=90").spec
-    'interval:5,10/top=90'
-    """
-    head, *options = text.strip().split("/")
-    name, colon, arguments = head.partition(":")
-    if name in BUILDERS and (colon or all("=" in option for option in options)):
-        return _build(name, arguments, options)
-    if os.path.isfile(text):
-        return read_hierarchy_file(text, missing_as=missing_as)
-    hint = did_you_mean(name, BUILDERS)
-    usages = ", ".join(builder.usage for builder in BUILDERS.values())
-    named = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
-    raise InputError(f"{named} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
-
-
-def names_hierarchy(spec: str, kind: str) -> bool:
-    """Whether these are the words for a hierarchy of this kind, as its builder writes them, or the name of a file.
-
-    Opens no file, whatever the words are.
-    """
-    if kind not in BUILDERS:
-        return kind == "file" and "/" not in spec
-    head, *options = spec.split("/")
-    name, _, arguments = head.partition(":")
-    try:
-        return name == kind and _build(name, arguments, options).spec == spec
-    except InputError:
-        return False
-
-
-def _build(name: str, arguments: str, options: list[str]) -> Hierarchy:
-    builder = BUILDERS[name]
-    if name == "groups":
-        return _groups("/".join([arguments, *options]))
-    if name == "interval" and arguments.startswith(CUTS):
-        levels = [arguments.removeprefix(CUTS), *options]
-        return CutHierarchy(tuple(tuple(_decimal(cut) for cut in level.split(",")) for level in levels))
-    named = {name: value for name, _, value in (option.partition("=") for option in options)}
-    if (
-        bool(arguments) != builder.takes_arguments
-        or len(named) < len(options)
-        or not named.keys() <= {*builder.options}
-    ):
-        raise _misused(name)
-    return builder.make([part.strip() for part in arguments.split(",")], named)
-
-
-def _groups(text: str) -> GroupsHierarchy:
-    """Groups joined by +, apart by commas, levels apart by /."""
-    return GroupsHierarchy(
-        tuple(tuple(tuple(group.split("+")) for group in level.split(",")) for level in text.split("/"))
-    )
-
-
-def _number(text: str, name: str) -> int:
-    if not WHOLE_NUMBER.fullmatch(text.strip()):
-        raise _misused(name)
-    return int(text)
-
-
-def _decimal(text: str) -> Number:
-    """Return a number as it is written: one with a decimal point is no whole number, whatever its value."""
-    return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
-
-
-def _misused(name: str) -> InputError:
-    builder = BUILDERS[name]
-    shape = "takes no arguments" if not builder.takes_arguments else f"is written like {builder.usage}"
-    return InputError(f"The hierarchy builder {name} {shape} ({builder.meaning}). Correct its arguments.")
-
+from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
 
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
@@ -225,17 +66,14 @@ class DateHierarchy(BuiltHierarchy[date]):
         """As on the command line: `date:month,quarter,year`."""
         return f"date:{','.join(self.units)}"
 
-    def read(self, text: str) -> date | None:
-        """Return the day of an ISO date or time stamp of the calendar."""
+    def _read(self, text: str) -> date | None:
         return day_of(text)
 
-    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values that are no dates, and the format that would read them."""
+    def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         advice = proposal(texts).strip() or "Write them so, or use suppress or a hierarchy file."
         return "are not dates as YYYY-MM-DD (a time may follow)", advice
 
-    def levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:
-        """Return one level for each unit."""
+    def _levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:
         return of_values_present([[UNITS[unit](day) for day in read] for unit in self.units], len(texts))
 
 
@@ -243,7 +81,7 @@ LONGEST = 64  # longest code that a prefix hierarchy takes, in characters
 
 
 @dataclass(frozen=True)
-class PrefixHierarchy(BuiltHierarchy[str]):
+class PrefixHierarchy(NamedValues):
     """Levels that keep ever fewer of the first characters: `81367`, `8136*`, `813**`, `81***`, `8****`, `*`.
 
     Level i keeps the first ``length - i`` characters and writes `*` for each position dropped; the last level is the
@@ -266,37 +104,167 @@ class PrefixHierarchy(BuiltHierarchy[str]):
         """As on the command line: `prefix:5`."""
         return f"prefix:{self.length}"
 
-    def read(self, text: str) -> str | None:
-        """Return the code, unless it is too long."""
+    def _read(self, text: str) -> str | None:
         return text if len(text) <= self.length else None
 
-    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with codes that are too long."""
+    def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         longest = max(map(len, texts))
-        advice = f"Use prefix:{longest}, or correct the values."
-        advice = advice if longest <= LONGEST else "Use suppress or a hierarchy file."
+        fits = f"Use prefix:{longest}, or correct the values."
+        advice = fits if longest <= LONGEST else "Use suppress or a hierarchy file."
         return f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}", advice
 
-    def levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:
-        """Return one level for each character dropped but the last."""
-        dropped = range(1, self.length)
-        return of_values_present([[text[: self.length - n] + "*" * n for text in read] for n in dropped], len(texts))
+    def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        return [[text[: self.length - n] + "*" * n for text in texts] for n in range(1, self.length)]
 
 
 @dataclass(frozen=True)
-class SuppressHierarchy(BuiltHierarchy[str]):
-    """Two levels: the value as it is, and `*`.
-
-    The domain is the distinct values present; every value is covered.
-    """
+class SuppressHierarchy(NamedValues):
+    """Two levels: the value as it is, and `*`; every value is covered."""
 
     kind: ClassVar[str] = "suppress"
     spec: ClassVar[str] = "suppress"
 
-    def read(self, text: str) -> str:
-        """Return the value."""
-        return text
+    def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:  # noqa: ARG002 - of the base class
+        return ()
 
-    def levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:  # noqa: ARG002 - of the base class
-        """Return no level between value and root."""
-        return (), (), len(texts)
+
+LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
+WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
+DECIMAL_NUMBER = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,9}")
+CUTS = "cuts="
+
+
+class Builder(NamedTuple):
+    """One word that makes hierarchies of the words after its colon, if it takes any."""
+
+    usage: str
+    meaning: str
+    make: Callable[[str], Hierarchy]
+    has_parts: bool = False  # whether its words have parts, apart by /
+
+
+BUILDERS: dict[str, Builder] = {
+    "interval": Builder(
+        "interval:5,10,20/top=90/bottom=0",
+        "intervals of these widths; optional bounds; interval:cuts=0,18,65 between cut points; decimal if 0.5 or 5.0",
+        lambda words: _cuts(words) if words.startswith(CUTS) else _widths(words),
+        has_parts=True,
+    ),
+    "quantile": Builder(
+        "quantile:10,5",
+        "intervals between round numbers near the quantiles of the records",
+        lambda words: QuantileHierarchy(tuple(_number(part, "quantile") for part in _listed(words))),
+    ),
+    "keep": Builder(
+        "keep:White,Hispanic", "these categories, all others together", lambda words: KeepHierarchy(_listed(words))
+    ),
+    "rare": Builder(
+        "rare:20", "categories of fewer records together", lambda words: RareHierarchy(_number(words, "rare"))
+    ),
+    "groups": Builder(
+        "groups:White+Asian,Black+Other",
+        "these groups of categories; coarser levels after /",
+        lambda words: GroupsHierarchy(
+            tuple(tuple(tuple(group.split("+")) for group in level.split(",")) for level in words.split("/"))
+        ),
+        has_parts=True,
+    ),
+    "similar": Builder(
+        "similar:diagnosis",
+        "categories together that are most alike in another column",
+        lambda words: SimilarHierarchy(",".join(_listed(words))),
+    ),
+    "prefix": Builder(
+        "prefix:5",
+        "codes of up to 5 characters, cut one a level",
+        lambda words: PrefixHierarchy(_number(words, "prefix")),
+    ),
+    "date": Builder(
+        "date:month,quarter,year",
+        "ISO dates; units among day, month, quarter, year, decade, or day, week",
+        lambda words: DateHierarchy(_listed(words)),
+    ),
+    "icd9": Builder("icd9", "ICD-9-CM: code, 4 digits, category, section, chapter", lambda _: icd9()),
+    "icd10": Builder("icd10", "ICD-10-CM: code, 4 digits, category, section, chapter", lambda _: icd10()),
+    "suppress": Builder("suppress", "the value or nothing", lambda _: SuppressHierarchy()),
+}
+
+
+def describe_builders() -> tuple[tuple[str, str], ...]:
+    """Return usage and meaning of every builder, for help texts."""
+    return tuple((builder.usage, builder.meaning) for builder in BUILDERS.values())
+
+
+def parse_hierarchy(text: str, *, missing_as: str | None = None) -> Hierarchy:
+    """Return the hierarchy that a builder's words or a file's path name; a builder wins over a file of the same name.
+
+    Examples
+    --------
+    >>> parse_hierarchy("interval:5,10/top=90").spec
+    'interval:5,10/top=90'
+    """
+    spec = text.strip()
+    head, *options = spec.split("/")
+    name, colon, _ = head.partition(":")
+    if name in BUILDERS and (colon or all("=" in option for option in options)):
+        return _build(name, spec)
+    if os.path.isfile(text):
+        return hierarchy_file(text, missing_as=missing_as)
+    hint = did_you_mean(name, BUILDERS)
+    usages = ", ".join(builder.usage for builder in BUILDERS.values())
+    named = f"'{Path(text).name}'" if len(text) < LONGEST_SHOWN else "What was asked for"
+    raise InputError(f"{named} is neither a hierarchy file that exists nor a builder.{hint} Builders: {usages}.")
+
+
+def names_hierarchy(spec: str, kind: str) -> bool:
+    """Whether these are the words for a hierarchy of this kind, as its builder writes them, or the name of a file.
+
+    Opens no file, whatever the words are.
+    """
+    if kind not in BUILDERS:
+        return kind == "file" and "/" not in spec
+    try:
+        return re.split("[:/]", spec)[0] == kind and _build(kind, spec).spec == spec
+    except InputError:
+        return False
+
+
+def _build(name: str, spec: str) -> Hierarchy:
+    builder, words = BUILDERS[name], spec.removeprefix(name).removeprefix(":")
+    if not builder.has_parts and (bool(words) != (":" in builder.usage) or "/" in words):
+        raise _misused(name)
+    return builder.make(words)
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in words.split(","))
+
+
+def _widths(words: str) -> IntervalHierarchy:
+    widths, *options = words.split("/")
+    bounds = {name: value for name, _, value in (option.partition("=") for option in options)}
+    if len(bounds) < len(options) or not bounds.keys() <= {"top", "bottom"}:
+        raise _misused("interval")
+    return IntervalHierarchy(tuple(map(_decimal, widths.split(","))), **{one: _decimal(bounds[one]) for one in bounds})
+
+
+def _cuts(words: str) -> CutHierarchy:
+    levels = words.removeprefix(CUTS).split("/")
+    return CutHierarchy(tuple(tuple(map(_decimal, level.split(","))) for level in levels))
+
+
+def _number(text: str, name: str) -> int:
+    if not WHOLE_NUMBER.fullmatch(text.strip()):
+        raise _misused(name)
+    return int(text)
+
+
+def _decimal(text: str) -> Number:
+    """Return a number as it is written: one with a decimal point is no whole number, whatever its value."""
+    return Decimal(text.strip()) if DECIMAL_NUMBER.fullmatch(text.strip()) else _number(text, "interval")
+
+
+def _misused(name: str) -> InputError:
+    builder = BUILDERS[name]
+    shape = f"is written like {builder.usage}" if ":" in builder.usage else "takes no arguments"
+    return InputError(f"The hierarchy builder {name} {shape} ({builder.meaning}). Correct its arguments.")

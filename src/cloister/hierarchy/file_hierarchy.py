@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,24 +40,8 @@ class HierarchyProblem:
     rows: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class HierarchyReport:
-    """What a check found."""
-
-    name: str
-    n_values: int
-    n_levels: int
-    groups: tuple[int, ...]
-    problems: tuple[HierarchyProblem, ...]
-
-    @property
-    def is_legal(self) -> bool:
-        """Whether the hierarchy can be used."""
-        return not self.problems
-
-
-def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> HierarchyReport:
-    """Return what is wrong with the rows of a hierarchy: original value first, root last.
+def check_rows(rows: Rows, lines: Sequence[int] = ()) -> list[HierarchyProblem]:
+    """Return what is wrong with the rows of a hierarchy, original value first, root last; nothing if it is legal.
 
     Parameters
     ----------
@@ -64,35 +49,27 @@ def check_rows(rows: Rows, name: str, lines: Sequence[int] | None = None) -> Hie
 
     Examples
     --------
-    >>> check_rows([["44", "40-49", "*"], ["45", "40-49", "*"]], "age.csv").groups
-    (2, 1, 1)
+    >>> [problem.kind for problem in check_rows([["44", "40-49", "*"], ["45", "40-49"], ["46", "40-49", "*"]])]
+    ['ragged']
     """
     if not rows:
-        empty = HierarchyProblem(
-            "empty", "There are no rows. Write one a value: the value, its ever coarser labels, a root."
-        )
-        return HierarchyReport(name, 0, 0, (), (empty,))
-    numbers = range(1, len(rows) + 1) if lines is None else lines
+        message = "There are no rows. Write one a value: the value, its ever coarser labels, a root."
+        return [HierarchyProblem("empty", message)]
     width = Counter(map(len, rows)).most_common(1)[0][0]
-    whole = [(line, row) for line, row in zip(numbers, rows, strict=True) if len(row) == width]
-    columns = list(zip(*(row for _, row in whole), strict=True))
-    kept = [line for line, _ in whole]
-    ragged = [line for line, row in zip(numbers, rows, strict=True) if len(row) != width]
-    problems = (*_row_problems(ragged, width, columns, kept), *_level_problems(columns, kept))
-    return HierarchyReport(name, len(rows), width, tuple(len(set(column)) for column in columns), problems)
+    numbered = list(zip(lines or range(1, len(rows) + 1), rows, strict=True))
+    whole = [(line, row) for line, row in numbered if len(row) == width]
+    ragged = [line for line, row in numbered if len(row) != width]
+    columns, kept = list(zip(*(row for _, row in whole), strict=True)), [line for line, _ in whole]
+    return [*_row_problems(ragged, width, columns, kept), *_level_problems(columns, kept)]
 
 
 def _row_problems(ragged: Sequence[int], width: int, columns: Rows, lines: Sequence[int]) -> Iterator[HierarchyProblem]:
     if ragged:
         message = f"Most rows have {width} columns, but not {_at(ragged)}. Give every value a label at every level."
         yield HierarchyProblem("ragged", message, tuple(ragged))
-    seen: set[str] = set()
-    again: list[int] = []
-    for line, value in zip(lines, columns[0], strict=True) if columns else ():
-        if value in seen:
-            again.append(line)
-        seen.add(value)
-    if again:
+    first: dict[str, int] = {}
+    values = zip(lines, columns[0], strict=True) if columns else ()
+    if again := [line for line, value in values if first.setdefault(value, line) != line]:
         message = f"A value that stood before stands again {_at(again)}. Keep one row for each value."
         yield HierarchyProblem("duplicate", message, tuple(again))
 
@@ -109,13 +86,10 @@ def _level_problems(columns: Rows, lines: Sequence[int]) -> Iterator[HierarchyPr
             "Correct them, or end every row with one more column that holds the same label, such as *."
         )
         yield HierarchyProblem("two-roots", message, tuple(others))
-    for level in range(1, len(columns) - 1):
+    for level, (labels, coarser) in enumerate(pairwise(columns[1:]), start=1):
         parents: dict[str, str] = {}
-        split = [
-            (line, label)
-            for line, label, parent in zip(lines, columns[level], columns[level + 1], strict=True)
-            if parents.setdefault(label, parent) != parent
-        ]
+        rows = zip(lines, labels, coarser, strict=True)
+        split = [(line, label) for line, label, parent in rows if parents.setdefault(label, parent) != parent]
         if split:
             broken, where = len({label for _, label in split}), tuple(line for line, _ in split)
             message = (
@@ -156,9 +130,6 @@ def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "v
     return tuple(found)
 
 
-ENCODINGS = ("utf-8-sig", "cp1252")
-
-
 @dataclass(frozen=True)
 class FileHierarchy:
     """The levels of a hierarchy file.
@@ -182,16 +153,9 @@ class FileHierarchy:
     kind: ClassVar[str] = "file"
 
     def __post_init__(self) -> None:
-        report = check_rows(self.rows, self.name, self.lines or None)
-        for problem in report.problems[:1]:
+        for problem in check_rows(self.rows, self.lines)[:1]:
             line = problem.rows[0] if problem.rows else None
             raise InputError(f"{self.name}: {problem.message}", file=self.name, line=line)
-
-    @classmethod
-    def from_rows(cls, rows: Iterable[Iterable[object]], name: str = "rows", *, missing_as: str | None = None) -> Self:
-        """Return the hierarchy of rows written in Python, as a file would hold them: None is an empty cell."""
-        cells = (tuple("" if label is None else str(label) for label in row) for row in rows)
-        return cls(name, tuple(cells), missing_as=missing_as)
 
     @property
     def spec(self) -> str:
@@ -206,12 +170,6 @@ class FileHierarchy:
     def _group_sizes(self) -> tuple[Counter[str], ...]:
         return tuple(map(Counter, zip(*self.rows, strict=True)))
 
-    @property
-    def _missing_row(self) -> int | None:
-        """The row that missing values take their labels from, if the file lists them."""
-        listed = (self._row_of.get(text) for text in (self.missing_as, "") if text is not None)
-        return next((row for row in listed if row is not None), None)
-
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that the file does not list."""
         return [value for value in values if value is not None and value not in self._row_of]
@@ -221,7 +179,9 @@ class FileHierarchy:
         texts, missing = texts_in_order(values)
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
         require_cover(column, len(self.outside(texts)), len(texts), f"are not listed in {self.name}", advice)
-        if missing and self._missing_row is None:
+        # The row that missing values take their labels from, if the file lists them.
+        row = self._row_of.get("" if self.missing_as is None else self.missing_as, self._row_of.get(""))
+        if missing and row is None:
             raise InputError(
                 f"Column '{column}' has missing values, but {self.name} does not list them. Add a row for the empty "
                 f"value, or name the value that stands for missing in the file with {setting('missing_as')}.",
@@ -230,7 +190,7 @@ class FileHierarchy:
             )
         numbers = [self._row_of[text] for text in texts]
         present: tuple[str | None, ...] = tuple(texts)
-        row, surplus = self._missing_row, 0
+        surplus = 0
         if row is not None:
             # Leaves that the row of missing stands for, less 1: none if nothing needs it, 2 if its text occurs as well.
             surplus = missing + (self.rows[row][0] in texts) - 1
@@ -245,68 +205,52 @@ class FileHierarchy:
             of_missing = None if row is None else self.rows[row][level]
             counts[level] = [sizes[label] + surplus * (label == of_missing) for label in paths[level]]
         counts.flags.writeable = False
-        return BoundHierarchy(
-            column, present, (present, *below, tuple(paths[-1])), counts, max(len(self.rows) + surplus, 1)
-        )
+        n_leaves = max(len(self.rows) + surplus, 1)
+        return BoundHierarchy(column, present, (present, *below, tuple(paths[-1])), counts, n_leaves)
 
 
-def read_hierarchy_file(
-    path: str | Path, delimiter: str | None = None, *, missing_as: str | None = None
-) -> FileHierarchy:
-    """Return the hierarchy of an ARX file.
+def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:
+    """Return the hierarchy of an ARX file, in UTF-8 or else Windows-1252; see `FileHierarchy`.
 
     Parameters
     ----------
-    path : the file; UTF-8, or else Windows-1252
     delimiter : one character; detected if None: `;` if the file has one, else a tab, else `,`
     """
     name = os.fsencode(Path(path).name).decode("utf-8", "replace")
-    rows, lines = _read_rows(Path(path), delimiter)
-    return FileHierarchy(name, rows, lines, missing_as)
+    return FileHierarchy(name, *_read_rows(Path(path), delimiter), missing_as)
 
 
-def check_file(path: str | Path, delimiter: str | None = None) -> HierarchyReport:
+def check_file(path: str | Path, delimiter: str | None = None) -> list[HierarchyProblem]:
     """Return what is wrong with a hierarchy file; raises InputError only if it cannot be read at all."""
-    rows, lines = _read_rows(Path(path), delimiter)
-    return check_rows(rows, Path(path).name, lines)
+    return check_rows(*_read_rows(Path(path), delimiter))
 
 
 def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]:
+    """The rows of a file, and the line that each begins in; refused after the handlers, so that no cause is kept."""
+    text, problem = "", "cannot be split into columns. Name the delimiter (one character) and check its quotes."
+    rows, lines, line = [], [], 1
     try:
-        content: bytes | None = path.read_bytes()
-    except OSError:
-        content = None  # refused below, so that no path stays in the chain of causes
-    if content is None:
-        raise InputError(
-            f"The hierarchy file {path.name} cannot be read. Check that it exists and its rights.", file=path.name
-        )
-    text = _decoded(content)
-    if text is None:
-        raise InputError(f"{path.name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8.", file=path.name)
-    if delimiter is None:
-        delimiter = next((mark for mark in ";\t" if mark in text), ",")
-    rows, lines, line, is_split = [], [], 1, True
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        content = path.read_bytes()
+        text = _decoded(content)
+        mark = delimiter if delimiter is not None else next((mark for mark in ";\t" if mark in text), ",")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         for row in reader:
             if row:
                 rows.append(tuple(row))
                 lines.append(line)
             line = reader.line_num + 1
+        return tuple(rows), tuple(lines)
+    except OSError:
+        problem = "cannot be read. Check that it exists and its rights."
+    except UnicodeDecodeError:
+        problem = "is neither UTF-8 nor Windows-1252 text. Save it as UTF-8."
     except (csv.Error, TypeError, ValueError):
-        is_split = False
-    if not is_split:
-        raise InputError(
-            f"{path.name} cannot be split into columns. Name the delimiter (one character) and check its quotes.",
-            file=path.name,
-        )
-    return tuple(rows), tuple(lines)
+        pass
+    raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
 
 
-def _decoded(content: bytes) -> str | None:
-    for encoding in ENCODINGS:
-        try:
-            return content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return None
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")

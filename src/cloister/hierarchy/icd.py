@@ -20,7 +20,7 @@ SPELLINGS = {
 
 
 class CodePath(NamedTuple):
-    """The names of one code from fine to coarse, the code as recorded and the root left out."""
+    """The names of one code from fine to coarse, between the code as recorded and the root."""
 
     four_digits: str
     category: str
@@ -95,17 +95,15 @@ class IcdHierarchy(BuiltHierarchy[CodePath]):
         """As on the command line: `icd9` or `icd10`."""
         return self.kind
 
-    def read(self, text: str) -> CodePath | None:
-        """Return the names of a code of a category that some edition has."""
+    def _read(self, text: str) -> CodePath | None:
         return load_classification(self.kind).path(text)
 
-    def refusal(self, _: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values that are no codes."""
+    def _refusal(self, _: Sequence[str]) -> tuple[str, str]:
         advice = f"Write them as in {self.example} (leading zeros kept), or use prefix or a hierarchy file."
         return f"are not codes of a category of {self.name}", advice
 
-    def levels(self, texts: Sequence[str], read: Sequence[CodePath]) -> Levels:  # noqa: ARG002 - of the base class
-        """Return 4 digits, category, section and chapter; a label covers at least the values that are present."""
+    def _levels(self, texts: Sequence[str], read: Sequence[CodePath]) -> Levels:  # noqa: ARG002 - of the base class
+        # A label covers at least the values that are present.
         tables = load_classification(self.kind)
         labels: Sequence[Sequence[str]] = list(zip(*read, strict=True)) or [()] * len(CodePath._fields)
         # A category recorded alone covers itself at the level of 4 digits.
@@ -129,10 +127,10 @@ class IcdHierarchy(BuiltHierarchy[CodePath]):
         return labels, leaves, sum(codes.values()) + sum(surplus.values())
 
 
-def _sums(counts: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:
-    sums: dict[str, int] = {}
+def _sums(counts: Mapping[str, int], parents: Mapping[str, str]) -> Counter[str]:
+    sums: Counter[str] = Counter()
     for label, count in counts.items():
-        sums[parents[label]] = sums.get(parents[label], 0) + count
+        sums[parents[label]] += count
     return sums
 
 

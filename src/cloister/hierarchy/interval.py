@@ -1,9 +1,10 @@
-"""Numbers named by ever wider intervals: on a grid of widths, or between cut points, that the user states."""
+"""Numbers named by ever wider intervals: on a grid of widths, between cut points, or near quantiles of a column."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy.bound import BuiltHierarchy, Levels
+from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
 COMMA = re.compile(r"[+-]?[0-9.]*[0-9],[0-9]+")
@@ -21,13 +22,12 @@ PLACES = 9
 Integers = NDArray[np.int64]
 Number = int | Decimal
 
+BELOW, ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+"""Where the two open cells begin and end: below the bottom, and from the top on."""
+
 
 def _stated(number: Number) -> str:
     return str(number) if type(number) is int else format(number, "f")
-
-
-BELOW, ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-"""Stand for the starts of the two open cells, below the bottom and from the top on."""
 
 
 @dataclass(frozen=True)
@@ -77,32 +77,26 @@ class Scale:
         text = format(Decimal(units).scaleb(-self.places), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
 
-    def label(self, start: int, end: int) -> str:
-        """Return the interval from one number of units to below another."""
+    def label(self, begin: int, end: int) -> str:
+        """Return the interval from one number of units to below another; one of them may be an open end."""
+        if begin == BELOW or end == ABOVE:
+            return f"<{self.written(end)}" if begin == BELOW else f">={self.written(begin)}"
         if self.is_half_open:
-            return f"[{self.written(start)}, {self.written(end)})"
-        return f"[{start}{'-' if start >= 0 <= end - 1 else ' to '}{end - 1}]"
+            return f"[{self.written(begin)}, {self.written(end)})"
+        return f"[{begin}{'-' if begin >= 0 <= end - 1 else ' to '}{end - 1}]"
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The cells of one level that have a number.
-
-    Attributes
-    ----------
-    sizes : (n_cells,) units in each; of an open one what it covers of the domain
-    first : (n_cells,) position of one number in each
-    cell_of : (n_numbers,) the cell of each number
-    """
-
-    names: list[str]
-    sizes: Integers
-    first: NDArray[np.intp]
-    cell_of: NDArray[np.intp]
+def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with values that are no numbers, and what to do."""
+    if n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
+        advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
+    else:
+        advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
+    return "are not whole or decimal numbers, which interval needs", advice
 
 
 class _Intervals(BuiltHierarchy[int]):
-    """What hierarchies of intervals share."""
+    """What hierarchies of intervals share: a value stands for the largest whole number of units not above it."""
 
     kind: ClassVar[str] = "interval"
 
@@ -118,33 +112,38 @@ class _Intervals(BuiltHierarchy[int]):
 
     @property
     def decimal_spec(self) -> str:
-        """The same with half-open intervals: the first number of it as a decimal."""
+        """The words for it with half-open intervals: the first number of it as a decimal."""
         return re.sub(r"-?[0-9]+", lambda first: f"{first[0]}.0", self.spec, count=1)
 
-    def read(self, text: str) -> int | None:
-        """Return the largest whole number of units not above the number."""
+    def _read(self, text: str) -> int | None:
         return self.scale.read(text)
 
-    def refusal(self, texts: Sequence[str]) -> tuple[str, str]:
-        """Return what is wrong with values that are no numbers."""
-        if n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
-            advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
-        else:
-            advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
-        return "are not whole or decimal numbers, which interval needs", advice
+    def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
+        return _refusal_of_texts(texts)
 
-    def _levels(self, every: Sequence[_Cells], n_leaves: int) -> Levels:
-        """Return labels and leaves; the surplus of the finest cells counts in all that hold them."""
-        finest = every[0]
-        found = np.bincount(finest.cell_of, minlength=finest.sizes.size)
-        surplus: Integers = np.maximum(found - finest.sizes, 0)
-        leaves = []
-        for cells in every:
-            covered = cells.sizes.copy()
-            np.add.at(covered, cells.cell_of[finest.first], surplus)
-            leaves.append(covered[cells.cell_of])
-        labels = [[cells.names[cell] for cell in cells.cell_of] for cells in every]
-        return labels, leaves, n_leaves + int(surplus.sum())
+    def _cells(self, every: Sequence[tuple[Integers, Integers]], low: int, high: int, n_leaves: int) -> Levels:
+        """Labels and leaves of cells, of which an open one also covers what lies between its end and the bound.
+
+        Where the finest cells have more distinct values than numbers, the surplus counts in all that hold them: so
+        leaves add up.
+
+        Parameters
+        ----------
+        every : for each level where the cell of each number begins, and where it ends, (n_numbers,) each
+        """
+        labels, leaves, surplus, of_finest = [], [], None, None
+        for begin, end in every:
+            starts, first, cell_of = np.unique(begin, return_index=True, return_inverse=True)
+            names = [self.scale.label(*cell) for cell in zip(starts.tolist(), end[first].tolist(), strict=True)]
+            is_open = (starts == BELOW) | (end[first] == ABOVE)
+            # One leaf for all that lies beyond a bound, whether such values occur or not.
+            sizes = np.where(end[first] == ABOVE, high, end[first]) - np.where(starts == BELOW, low, starts) + is_open
+            if surplus is None or of_finest is None:
+                surplus, of_finest = np.maximum(np.bincount(cell_of, minlength=sizes.size) - sizes, 0), first
+            np.add.at(sizes, cell_of[of_finest], surplus)
+            labels.append([names[cell] for cell in cell_of])
+            leaves.append(sizes[cell_of])
+        return labels, leaves, n_leaves + (0 if surplus is None else int(surplus.sum()))
 
 
 @dataclass(frozen=True)
@@ -201,49 +200,24 @@ class IntervalHierarchy(_Intervals):
         options = [f"/{name}={_stated(bound)}" for name, bound in bounds.items() if bound is not None]
         return f"interval:{','.join(map(_stated, self.widths))}{''.join(options)}"
 
-    def levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
-        """Return one level for each width."""
+    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
         floors = np.array(read, dtype=np.int64)
         bottom, top = (None if one is None else self.scale.units(one) for one in (self.bottom, self.top))
-        widths = [self.scale.units(width) for width in self.widths]
-        cells = [self._cells(floors, width, bottom, top) for width in widths]
-        return self._levels(cells, _n_leaves(floors, widths[-1], bottom, top))
-
-    def _cells(self, floors: Integers, width: int, bottom: int | None, top: int | None) -> _Cells:
-        """The cells of a width that the numbers fall into; a cell that would cross the top ends there."""
-        origin = bottom or 0
-        begin = origin + (floors - origin) // width * width
-        if bottom is not None:
-            begin[floors < bottom] = BELOW
-        if top is not None:
-            begin[floors >= top] = ABOVE
-        starts, first, cell_of = np.unique(begin, return_index=True, return_inverse=True)
-        names, sizes = [], np.ones(starts.size, dtype=np.int64)
-        for cell, start in enumerate(starts.tolist()):
-            if start in (BELOW, ABOVE):
-                names.append(
-                    f"<{self.scale.written(origin)}" if start == BELOW else f">={self.scale.written(top or 0)}"
-                )
-                continue
-            end = start + width if top is None else min(start + width, top)
-            names.append(self.scale.label(start, end))
-            sizes[cell] = end - start
-        return _Cells(names, sizes, first, cell_of)
-
-
-def _n_leaves(floors: Integers, width: int, bottom: int | None, top: int | None) -> int:
-    """Numbers from bound to bound, or to the end of the coarsest cell; and one leaf for each open cell."""
-    origin = bottom or 0
-    inside = floors if bottom is None else floors[floors >= bottom]
-    inside = inside if top is None else inside[inside < top]
-    if inside.size:
-        low = origin + (int(inside.min()) - origin) // width * width
-        high = origin + (int(inside.max()) - origin) // width * width + width
-    else:
-        low = high = origin if top is None or bottom is not None else top
-    low = low if bottom is None else bottom
-    high = high if top is None else top
-    return high - low + (bottom is not None) + (top is not None)
+        every = []
+        for width in map(self.scale.units, self.widths):
+            begin = (bottom or 0) + (floors - (bottom or 0)) // width * width
+            end = begin + width
+            if top is not None:
+                begin, end = np.where(floors >= top, top, begin), np.where(floors >= top, ABOVE, np.minimum(end, top))
+            if bottom is not None:
+                begin, end = np.where(floors < bottom, BELOW, begin), np.where(floors < bottom, bottom, end)
+            every.append((begin, end))
+        begin, end = every[-1]
+        inside = (begin != BELOW) & (end != ABOVE)
+        # From bound to bound, or to the ends of the coarsest cells; nothing where no number is inside.
+        low = bottom if bottom is not None else int(begin[inside].min()) if inside.any() else top or 0
+        high = top if top is not None else int(end[inside].max()) if inside.any() else bottom or 0
+        return self._cells(every, low, high, high - low + (bottom is not None) + (top is not None))
 
 
 @dataclass(frozen=True)
@@ -262,19 +236,16 @@ class CutHierarchy(_Intervals):
     cuts: tuple[tuple[Number, ...], ...]
 
     def __post_init__(self) -> None:
-        example = "interval:cuts=0,2,18,65/18,65"
+        example = "write for example interval:cuts=0,2,18,65/18,65"
         if not self.cuts or not all(self.cuts):
-            raise InputError(f"interval needs cut points; write for example {example}.")
+            raise InputError(f"interval needs cut points; {example}.")
         assert self.scale  # refuses what is no number
-        for level in self.cuts:
-            if any(one >= other for one, other in pairwise(level)):
-                raise InputError(f"interval needs cut points that rise; write for example {example}.")
-        for finer, coarser in pairwise(self.cuts):
-            if not set(coarser) < set(finer):
-                raise InputError(
-                    "interval needs levels that nest: the cut points of each are some of those before. Write for "
-                    f"example {example}."
-                )
+        if any(one >= other for level in self.cuts for one, other in pairwise(level)):
+            raise InputError(f"interval needs cut points that rise; {example}.")
+        if not all(set(coarser) < set(finer) for finer, coarser in pairwise(self.cuts)):
+            raise InputError(
+                f"interval needs levels that nest: the cut points of each are some of those before; {example}."
+            )
 
     @cached_property
     def scale(self) -> Scale:
@@ -286,27 +257,91 @@ class CutHierarchy(_Intervals):
         """As on the command line: `interval:cuts=0,2,18,65/18,65`."""
         return f"interval:cuts={'/'.join(','.join(map(_stated, level)) for level in self.cuts)}"
 
-    def levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
-        """Return one level for each list of cuts."""
-        floors = np.array(read, dtype=np.int64)
-        every = [np.array([self.scale.units(cut) for cut in level], dtype=np.int64) for level in self.cuts]
-        low, high = int(every[0][0]), int(every[0][-1])
-        return self._levels([self._cells(floors, cuts, low, high) for cuts in every], high - low + 2)
+    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
+        floors, every = np.array(read, dtype=np.int64), []
+        for level in self.cuts:
+            edges = np.array([BELOW, *map(self.scale.units, level), ABOVE], dtype=np.int64)
+            place = np.searchsorted(edges[1:-1], floors, side="right")
+            every.append((edges[place], edges[place + 1]))
+        low, high = self.scale.units(self.cuts[0][0]), self.scale.units(self.cuts[0][-1])
+        return self._cells(every, low, high, high - low + 2)
 
-    def _cells(self, floors: Integers, cuts: Integers, low: int, high: int) -> _Cells:
-        places, first, cell_of = np.unique(
-            np.searchsorted(cuts, floors, side="right"), return_index=True, return_inverse=True
-        )
-        ends, written = cuts.tolist(), self.scale.written
-        names, sizes = [], np.ones(places.size, dtype=np.int64)
-        for cell, place in enumerate(places.tolist()):
-            if place == 0:
-                names.append(f"<{written(ends[0])}")
-                sizes[cell] += ends[0] - low
-            elif place == len(ends):
-                names.append(f">={written(ends[-1])}")
-                sizes[cell] += high - ends[-1]
-            else:
-                names.append(self.scale.label(ends[place - 1], ends[place]))
-                sizes[cell] = ends[place] - ends[place - 1]
-        return _Cells(names, sizes, first, cell_of)
+
+QUANTILE_PLACES = 4
+ONE: int = 10**QUANTILE_PLACES
+GRIDS = [lead * 10**power for power in range(14, -1, -1) for lead in (5, 2, 1)]
+"""Distances of round numbers from each other, in units of ``10**-QUANTILE_PLACES``, the roundest first."""
+
+
+@dataclass(frozen=True)
+class QuantileHierarchy(MadeOfRecords):
+    """Levels of intervals that hold about equally many records: what they are is known once the records are.
+
+    Each cut point is the roundest number (a multiple of 1, 2 or 5 times a power of ten) between the k-th record below a
+    quantile and the k-th above it: no value that fewer than k records decide. The released hierarchy is that of the cut
+    points, `interval:cuts=...`; nothing else of the quantiles is said.
+
+    Parameters
+    ----------
+    parts : into how many parts the records are cut, for each level; each divides the one before
+    """
+
+    parts: tuple[int, ...]
+    kind: ClassVar[str] = "quantile"
+    stated: ClassVar[str] = "cut points here, as interval:cuts=18,40,65"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(sorted(self.parts, reverse=True)))
+        nest = all(more != fewer and more % fewer == 0 for more, fewer in pairwise(self.parts))
+        if not self.parts or min(self.parts) < 2 or not nest:
+            raise InputError("quantile needs numbers of parts from 2, each dividing the next; as in quantile:10,5.")
+
+    @property
+    def spec(self) -> str:
+        """As on the command line: `quantile:10,5`."""
+        return f"quantile:{','.join(map(str, self.parts))}"
+
+    def outside(self, values: Sequence[str | None]) -> list[str]:
+        """Those of the distinct values that are no numbers."""
+        scale = Scale(QUANTILE_PLACES)
+        return [value for value in values if value is not None and scale.read(value) is None]
+
+    def cut(self, column: str, texts: Sequence[str], k: int) -> CutHierarchy:
+        """Return the cut points for the records of a column, each with k records or more on either side of it."""
+        outside, scale = self.outside(sorted(set(texts))), Scale(QUANTILE_PLACES)
+        require_cover(column, len(outside), len(set(texts)), *_refusal_of_texts(outside))
+        units = np.sort(np.array([scale.read(text) for text in texts], dtype=np.int64))
+        is_decimal = 2 * int((units % ONE != 0).sum()) > units.size
+        levels: list[tuple[int, ...]] = []
+        for parts in self.parts:
+            near = (_near(units, Fraction(part, parts), k, 1 if is_decimal else ONE) for part in range(1, parts))
+            found = tuple(sorted({cut for cut in near if cut is not None}))
+            if found and (not levels or set(found) < set(levels[-1])):
+                levels.append(found)
+        if not levels:
+            raise InputError(
+                f"{self.spec} finds no cut points in column {column!r}: too few of its records differ. Use suppress.",
+                column=column,
+            )
+        return CutHierarchy(tuple(tuple(_number(cut, is_decimal=is_decimal) for cut in level) for level in levels))
+
+
+def _near(units: Integers, share: Fraction, k: int, finest: int) -> int | None:
+    """Return the roundest number near a quantile; None where fewer than k records would lie on one side of it."""
+    place = int(share * units.size)
+    if place < k or units.size - place < k:
+        return None
+    low, high = int(units[place - k]), int(units[place + k - 1])
+    for grid in GRIDS:
+        cut = high // grid * grid
+        if grid >= finest and cut > low:
+            return cut if min((units < cut).sum(), (units >= cut).sum()) >= k else None
+    return None
+
+
+def _number(units: int, *, is_decimal: bool) -> int | Decimal:
+    """A cut point as it is stated: with a decimal point where most values have decimals."""
+    if not is_decimal:
+        return units // ONE
+    whole, rest = f"{Decimal(units).scaleb(-QUANTILE_PLACES):f}".split(".")
+    return Decimal(f"{whole}.{rest.rstrip('0') or '0'}")

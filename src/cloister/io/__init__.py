@@ -1,10 +1,8 @@
 """Bytes <-> columns: tables from files, databases and dataframes, written to files of a folder that appears whole."""
 
-from cloister.io.code_events import EventColumns, EventSource, code_events, read_code_events
-from cloister.io.code_lists import CodeColumns, CodeSource, code_lists, read_code_lists
+from cloister.io.codes import CodeColumns, CodeSource, EventColumns, EventSource, code_events, code_lists
 from cloister.io.columns import as_text, distinct_values, plain_columns
 from cloister.io.csv import Source
-from cloister.io.disk import is_taken, private_file, sha256, write_private
 from cloister.io.folder import Place, appearing, release_folder, remove_dead_partials
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.query import Query, is_address
@@ -20,13 +18,22 @@ from cloister.io.tally import (
     tallied,
     with_records_of,
 )
-from cloister.io.write import formula_columns, without_formulas, write_csv, write_parquet
+from cloister.io.write import (
+    formula_columns,
+    is_taken,
+    private_file,
+    sha256,
+    without_formulas,
+    write_csv,
+    write_parquet,
+    write_private,
+)
 
 __all__ = [
     "RECORDS", "CodeColumns", "CodeSource", "EventColumns", "EventSource", "NativeFrame", "Place", "Query", "Source",
     "appearing", "as_text", "code_events", "code_lists", "counted", "distinct_values", "first_records",
     "formula_columns", "from_native", "is_address", "is_taken", "is_tally", "n_records", "plain_columns",
-    "private_file", "read_code_events", "read_code_lists", "read_table", "records_of", "release_folder",
+    "private_file", "read_table", "records_of", "release_folder",
     "remove_dead_partials", "sha256", "table_columns", "tallied", "with_records_of", "without_formulas", "write_csv",
     "write_parquet", "write_private",
 ]  # fmt: skip

@@ -3,9 +3,11 @@
 Also how messages may name the columns of a file, as its first line may be a record, and usual names of codes.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -123,6 +125,11 @@ def _not_plain(series: pl.Series, found: str, file: str | None) -> InputError:
     return InputError(message, file=file, column=series.name)
 
 
+def display_name(path: Path) -> str:
+    """The name of a file as text, without its folder; bytes of it that are not UTF-8 are replaced."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
 MOST_LISTED = 50  # Columns that a message lists
 
 _VALUE = re.compile(
@@ -141,7 +148,6 @@ ID_NAMES = ("id", "patient_id", "person_id", "subject_id", "member_id")
 CODE_NAMES = ("code", "icd9", "icd10", "condition_concept_id")
 CODES_NAMES = ("codes",)
 AGE_NAMES = ("age", "age_years")  # Names that a column is looked for by, the likeliest first
-WHITE_SPACE = re.compile(r"\s")
 
 
 def _looks_like_value(name: str) -> bool:
@@ -207,7 +213,7 @@ class Header:
 
     def _are_names(self) -> bool:
         named = bool(set(self.usual).intersection(self.present))
-        return len(self.present) > 1 and named and not any(map(WHITE_SPACE.search, self.present))
+        return len(self.present) > 1 and named and not any(re.search(r"\s", name) for name in self.present)
 
     def listed(self) -> str:
         """Return a sentence that lists the columns, where that gives no patient away."""
@@ -218,11 +224,14 @@ class Header:
     def check(self, *wanted: str | None) -> None:
         """Refuse a column that was asked for and is not there."""
         column = next((name for name in wanted if name is not None and name not in self.present), None)
-        if column is None:
-            return
-        hint = nearest_column(column, self.present) if self._are_names() else ""
-        message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
-        raise InputError(message, file=self.file, column=column)
+        if column is not None:
+            hint = nearest_column(column, self.present) if self._are_names() else ""
+            message = f"Column {column!r} was asked for, but {self.file} has no such column.{hint} {self.listed()}"
+            raise InputError(message, file=self.file, column=column)
+
+    def first(self, names: Sequence[str]) -> str | None:
+        """Return the first of these names that is there."""
+        return next((name for name in names if name in self.present), None)
 
 
 def text_of_codes(column: pl.Series, file: str) -> pl.Series:
@@ -235,16 +244,6 @@ def text_of_codes(column: pl.Series, file: str) -> pl.Series:
             column=column.name,
         )
     return as_text(column)
-
-
-def taken_as(roles: Sequence[tuple[str, str | None, str | None]]) -> list[str]:
-    """Return notes on columns recognised by name, from each role, the column found and the one asked for."""
-    return [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
-
-
-def not_released(rest: Sequence[str]) -> list[str]:
-    """Return the note on columns that are not released."""
-    return [f"columns not released: {', '.join(rest)}"] if rest else []
 
 
 def check_columns(wanted: Sequence[str], present: Sequence[str], file: str) -> None:

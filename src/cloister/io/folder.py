@@ -8,6 +8,7 @@ the record of a run on this machine that is no more. So nobody who can write bes
 anything else.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -15,24 +16,24 @@ import platform
 import re
 import secrets
 import shutil
+import signal
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import BinaryIO
 
 from cloister.errors import InputError
-from cloister.io.disk import (
-    cannot_write,
-    exchange,
-    is_about,
-    make_private,
-    remove_folder,
-    rename_to_free,
-    stops_wait,
-    sync,
-)
+from cloister.io.write import cannot_write
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AS_NAMED, _NO_REPLACE, _EXCHANGE = -100, 1, 2
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
+"""Words of renameat2, and what it answers where the system or the file system cannot do it."""
 
 _RECORD, _EARLIER = ".cloister-run", ".cloister-earlier"
 _NAME = re.compile(r"\.(?P<target>.+)\.partial-[0-9a-f]{8}", re.DOTALL)
@@ -54,7 +55,7 @@ class Partial:
     def remove(self) -> None:
         """Remove the folder and all in it, as far as that goes; the record last, by which the next run knows it."""
         for place in (self.content, self.earlier, self.path):
-            remove_folder(place)
+            shutil.rmtree(place, ignore_errors=True)
         self.lock.close()
 
     def give_up(self) -> None:
@@ -82,7 +83,7 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
         if lock.write(record) < len(record):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     except BaseException:
-        remove_folder(path)
+        shutil.rmtree(path, ignore_errors=True)
         raise
     partial = Partial(path, lock, path / target.name, path / _EARLIER)
     if not is_file:
@@ -145,9 +146,6 @@ def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
 def _record(name: str) -> bytes:
     """What a run writes down: its machine, as a lock means nothing on another that shares the disk, and its target."""
     return b"cloister\n" + os.fsencode(platform.node()) + b"\n" + os.fsencode(name)
-
-
-__all__ = ["Place", "appearing", "release_folder"]
 
 
 @dataclass(frozen=True)
@@ -298,3 +296,92 @@ def identity(path: Path) -> tuple[int, int] | None:
         return None
     found = path.lstat()
     return found.st_dev, found.st_ino
+
+
+def is_about(error: OSError, folder: Path) -> bool:
+    """Whether ``error`` comes from writing to ``folder``: the disk is full or locked, or a path in it is named."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return True
+    return isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
+
+
+def make_private(folder: Path) -> None:
+    """Let the owner alone read ``folder`` and all in it, and see that all of it is on disk."""
+    for parent, _, names in os.walk(folder, topdown=False):
+        files = [path for name in names if not (path := Path(parent, name)).is_symlink()]
+        for path, mode in [*((file, 0o600) for file in files), (Path(parent), 0o700)]:
+            path.chmod(mode)
+            sync(path)
+
+
+def sync(path: Path) -> None:
+    """See that a file, or the names in a folder, are on disk, where the file system can tell."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two paths in one step; False, with nothing done, where the system cannot."""
+    return rename_by_system(one, other, _EXCHANGE)
+
+
+def rename_to_free(source: Path, target: Path) -> None:
+    """Rename ``source`` and replace nothing; where the system cannot guarantee that, ``target`` is looked for."""
+    if rename_by_system(source, target, _NO_REPLACE):
+        return
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+    source.rename(target)
+
+
+def rename_by_system(one: Path, other: Path, flag: int) -> bool:
+    """Call renameat2 of Linux; False where there is none, or the file system does not take ``flag``."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AS_NAMED, os.fsencode(one), _AS_NAMED, os.fsencode(other), flag) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is not None:
+        function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function
+
+
+@contextmanager
+def stops_wait() -> Iterator[None]:
+    """Delay interruptions and requests to end that come during the block until it is left.
+
+    Other threads than the main one are never interrupted, and nothing is done there.
+    """
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        found = {number: signal.getsignal(number) for number in STOPS}
+        before = {number: handler for number, handler in found.items() if handler not in (None, signal.SIG_IGN)}
+    try:
+        for number in before:
+            signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

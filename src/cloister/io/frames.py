@@ -6,12 +6,14 @@ made without PyArrow, which it does not need either.
 
 import datetime
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from importlib.util import find_spec
 from numbers import Integral, Real
-from typing import Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -19,7 +21,12 @@ from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.foreign import call_foreign
 
-_OBJECTS: Final[tuple[tuple[type, Any], ...]] = (
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import pyarrow
+
+_OBJECTS: Final[tuple[tuple[type, pl.DataType | type[pl.DataType]], ...]] = (
     (str, pl.String),
     (bool, pl.Boolean),
     (Integral, pl.Int64),
@@ -38,7 +45,7 @@ class NativeFrame:
     """A user's dataframe, read."""
 
     frame: pl.DataFrame  # its columns in plain types; null is the only missing value; a pandas index is not among them
-    back: Callable[[pl.DataFrame], Any]
+    back: Callable[[pl.DataFrame], object]
 
 
 def from_native(data: object) -> NativeFrame:
@@ -52,15 +59,17 @@ def from_native(data: object) -> NativeFrame:
     >>> from_native(pl.DataFrame({"age": [39, None]})).frame.rows()
     [(39,), (None,)]
     """
+    from narwhals import dependencies
+
     if isinstance(data, pl.DataFrame):
-        return _native("Polars DataFrame", lambda: data, _itself)
+        return _native("Polars DataFrame", lambda: data, lambda frame: frame)
     if isinstance(data, pl.LazyFrame):
-        return _native("Polars LazyFrame", lambda: data.collect(), _itself)
-    if _dependencies().is_pandas_dataframe(data):
+        return _native("Polars LazyFrame", lambda: data.collect(), lambda frame: frame)
+    if dependencies.is_pandas_dataframe(data):
         return _native("pandas DataFrame", lambda: from_pandas(data), to_pandas)
-    if _dependencies().is_pyarrow_table(data):
+    if dependencies.is_pyarrow_table(data):
         return _native("PyArrow Table", lambda: _from_arrow(data), _to_arrow)
-    if _dependencies().is_duckdb_relation(data):
+    if dependencies.is_duckdb_relation(data):
         return _native("DuckDB relation", lambda: _from_duckdb(data), lambda frame: _to_duckdb(frame, data))
     raise InputError(
         "A pandas or Polars DataFrame, a Polars LazyFrame, a PyArrow Table or a DuckDB relation is needed, "
@@ -68,13 +77,7 @@ def from_native(data: object) -> NativeFrame:
     )
 
 
-def _dependencies() -> Any:
-    from narwhals import dependencies  # loaded for dataframes only: the command line has none
-
-    return dependencies
-
-
-def _native(kind: str, read: Callable[[], pl.DataFrame], back: Callable[[pl.DataFrame], Any]) -> NativeFrame:
+def _native(kind: str, read: Callable[[], pl.DataFrame], back: Callable[[pl.DataFrame], object]) -> NativeFrame:
     advice = " Run its query alone to see why." if kind in ("DuckDB relation", "Polars LazyFrame") else ""
     frame = call_foreign(read, InputError(f"The {kind} cannot be read.{advice}"))
     check_names(frame.columns)
@@ -93,22 +96,18 @@ def _ordered(frame: pl.DataFrame, orders: Mapping[str, pl.Series]) -> pl.DataFra
     return frame.cast(types)  # type: ignore[arg-type]
 
 
-def _itself(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame
-
-
-def _from_arrow(table: Any) -> pl.DataFrame:
+def _from_arrow(table: "pyarrow.Table") -> pl.DataFrame:
     check_names(table.column_names)
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
-def _to_arrow(frame: pl.DataFrame) -> Any:
+def _to_arrow(frame: pl.DataFrame) -> "pyarrow.Table":
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _from_duckdb(relation: Any) -> pl.DataFrame:
+def _from_duckdb(relation: "duckdb.DuckDBPyRelation") -> pl.DataFrame:
     """The rows of a relation; by ``.pl()``, as ``pl.DataFrame(relation)`` leaves a warning behind at exit."""
     check_names(relation.columns)
     if find_spec("pyarrow") is None:
@@ -117,42 +116,52 @@ def _from_duckdb(relation: Any) -> pl.DataFrame:
     return frame
 
 
-def _to_duckdb(frame: pl.DataFrame, relation: Any) -> Any:
+def _to_duckdb(frame: pl.DataFrame, relation: "duckdb.DuckDBPyRelation") -> "duckdb.DuckDBPyRelation":
     """A relation that reads ``frame``, on the connection of ``relation``, so that the two can be joined.
 
     A relation does not tell its connection but runs a query there, and DuckDB finds the table by the name of the
     local variable. Where the user switched that off, the relation is made on DuckDB's default connection.
     """
     cloister_release = _to_arrow(frame)
-    try:
-        return relation.query("cloister_input", "SELECT * FROM cloister_release").set_alias("cloister_release")
-    except Exception:
-        return _dependencies().get_duckdb().from_arrow(cloister_release)
+    with suppress(Exception):
+        found = relation.query("cloister_input", "SELECT * FROM cloister_release")
+        if found is not None:
+            return found.set_alias("cloister_release")
+    from duckdb import from_arrow
+
+    return from_arrow(cloister_release)
 
 
-def from_pandas(data: Any) -> pl.DataFrame:
+def from_pandas(data: "pandas.DataFrame") -> pl.DataFrame:
     """The columns of a pandas DataFrame, without its index: NaN, None, NaT and NA are null; categories become text,
     or, where they are ordered, an enumeration."""
-    names = list(data.columns)
+    names, pandas = list(data.columns), _pandas()
     check_names(names)
     found = []
     for position, name in enumerate(names):
         message = f"Column '{name}' holds values that are not text, numbers or dates as we know them. Make it text."
-        read = partial(_column, name, data.iloc[:, position])
+        read = partial(_column, pandas, name, data.iloc[:, position])
         found.append(call_foreign(read, InputError(message, column=name)))
     return pl.DataFrame(found)
 
 
-def to_pandas(frame: pl.DataFrame) -> Any:
+def to_pandas(frame: pl.DataFrame) -> "pandas.DataFrame":
     """A pandas DataFrame of ``frame``, its index 0, 1, 2 ..."""
-    pandas = _dependencies().get_pandas()
+    pandas = _pandas()
     return pandas.DataFrame({series.name: _values(pandas, series) for series in frame.get_columns()})
 
 
-def _column(name: str, series: Any) -> pl.Series:
-    pandas, dtype = _dependencies().get_pandas(), series.dtype
+def _pandas() -> ModuleType:
+    from narwhals.dependencies import get_pandas  # loaded for dataframes only: the command line has none
+
+    pandas: ModuleType = get_pandas()
+    return pandas
+
+
+def _column(pandas: ModuleType, name: str, series: "pandas.Series[object]") -> pl.Series:
+    dtype = series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
-        texts = as_text(_column(name, series.cat.categories.to_series()))
+        texts = as_text(_column(pandas, name, series.cat.categories.to_series()))
         codes = pl.Series(name, series.cat.codes.to_numpy().astype("int64"))
         if not len(texts):
             return pl.Series(name, [None] * len(codes), pl.String)
@@ -160,7 +169,7 @@ def _column(name: str, series: Any) -> pl.Series:
         return found.cast(pl.Enum(texts)) if dtype.ordered and texts.is_unique().all() else found
     if isinstance(dtype, pandas.DatetimeTZDtype):
         zone = getattr(dtype.tz, "key", None) or getattr(dtype.tz, "zone", None) or "UTC"
-        utc = _column(name, series.dt.tz_convert("UTC").dt.tz_localize(None))
+        utc = _column(pandas, name, series.dt.tz_convert("UTC").dt.tz_localize(None))
         return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
     if isinstance(dtype, pandas.api.extensions.ExtensionDtype) or dtype.kind not in "biufMm":
         return _objects(name, series)
@@ -171,9 +180,9 @@ def _column(name: str, series: Any) -> pl.Series:
     return pl.Series(name, series.to_numpy())
 
 
-def _objects(name: str, series: Any) -> pl.Series:
+def _objects(name: str, series: "pandas.Series[object]") -> pl.Series:
     values = [None if gone else value for value, gone in zip(series.tolist(), series.isna().tolist(), strict=True)]
-    kinds: set[Any] = set()
+    kinds: set[pl.DataType | type[pl.DataType] | None] = set()
     for kind in set(map(type, values)) - {type(None)}:
         is_flag = kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")
         kinds.add(pl.Boolean if is_flag else next((dtype for own, dtype in _OBJECTS if issubclass(kind, own)), None))
@@ -188,7 +197,7 @@ def _objects(name: str, series: Any) -> pl.Series:
     return pl.Series(name, values, dtype=None if dtype == pl.Decimal else dtype, strict=True)
 
 
-def _values(pandas: Any, series: pl.Series) -> Any:
+def _values(pandas: ModuleType, series: pl.Series) -> object:
     """A column as pandas would hold it: integers with missing values nullable, text in the type that pandas has."""
     dtype = series.dtype
     if dtype == pl.String:

@@ -6,19 +6,20 @@ in its head, so that equal tables are equal files.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.csv import Source
-from cloister.io.disk import write_private
+from cloister.io.csv import Source, load_bytes
 from cloister.io.foreign import call_foreign
-from cloister.io.text import load_bytes
+from cloister.io.write import write_private
 
 EXCEL = "Excel"
 KINDS = {
@@ -85,28 +86,34 @@ def read_other(path: Path, encoding: str | None) -> Source:
     return Source(plain.with_columns(map(_simpler, plain)), "csv", None, None, path.name, notes)
 
 
-def _library(name: str, path: Path) -> Any:
-    try:
+def _library(name: str, path: Path) -> ModuleType:
+    library: ModuleType
+    with suppress(ImportError):
         if name == "fastexcel":
             import fastexcel
 
-            return fastexcel
-        if name == "xlsxwriter":
+            library = fastexcel
+        elif name == "xlsxwriter":
             import xlsxwriter
 
-            return xlsxwriter
-        import pyreadstat
+            library = xlsxwriter
+        else:
+            import pyreadstat
 
-        return pyreadstat
-    except ImportError:
-        raise InputError(
-            f"{path.name} is a file of {program_of(path)}, for which the extra files is needed: "
-            'pip install "cloister[files]". Or use CSV.',
-            file=path.name,
-        ) from None
+            library = pyreadstat
+        return library
+    raise InputError(
+        f"{path.name} is a file of {program_of(path)}, for which the extra files is needed: "
+        'pip install "cloister[files]". Or use CSV.',
+        file=path.name,
+    )
 
 
-def _of_excel(fastexcel: Any, content: bytes, file: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+class _Facts(Protocol):
+    variable_value_labels: Mapping[str, Mapping[object, object]]
+
+
+def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The first sheet of a workbook; all its rows decide what a column holds."""
     book = fastexcel.read_excel(content)
     frame = book.load_sheet(0, schema_sample_rows=None).to_polars()
@@ -114,7 +121,9 @@ def _of_excel(fastexcel: Any, content: bytes, file: str) -> tuple[pl.DataFrame, 
     return frame, (f"of the {n_sheets} sheets of {file} the first was read",) if n_sheets > 1 else ()
 
 
-def _of_statistics(read: Any, path: Path, encoding: str | None) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _of_statistics(
+    read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path, encoding: str | None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     frame, facts = read(str(path), output_format="polars", **({} if encoding is None else {"encoding": encoding}))
     labelled, left = {}, []
     for name, labels in facts.variable_value_labels.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from cloister.errors import InputError
+from cloister.io.csv import load_text
 from cloister.io.foreign import call_foreign
-from cloister.io.text import load_text
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authorization|access_?key|(?<!ssl)key$")

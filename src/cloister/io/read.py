@@ -1,24 +1,27 @@
-"""A file or a query -> a table, whatever its format."""
+"""A file or a query -> a table, whatever its format, with its cells and rows put in order as its reader asks.
 
-from collections.abc import Sequence
+Dates are read into ``YYYY-MM-DD``, numbers are given a decimal point, and what is neither may be made missing, so that
+nothing after the reading knows how a file was written. What does not fit is refused, by how many there are; whatever is
+changed or left out is told.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Unpack
 
 import polars as pl
 
-from cloister.errors import InputError
-from cloister.io.adbc import read_adbc, read_postgresql, read_sqlite
-from cloister.io.clean import cleaned
-from cloister.io.columns import check_names, check_years, plain_columns
-from cloister.io.csv import Source, read_csv
-from cloister.io.disk import display_name
-from cloister.io.duckdb_file import read_duckdb
+from cloister.date_formats import DateFormat, day_of, parse_date_format
+from cloister.errors import InputError, setting
+from cloister.io.columns import check_names, check_years, display_name, listed, plain_columns
+from cloister.io.csv import LeftOut, Source, csv_of, is_text, load_bytes
+from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_sqlite
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
-from cloister.io.text import is_text, load_bytes
-from cloister.reading import HowRead, ReadingWords
+from cloister.reading import DROP, KEEP, HowRead, ReadingWords
 
 MAGIC = b"PAR1"
 
@@ -45,7 +48,9 @@ def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, 
     """
     reading = ReadingWords(**how)
     table = _as_written(path, reading, usual_delimiter)
-    return cleaned(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
+    table = cleaned(replace(table, frame=without_texts(table.frame, reading.missing)), reading)
+    # Where something was left out, records are no longer in the lines that they would be counted to.
+    return table if isinstance(path, Query) or table.left_out != LeftOut() else replace(table, path=Path(path))
 
 
 def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter: str | None) -> Source:
@@ -58,7 +63,7 @@ def _as_written(path: str | Path | Query, reading: ReadingWords, usual_delimiter
     if program_of(path) is not None:
         table = read_other(path, reading.encoding)
     else:
-        table = read_csv(path, reading, usual_delimiter)
+        table = csv_of(load_bytes(path), path.name, reading, usual_delimiter=usual_delimiter)
     return replace(table, name=display_name(path))
 
 
@@ -112,3 +117,158 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
         check_years(series, query.name)
     aware = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime) and kind.time_zone]
     return plain_columns(frame.with_columns(pl.col(aware).dt.convert_time_zone("UTC")), query.name)
+
+
+LAST_OF_TWO_DIGITS = 2068
+"""Years of two digits are 1969 to 2068, as POSIX has it."""
+
+_DATE = "%Y-%m-%d"
+_NUMBER = r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+)(?:,[0-9]*)?(?:[eE][+-]?[0-9]+)?$"
+_POINTED = r"^[+-]?[0-9]*\.[0-9]+$"
+_PLAIN_NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*$"
+
+
+def cleaned(source: Source, reading: ReadingWords) -> Source:
+    """Return a table with its cells and rows put in order as its reader asks."""
+    if reading.decimal == ",":
+        source = _with_points(source)
+    if reading.numbers:
+        source = _only(source, "numbers", reading.numbers, lambda one: one.str.contains(_PLAIN_NUMBER))
+    if reading.date_format or reading.dates:
+        source = _with_dates(source, reading.date_format, reading.dates)
+    return source if reading.duplicates == KEEP else _without_repeats(source, drop=reading.duplicates == DROP)
+
+
+def _with_points(source: Source) -> Source:
+    """Read numbers with decimal commas, in columns of text that mostly hold numbers, some of them with a comma."""
+    changed = []
+    for column in _texts(source.frame):
+        text = column.str.strip_chars()
+        is_number = text.str.contains(_NUMBER).fill_null(value=False)
+        has_comma = is_number & text.str.contains(",", literal=True).fill_null(value=False)
+        if not has_comma.any() or 2 * int(is_number.sum()) <= text.len() - text.null_count():
+            continue
+        pointed = int((text.str.contains(_POINTED).fill_null(value=False) & ~is_number).sum())
+        if pointed:
+            n = int(has_comma.sum())
+            raise InputError(
+                f"{source.name}: column '{column.name}' has {n:,} numbers with a decimal comma and {pointed:,} with a "
+                "decimal point. Write them alike.",
+                file=source.name,
+                column=column.name,
+            )
+        plain = text.str.replace_all(".", "", literal=True).str.replace(r",$", "").str.replace(",", ".", literal=True)
+        changed.append(plain.zip_with(is_number, column))
+    named = listed([column.name for column in changed], source.frame.columns) if changed else "no column"
+    note = f"numbers with decimal commas were read in {named}"
+    return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, note))
+
+
+def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.DataFrame | None:
+    """Return numbers with decimal points, if this share of a column are some and its commas part no thousands."""
+    try:
+        pointed = cleaned(Source(texts, "csv", None, None, file), ReadingWords(decimal=",")).frame
+    except InputError:  # some columns have both
+        return None
+    has_commas = any(
+        text.str.contains(r",([0-9]{1,2}|[0-9]{4,})$").any()
+        and pointed[text.name].str.contains(_PLAIN_NUMBER).sum() >= share * text.count()
+        for text in texts
+        if not pointed[text.name].equals(text)
+    )
+    return pointed if has_commas else None
+
+
+def _only(source: Source, kind: str, names: Sequence[str], fits: Callable[[pl.Series], pl.Series]) -> Source:
+    """Make missing what is no number, or no date, in the columns of text that are named."""
+    if absent := [name for name in names if name not in source.frame.columns]:
+        raise InputError(
+            f"{setting(kind)} names {absent[0]!r}, but {source.name} has no such column.", column=absent[0]
+        )
+    texts = [one for one in _texts(source.frame) if one.name in names]
+    odd = [one.is_not_null() & ~fits(one).fill_null(value=False) for one in texts]
+    notes = [
+        f"{int(which.sum()):,} of {one.len() - one.null_count():,} values are no {kind} and were read as missing, in "
+        f"{listed([one.name], source.frame.columns)}"
+        for one, which in zip(texts, odd, strict=True)
+    ]
+    changed = [one.set(which, None) for one, which in zip(texts, odd, strict=True)]
+    return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, *notes))
+
+
+def _with_dates(source: Source, stated: Sequence[str], only: Sequence[str]) -> Source:
+    """Read dates in the columns that are named, and in those of text most of which fit a format stated for all."""
+    parted = [text.rpartition("=") for text in stated]
+    named = {column: parse_date_format(form) for column, equals, form in parted if equals}
+    common = [parse_date_format(form) for _, equals, form in parted if not equals]
+    forms: dict[str, DateFormat] = {}
+    for column in _texts(source.frame):
+        most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
+        fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
+        if found := named.get(column.name) or next(fitting, None):
+            forms[column.name] = found
+    source = _only(source, "dates", only, lambda one: _read(one, forms.get(one.name)).is_not_null())
+    read, notes = [], []
+    for name, found in forms.items():
+        read.append(_dates(source.frame[name], found, source.name))
+        two = f", years as {LAST_OF_TWO_DIGITS - 99} to {LAST_OF_TWO_DIGITS}" if "%y" in found.strptime else ""
+        notes.append(f"dates as {found.text} were read in {listed([name], source.frame.columns)}{two}")
+    if stated and not read:
+        texts = " or ".join(one.text for one in (*named.values(), *common))
+        notes = [f"dates as {texts} were read in no column of {source.name}"]
+    return replace(source, frame=source.frame.with_columns(read), notes=(*source.notes, *notes))
+
+
+def _texts(frame: pl.DataFrame) -> list[pl.Series]:
+    """Columns of text that hold something."""
+    return [one for one in frame.get_columns() if one.dtype == pl.String and one.null_count() < one.len()]
+
+
+def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
+    """The day of each value, null where it is none so written, or as YYYY-MM-DD."""
+    if form is None:
+        return column.map_elements(day_of, pl.Date)
+    text = column.str.strip_chars()
+    text = text.set(~text.str.contains(f"^(?:{form.pattern})$").fill_null(value=False), None)
+    if form.has_time:
+        days = text.str.to_datetime(form.strptime, strict=False).dt.date()
+    else:
+        days = text.str.to_date(form.strptime, strict=False)
+    if "%y" in form.strptime:
+        late = days > date(LAST_OF_TWO_DIGITS, 12, 31)
+        days = days.dt.offset_by("-100y").zip_with(late.fill_null(value=False), days)
+    return days
+
+
+def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
+    days = _read(column, form)
+    wrong = (days.is_null() & column.is_not_null()).arg_true()
+    if len(wrong):
+        be, place = ("value is no date", "it is") if len(wrong) == 1 else ("values are no dates", "the first is")
+        raise InputError(
+            f"{file}: {len(wrong):,} of {column.len() - column.null_count():,} {be} as {form.text} in column "
+            f"'{column.name}' ({place} record {int(wrong[0]) + 1}). Correct them, or name what stands for a missing "
+            f"date with {setting('missing')}.",
+            file=file,
+            row=int(wrong[0]) + 1,
+            column=column.name,
+        )
+    return days.dt.to_string(_DATE).alias(column.name)
+
+
+def _without_repeats(source: Source, *, drop: bool) -> Source:
+    """Leave out rows that are equal to an earlier one in all columns, or refuse them."""
+    frame = source.frame.unique(maintain_order=True)
+    repeats = source.frame.height - frame.height
+    if not repeats:
+        return source
+    repeat, were = ("repeats", "was") if repeats == 1 else ("repeat", "were")
+    what = f"{repeats:,} of {source.frame.height:,} rows {repeat} an earlier one in all columns"
+    if not drop:
+        raise InputError(
+            f"{source.name}: {what}. Find out why; {setting('duplicates', DROP)} leaves them out, "
+            f"{setting('duplicates', KEEP)} takes each as it is.",
+            file=source.name,
+        )
+    left_out = replace(source.left_out, duplicates=repeats)
+    return replace(source, frame=frame, left_out=left_out, notes=(*source.notes, f"{what} and {were} left out"))

@@ -15,21 +15,22 @@ import io
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
-from cloister.io.csv import check_delimiter, detect_delimiter, header_of, read_csv
-from cloister.io.disk import private_file, sha256
+from cloister.io.csv import check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, without_texts
-from cloister.io.text import head_of
-from cloister.io.write import csv_pieces, write_parquet_of
+from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
 from cloister.reading import ReadingWords
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
@@ -103,12 +104,7 @@ def write_runs(tally: pl.DataFrame, path: Path, delimiter: str | None, id_column
     """Write the records of a tally, in its order, as the bytes that the records themselves would be written as."""
     check_names(table_columns(tally))
     if delimiter is not None:
-        pieces = csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter)
-        header = next(pieces)
-        with private_file(path) as file:
-            file.write(header)
-            for piece in pieces:
-                file.write(piece)
+        write_pieces(csv_pieces(_record_frames(tally, id_column), table_columns(tally), delimiter), path)
         return
     refusal = InputError("The table cannot be written as Parquet.", file=path.name)
     schema = plain_columns(tally.select(table_columns(tally)).clear()).schema
@@ -145,9 +141,8 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
     """Return the runs of a file of ours, in its order, as a tally."""
     parts: list[pl.DataFrame] = []
     for frame in _frames_of(path, delimiter):
-        parts.append(_runs(frame, id_column))
-        if len(parts) > 1:
-            parts[-2:] = [*_joined(parts[-2], parts[-1], id_column)]
+        runs = _runs(frame, id_column)
+        parts[-1:] = _joined(parts[-1], runs, id_column) if parts else [runs]
     if not parts:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
     return pl.concat(parts, rechunk=True)
@@ -187,23 +182,17 @@ def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
     return frame[at].with_columns((until - at).alias(RECORDS))
 
 
-def _joined(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> Iterator[pl.DataFrame]:
+def _joined(before: pl.DataFrame, after: pl.DataFrame, id_column: str | None) -> list[pl.DataFrame]:
     """Two parts that follow each other, the last run of the first and the first of the second put together."""
     last, first = before.tail(1), after.head(1)
     both = pl.concat([last, first])
-    if id_column in before.columns:
-        id_name = str(id_column)
-        numbers = as_text(both[id_name]).cast(pl.Int64, strict=False).to_list()
-        follows = None not in numbers and numbers[1] == numbers[0] + last[RECORDS][0]
-    else:
-        follows = True
-    others = [column for column in table_columns(both) if column != id_column]
-    equal = all(as_text(both[column]).n_unique() == 1 for column in others)
-    if not (equal and follows):
-        yield from (before, after)
-        return
-    yield before.head(before.height - 1)
-    yield pl.concat([last.with_columns(pl.col(RECORDS) + first[RECORDS][0]), after.slice(1)])
+    texts = {column: as_text(both[column]) for column in table_columns(both)}
+    ids = None if id_column is None else texts.pop(id_column, None)
+    numbers = [0, last[RECORDS][0]] if ids is None else ids.cast(pl.Int64, strict=False).to_list()
+    follows = None not in numbers and numbers[1] == numbers[0] + last[RECORDS][0]
+    if not (follows and all(text.n_unique() == 1 for text in texts.values())):
+        return [before, after]
+    return [before.head(-1), pl.concat([last.with_columns(pl.col(RECORDS) + first[RECORDS][0]), after.slice(1)])]
 
 
 class _Digest(io.BytesIO):
@@ -213,15 +202,15 @@ class _Digest(io.BytesIO):
         super().__init__()
         self.hash = hashlib.sha256()
 
-    def write(self, content: Any, /) -> int:
+    def write(self, content: "ReadableBuffer", /) -> int:
         self.hash.update(content)
-        return len(content)
+        return memoryview(content).nbytes
 
 
 def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
-        return iter([read_csv(path, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
+        return iter([csv_of(load_bytes(path), path.name, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
     return _frames_of(path, delimiter)
 
 

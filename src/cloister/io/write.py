@@ -1,13 +1,16 @@
-"""Columns -> CSV or Parquet that holds the values and nothing else.
+"""Files for their owner alone, whole or not there; columns -> CSV or Parquet that holds the values and nothing else.
 
 Both formats are read back by ``read_table`` as the same table: missing and empty are one, and CSV knows text alone.
 Cells of text that a spreadsheet would run as formulas are found, and escaped where that is asked for.
 """
 
+import errno
+import hashlib
 import io
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,8 +22,72 @@ from polars.exceptions import PanicException
 from cloister.errors import CloisterError, InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import CANDIDATES, check_delimiter
-from cloister.io.disk import private_file
 from cloister.io.foreign import call_foreign
+
+_SENTENCES = {
+    errno.ENOSPC: "the disk is full. Free space or choose another folder",
+    errno.EDQUOT: "the disk quota is used up. Free space or choose another folder",
+    errno.EROFS: "the file system is read-only. Choose another folder",
+    errno.EACCES: "there is no permission to write. Choose another folder or ask its owner for permission",
+    errno.EPERM: "there is no permission to write. Choose another folder or ask its owner for permission",
+    errno.EEXIST: "it exists already. Choose another name or remove it",
+    errno.ENOTEMPTY: "it exists already. Choose another name or remove it",
+    errno.ENAMETOOLONG: "the name is too long. Choose a shorter one",
+    errno.ENOENT: "its folder does not exist. Make it first",
+    errno.ENOTDIR: "its folder is not a folder. Choose another one",
+    errno.ELOOP: "symbolic links lead in a circle. Choose another place",
+}
+
+
+def cannot_write(name: str, error: OSError) -> InputError:
+    """The refusal that says why ``name`` cannot be written and what to do."""
+    sentence = _SENTENCES.get(error.errno or 0) or f"the system refuses ({os.strerror(error.errno or errno.EIO)})"
+    return InputError(f"{name} cannot be written: {sentence}.", file=name)
+
+
+def is_taken(path: Path) -> bool:
+    """Whether something stands at ``path``, be it a link to nothing."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise cannot_write(path.name, error) from None
+    return True
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[BinaryIO]:
+    """A new file open for writing, readable by its owner alone whatever the umask; on disk at the end."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write(path.name, error) from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise cannot_write(path.name, error) from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write ``data`` to a new file that its owner alone may read."""
+    with private_file(path) as file:
+        file.write(data)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 _ROWS_AT_ONCE = 1 << 18
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")  # How Polars says that the system refused, as on a full disk
@@ -36,12 +103,14 @@ def write_csv(frame: pl.DataFrame, path: Path, delimiter: str = ",") -> None:
     quote or a line break is in them; names, and the cells of a lone column, also where they hold a character that
     might be taken for the delimiter.
     """
-    pieces = csv_pieces(iter([frame]), frame.columns, delimiter)
+    write_pieces(csv_pieces(iter([frame]), frame.columns, delimiter), path)
+
+
+def write_pieces(pieces: Iterator[bytes], path: Path) -> None:
+    """Write the pieces of a file of CSV."""
     header = next(pieces)  # before there is a file, so that what cannot stand in CSV leaves none
     with private_file(path) as file:
-        file.write(header)
-        for piece in pieces:
-            file.write(piece)
+        file.writelines(chain([header], pieces))
 
 
 def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: str) -> Iterator[bytes]:

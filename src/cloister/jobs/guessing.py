@@ -16,14 +16,14 @@ from cloister.date_formats import DateFormat, day_of, formats_of, parse_date_for
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.io.clean import with_decimal_points
-from cloister.risk.disclosing_columns import repeated_patients
+from cloister.io.read import with_decimal_points
 from cloister.risk.identifiers import (
     CLASSES,
     is_named_age,
     is_named_birth_year,
     is_named_patient,
     is_named_zip,
+    repeated_patients,
     what_a_name_says,
     words_of,
 )

@@ -8,8 +8,8 @@ from typing import Any
 from cloister.codesets.options import DISASSOCIATION
 from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
+from cloister.io.csv import load_text
 from cloister.io.query import check_address, is_file_of_sql
-from cloister.io.text import load_text
 from cloister.settings import settings_of
 from cloister.sources import profiled
 from cloister.typed_toml import read_toml, typed

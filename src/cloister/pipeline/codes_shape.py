@@ -13,7 +13,7 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
-from cloister.io.disk import display_name
+from cloister.io.columns import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release

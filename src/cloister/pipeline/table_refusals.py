@@ -8,7 +8,7 @@ from decimal import Decimal
 from cloister.errors import CloisterError, InputError, NoSafeRelease, setting
 from cloister.io import as_text, is_tally
 from cloister.results import Disclosing, Why
-from cloister.risk.disclosing_columns import free_texts, ordered, repeated_patients, said_of
+from cloister.risk.identifiers import free_texts, ordered, repeated_patients, said_of
 from cloister.tabular.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections

@@ -5,7 +5,6 @@ Of histories: what somebody finds who knows some events of a patient, pairs of a
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,14 +19,14 @@ from .safe_harbor import CENSUSES, EVERY, IdentifierSign, look_for_identifiers
 from .special_uniques import SpecialUniques, allowed_largest, find_special_uniques
 
 RISKIEST = 5  # records that are named, by their number, as those that stand out most
+OF_PEOPLE = ("how", "people", "highest", "average", "share_above_threshold")
+
+Plain = dict[str, object]
+"""Numbers and words, as ``--json`` prints them."""
 
 
-@dataclass(frozen=True)
-class SampledPopulation:
-    """What the patients are a part of: a table of all people as text, or the fraction that was sampled."""
-
-    texts: pl.DataFrame | None = None
-    fraction: float | None = None
+def _plain(risk: Risk) -> Plain:
+    return asdict(risk) | {"histogram": dict(risk.histogram)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,39 +50,41 @@ class TableAssessment:
     def __repr__(self) -> str:
         return f"TableAssessment({self.n_records} records, {len(self.quasi_identifiers)} quasi-identifiers)"
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Plain:
         """Return all numbers as plain values, as ``--json`` prints them."""
-        summary: dict[str, Any] = {
+        summary: Plain = {
             "shape": "table",
             "records": self.n_records,
             "quasi_identifiers": list(self.quasi_identifiers),
         }
-        if self.prosecutor is not None:
-            summary["prosecutor"] = _plain(self.prosecutor)
+        risk, people, found = self.prosecutor, self.population, self.special_uniques
+        if risk is not None and found is not None:
             alone = {"records": self.sample_uniques, "share": self.sample_uniques / self.n_records}
-            summary |= {"journalist": None, "marketer": None, "uniqueness": {"sample": alone, "population": None}}
-        if self.population is not None:
-            risk = self.population
-            of_people = ("how", "people", "highest", "average", "share_above_threshold")
-            summary["journalist"] = {name: getattr(risk, name) for name in of_people}
-            summary["marketer"] = {"how": risk.how, "average": risk.marketer}
-            summary["uniqueness"]["population"] = {
-                "chosen": risk.chosen,
-                "shares": risk.uniques,
-                "without_solution": list(risk.without_solution),
+            uniqueness = (
+                None
+                if people is None
+                else {
+                    "chosen": people.chosen,
+                    "shares": people.uniques,
+                    "without_solution": list(people.without_solution),
+                }
+            )
+            summary |= {
+                "prosecutor": _plain(risk),
+                "journalist": None if people is None else {name: getattr(people, name) for name in OF_PEOPLE},
+                "marketer": None if people is None else {"how": people.how, "average": people.marketer},
+                "uniqueness": {"sample": alone, "population": uniqueness},
+                "special_uniques": {
+                    "largest": found.largest,
+                    "by_size": {str(size): count for size, count in enumerate(found.by_size, start=1)},
+                    "records": found.records,
+                    "highest_score": int(found.scores.max(initial=0)),
+                    "mean_score": float(found.scores.mean()) if found.scores.size else 0.0,
+                    "contributions": found.contributions,
+                    "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
+                },
+                "attributes": [asdict(each) | {"columns": list(each.columns)} for each in found.separations],
             }
-        if self.special_uniques is not None:
-            found = self.special_uniques
-            summary["special_uniques"] = {
-                "largest": found.largest,
-                "by_size": {str(size): count for size, count in enumerate(found.by_size, start=1)},
-                "records": found.records,
-                "highest_score": int(found.scores.max(initial=0)),
-                "mean_score": float(found.scores.mean()) if found.scores.size else 0.0,
-                "contributions": found.contributions,
-                "riskiest_records": [{"record": row, "score": score} for row, score in found.riskiest(RISKIEST)],
-            }
-            summary["attributes"] = [asdict(each) | {"columns": list(each.columns)} for each in found.separations]
         summary["safe_harbor"] = {
             "zip_areas": [{"census": areas.year, "source": areas.source} for areas in CENSUSES[self.census]],
             "findings": [asdict(finding) | {"identifier": CLASSES[finding.letter]} for finding in self.findings],
@@ -97,7 +98,7 @@ class CodesAssessment:
 
     knowledge: PartialKnowledge
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Plain:
         """Return all numbers as plain values, as ``--json`` prints them."""
         known = self.knowledge
         return {
@@ -110,17 +111,14 @@ class CodesAssessment:
         }
 
 
-def _plain(risk: Risk) -> dict[str, Any]:
-    return asdict(risk) | {"histogram": dict(risk.histogram)}
-
-
 def assess_table(
     frame: pl.DataFrame,
     texts: pl.DataFrame,
     quasi_identifiers: Sequence[str],
     *,
     threshold: float,
-    population: SampledPopulation | None = None,
+    people: pl.DataFrame | None = None,
+    fraction: float | None = None,
     largest_unique: int | None = None,
     census: str = EVERY,
     threads: int = 1,
@@ -130,16 +128,17 @@ def assess_table(
     Parameters
     ----------
     frame, texts : the table in its types and as text; at least one record
+    people, fraction : what the patients are a part of, if known: all people as text, or the fraction that was sampled
     """
     findings = look_for_identifiers(frame, texts, census=census)
     if not quasi_identifiers:
         return TableAssessment(len(texts), (), findings, census)
     grouped = group(texts, quasi_identifiers)
     against: PopulationRisk | None = None
-    if population is not None and population.texts is not None:
-        against = counted_risk(grouped, texts, population.texts, threshold)
-    elif population is not None and population.fraction is not None:
-        against = estimated_risk(grouped, population.fraction, threshold)
+    if people is not None:
+        against = counted_risk(grouped, texts, people, threshold)
+    elif fraction is not None:
+        against = estimated_risk(grouped, fraction, threshold)
     return TableAssessment(
         len(texts),
         tuple(quasi_identifiers),
@@ -177,17 +176,19 @@ class KnownEvents:
 class OfPatients:
     """What the quasi-identifiers of patients tell alone."""
 
-    quasi_identifiers: tuple[str, ...]
+    quasi_identifiers: list[str]
     prosecutor: Risk
     alone: int
+
+    def plain(self) -> Plain:
+        """Return all numbers as plain values."""
+        return asdict(self) | {"prosecutor": _plain(self.prosecutor)}
 
 
 def of_patients(texts: pl.DataFrame, threshold: float) -> OfPatients:
     """Return what the columns of a frame of one row a patient tell; a missing value is a value of its own."""
     sizes = group(texts, texts.columns).sizes
-    return OfPatients(
-        tuple(texts.columns), measure_risk(pl.Series(sizes), threshold), int(np.count_nonzero(sizes == 1))
-    )
+    return OfPatients(texts.columns, measure_risk(pl.Series(sizes), threshold), int((sizes == 1).sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +204,7 @@ class HistoriesAssessment:
     def __repr__(self) -> str:
         return f"HistoriesAssessment({self.shape}, {self.n_patients} patients, {self.n_events} events)"
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Plain:
         """Return all numbers as plain values, as ``--json`` prints them."""
         first = self.known[0].knowledge
         return {
@@ -223,13 +224,7 @@ class HistoriesAssessment:
                 }
                 for one in self.known
             ],
-            "of_patients": None
-            if self.of_patients is None
-            else asdict(self.of_patients)
-            | {
-                "quasi_identifiers": list(self.of_patients.quasi_identifiers),
-                "prosecutor": _plain(self.of_patients.prosecutor),
-            },
+            "of_patients": None if self.of_patients is None else self.of_patients.plain(),
         }
 
 

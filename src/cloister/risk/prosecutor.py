@@ -287,9 +287,9 @@ def estimated_risk(grouped: GroupedRecords, fraction: float, threshold: float) -
     sizes, classes = np.unique(grouped.sizes, return_counts=True)
     sample = Sample(sizes, classes, people)
     uniques = {name: estimated_share(sample, name) for name in ESTIMATORS if name != "dankar"}
-    chosen = "pitman"  # the rule of Dankar et al.
-    if sample.fraction > LARGEST_FRACTION_OF_PITMAN:
-        chosen = "snb" if uniques["snb"] <= uniques["zayatz"] else "zayatz"
+    # the rule of Dankar et al.
+    many = sample.fraction > LARGEST_FRACTION_OF_PITMAN
+    chosen = min("snb", "zayatz", key=uniques.__getitem__) if many else "pitman"
     expected = expected_reciprocals(sample, chosen)
     marketer = float((classes * sizes * expected).sum() / grouped.n_records)
     above = _share_above(sizes * classes, expected, threshold)

@@ -105,6 +105,10 @@ class IdentifierSign:
     confidence: Confidence
 
 
+Found = tuple[str, str, int, Confidence]
+"""Letter, what was found, records and confidence: an `IdentifierSign` whose column is known."""
+
+
 def look_for_identifiers(
     frame: pl.DataFrame,
     texts: pl.DataFrame,
@@ -130,36 +134,33 @@ def look_for_identifiers(
         if len(values.texts) == 0:
             continue
         signs = [*_from_values(frame[column], values), *_zip(column, values, areas), *_old(column, values, year)]
-        signs += _from_name(column, values, signs)
+        signs += _from_name(column, values, {letter for letter, *_ in signs})
         n = values.n_records
-        is_certain = any(sign.confidence == "certain" for sign in signs)
+        is_certain = any(sure == "certain" for *_, sure in signs)
         if n >= FEW and len(values.texts) >= NEARLY_UNIQUE * n and not is_certain:
             alone = values.n_where(values.records == 1)
-            sure: Confidence = "likely" if not frame[column].dtype.is_float() and alone == n else "possible"
-            signs.append(IdentifierSign(column, "R", "values that hardly any two records share", alone, sure))
-        found += sorted(signs, key=lambda finding: (RANK[finding.confidence], finding.letter))
+            is_likely = not frame[column].dtype.is_float() and alone == n
+            what = "values that hardly any two records share"
+            signs.append(("R", what, alone, "likely" if is_likely else "possible"))
+        found += [IdentifierSign(column, *sign) for sign in sorted(signs, key=lambda one: (RANK[one[3]], one[0]))]
     return tuple(found)
 
 
-def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
-    column, n = series.name, values.n_records
+def _from_values(series: pl.Series, values: Values) -> Iterator[Found]:
+    n = values.n_records
     if series.dtype in (pl.Date, pl.Datetime):
-        yield IdentifierSign(column, "C", "dates finer than a year", n, "certain")
+        yield "C", "dates finer than a year", n, "certain"
         return
     if series.dtype.is_float() or series.dtype == pl.Boolean:
         return
     numbers = values.are_numbers
     dated = values.n_like(DATE)
-    if dated:
-        sure = _how_sure(dated, n) if not numbers or dated >= MOSTLY * n else None
-        if sure is not None:
-            yield IdentifierSign(column, "C", "values that look like dates finer than a year", dated, sure)
+    if dated and (not numbers or dated >= MOSTLY * n):
+        yield "C", "values that look like dates finer than a year", dated, _how_sure(dated, n)
     for pattern in OF_NUMBERS if numbers else OF_TEXT:
         alike = values.n_like(pattern.regex)
         if alike and (pattern.inside or alike >= MOSTLY * n):
-            yield IdentifierSign(
-                column, pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n)
-            )
+            yield pattern.letter, f"values that look like {pattern.what}", alike, _how_sure(alike, n)
     if numbers:
         return
     # Free text, and what may be names of people.
@@ -167,72 +168,54 @@ def _from_values(series: pl.Series, values: Values) -> Iterator[IdentifierSign]:
     mean = float((texts.str.count_matches(r"\S+") * values.records).sum()) / n
     long = values.n_where(texts.str.len_chars() >= LENGTH_OF_TEXT)
     if long or (mean >= WORDS_OF_TEXT and len(texts) > n / 2):
-        yield IdentifierSign(column, "R", "free text, which may hold anything", n, "likely")
+        yield "R", "free text, which may hold anything", n, "likely"
     people = values.n_like(PERSON.regex)
     if people >= 0.8 * n and len(texts) > 0.3 * n and n >= FEW:
-        yield IdentifierSign(column, "A", f"values that look like {PERSON.what}", people, "possible")
+        yield "A", f"values that look like {PERSON.what}", people, "possible"
 
 
 def _how_sure(alike: int, n: int) -> Confidence:
     return "certain" if alike >= MOSTLY * n else "possible" if alike < n / 2 else "likely"
 
 
-def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[IdentifierSign]:
-    n = values.n_records
-    fine = values.n_like(ZIP)
-    if not is_named_zip(column):
-        if not fine:
-            return
-        plus_four = values.n_like(r"^\d{5}-\d{4}$")
-        leading = values.n_like(r"^0\d{4}$")
-        if plus_four >= MOSTLY * n:
-            yield IdentifierSign(column, "B", "values that look like ZIP codes of nine digits", plus_four, "likely")
-        elif fine >= MOSTLY * n and leading:
-            yield IdentifierSign(
-                column, "B", "values that look like ZIP codes of more than three digits", fine, "possible"
-            )
-        return
-    if fine:
-        yield IdentifierSign(
-            column, "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely"
-        )
-    small = values.n_where(values.texts.str.extract(ZIP_START, 1).is_in(list(areas)))
-    if small:
-        what = "ZIP codes of areas with 20,000 people or fewer, which must become 000"
-        yield IdentifierSign(column, "B", what, small, "certain")
+def _zip(column: str, values: Values, areas: frozenset[str]) -> Iterator[Found]:
+    n, fine = values.n_records, values.n_like(ZIP)
+    if is_named_zip(column):
+        if fine:
+            yield "B", "ZIP codes of more than three digits", fine, "certain" if fine > n / 2 else "likely"
+        if small := values.n_where(values.texts.str.extract(ZIP_START, 1).is_in(list(areas))):
+            what = "ZIP codes of areas with 20,000 people or fewer, which must become 000"
+            yield "B", what, small, "certain"
+    elif (plus_four := values.n_like(r"^\d{5}-\d{4}$")) >= MOSTLY * n:
+        yield "B", "values that look like ZIP codes of nine digits", plus_four, "likely"
+    elif fine >= MOSTLY * n and values.n_like(r"^0\d{4}$"):
+        yield "B", "values that look like ZIP codes of more than three digits", fine, "possible"
 
 
-def _old(column: str, values: Values, year: int) -> Iterator[IdentifierSign]:
+def _old(column: str, values: Values, year: int) -> Iterator[Found]:
     if is_named_age(column):
         numbers = values.texts.str.extract(r"^\D{0,3}(\d{1,3})(?:\.\d+)?(?:\D+(\d{1,3}))?\D?$", 1).cast(pl.Int64)
         upper = values.texts.str.extract(r"^\D{0,3}\d{1,3}\D+(\d{1,3})\D?$", 1).cast(pl.Int64)
         old = (numbers > OLDEST) & (upper.is_null() | (upper > numbers))
         # One group of 90 and more is allowed: a single value from 90 on may be that.
-        kinds = int(old.fill_null(False).sum())
-        if kinds:
+        if kinds := int(old.fill_null(False).sum()):
             what = "ages over 89, which must be put together as 90 and more"
-            yield IdentifierSign(column, "C", what, values.n_where(old), "certain" if kinds > 1 else "possible")
+            yield "C", what, values.n_where(old), "certain" if kinds > 1 else "possible"
     if is_named_birth_year(column):
-        born = values.texts.str.extract(r"^(\d{4})(?:\.0)?$", 1).cast(pl.Int64)
-        old = born < year - OLDEST
+        old = values.texts.str.extract(r"^(\d{4})(?:\.0)?$", 1).cast(pl.Int64) < year - OLDEST
         if old.fill_null(False).any():
-            yield IdentifierSign(column, "C", "years of birth of people over 89", values.n_where(old), "likely")
+            yield "C", "years of birth of people over 89", values.n_where(old), "likely"
 
 
-def _from_name(column: str, values: Values, signs: list[IdentifierSign]) -> Iterator[IdentifierSign]:
+def _from_name(column: str, values: Values, found: set[str]) -> Iterator[Found]:
     """What the name of a column says, where its values have not said it already, or deny it."""
     said = what_a_name_says(column)
-    if said is None or any(sign.letter == said.letter for sign in signs):
+    if said is None or said.letter in found:
         return
-    if said.letter == "C" and (
-        is_named_birth_year(column) or (values.are_numbers and not {"day", "month"} & set(words_of(column)))
-    ):
-        return  # years or durations: no date
-    if (
-        said.letter == "B"
-        and is_named_zip(column)
-        and not values.n_where(values.texts.str.count_matches(r"\d") > len("000"))
-    ):
-        return  # three digits of areas large enough
-    sure: Confidence = "likely" if said.strong else "possible"
-    yield IdentifierSign(column, said.letter, "the name of the column", values.n_records, sure)
+    if said.letter == "C":  # years or durations are no dates
+        is_none = is_named_birth_year(column) or (values.are_numbers and not {"day", "month"} & set(words_of(column)))
+    else:  # nor are three digits, of areas large enough, a place
+        is_place = said.letter == "B" and is_named_zip(column)
+        is_none = is_place and not values.n_where(values.texts.str.count_matches(r"\d") > len("000"))
+    if not is_none:
+        yield said.letter, "the name of the column", values.n_records, "likely" if said.strong else "possible"

@@ -14,11 +14,9 @@ import polars as pl
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Query, Source, code_events, code_lists
-from cloister.io import read_code_events as events_in_file
-from cloister.io import read_code_lists as lists_in_file
 from cloister.io import read_table as table_in_file
-from cloister.io.code_events import completed_years
-from cloister.io.disk import display_name
+from cloister.io.codes import completed_years
+from cloister.io.columns import display_name
 from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
@@ -202,9 +200,8 @@ def read_code_lists(
     place: Place, *, columns: CodeColumns | None = None, usual_delimiter: str | None = None, **how: Unpack[HowRead]
 ) -> CodeSource:
     """The codes in a file, or those that a profile finds in a collection of files."""
-    if profiled(place) is None:
-        return lists_in_file(place, columns=columns, usual_delimiter=usual_delimiter, **how)
-    return code_lists(read_table(place, "codes", **how), columns or CodeColumns(), how.get("missing", ()))
+    table = read_table(place, "codes", usual_delimiter=usual_delimiter, **how)
+    return code_lists(table, columns or CodeColumns(), how.get("missing", ()))
 
 
 def read_code_events(
@@ -216,6 +213,5 @@ def read_code_events(
     **how: Unpack[HowRead],
 ) -> EventSource:
     """The coded events in a file, or those that a profile finds in a collection of files."""
-    if profiled(place) is None:
-        return events_in_file(place, columns=columns, usual_delimiter=usual_delimiter, labels=labels, **how)
-    return code_events(read_table(place, "trajectories", **how), columns or EventColumns(), labels=labels)
+    table = read_table(place, "trajectories", usual_delimiter=usual_delimiter, **how)
+    return code_events(table, columns or EventColumns(), labels=labels)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from cloister.io.code_events import WHOLE_DATE
+from cloister.io.codes import WHOLE_DATE
 
 FILE, ROW = "\0file", "\0row"  # Columns that say where a record stands; no column that is read has such a name
 AGE = "\0age"  # The column of ages in completed years, where a system tells one in place of a date

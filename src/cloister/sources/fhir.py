@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.text import is_text, text_of, unpacked
+from cloister.io.csv import is_text, text_of, unpacked
 
 from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX
 from .records import Files, Member, People, Profile, Row, SourceRecords, frame_of_rows, without_left

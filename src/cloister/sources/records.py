@@ -15,12 +15,10 @@ from typing import Literal
 import polars as pl
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text
-from cloister.io.csv import csv_of
-from cloister.io.disk import display_name
+from cloister.io.columns import as_text, display_name
+from cloister.io.csv import csv_of, load_bytes, text_of, unpacked
 from cloister.io.foreign import call_foreign
 from cloister.io.read import MAGIC, parquet_of, without_texts
-from cloister.io.text import load_bytes, text_of, unpacked
 from cloister.reading import ReadingWords
 
 from .columns import FILE, ID, ROW, parsed

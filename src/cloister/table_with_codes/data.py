@@ -37,7 +37,7 @@ from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
-from cloister.io.code_lists import CodeSource
+from cloister.io.codes import CodeSource
 from cloister.io.columns import check_columns
 from cloister.manifest.head import Count, Positive, Section, fitting
 from cloister.privacy import KAnonymity

@@ -12,15 +12,8 @@ from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
 from cloister.results import ColumnLoss, Utility
-from cloister.utility import (
-    AVERAGE_CLASS_SIZE,
-    DISCERNIBILITY,
-    ENTROPY,
-    MEAN_LOSSES,
-    AttributeLoss,
-    Generalized,
-    Logarithms,
-)
+from cloister.utility import ENTROPY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
+from cloister.utility.losses import average_class_size, discernibility
 
 from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
 from .facts import class_sizes
@@ -164,8 +157,8 @@ def _losses(
     }
     classes = sizes.to_numpy()
     lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
-    for loss in (DISCERNIBILITY, AVERAGE_CLASS_SIZE):
-        losses[loss.name] = loss.formula(classes, lost, released + suppressed)
+    losses["discernibility"] = discernibility(classes, lost, released + suppressed)
+    losses["average_class_size"] = average_class_size(classes, lost, released + suppressed)
     return losses
 
 

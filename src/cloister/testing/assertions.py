@@ -1,9 +1,9 @@
 """What a user's own tests can ask of what was released, recounted in plain Python.
 
 Nothing here knows how cloister protects or verifies: a frame and a guarantee go in, and an `AssertionError` comes out
-where the guarantee does not hold. Its message has names of columns and counts, never a value. Frames are pandas, Polars
-or PyArrow tables. Missing is a value like any other, whether it is None, null or NaN. Nothing released is no release:
-where there are no rows, every assertion fails.
+where the guarantee does not hold. Its message has names of columns and counts, never a value. A column that is not
+there is a `ValueError`. Frames are pandas, Polars or PyArrow tables. Missing is a value like any other, whether it is
+None, null or NaN. Nothing released is no release: where there are no rows, every assertion fails.
 """
 
 import re
@@ -11,12 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
 Row = tuple[Hashable, ...]
 
 
-def assert_k_anonymous(frame: Any, quasi_identifiers: Sequence[str], k: int) -> None:
+def assert_k_anonymous(frame: "IntoDataFrame", quasi_identifiers: Sequence[str], k: int) -> None:
     """Assert that each combination of quasi-identifiers that occurs is that of at least k rows.
 
     Parameters
@@ -25,21 +28,17 @@ def assert_k_anonymous(frame: Any, quasi_identifiers: Sequence[str], k: int) -> 
     quasi_identifiers : columns, at least one
     k : from 1
 
-    Raises
-    ------
-    AssertionError : It does not hold, or there are no rows.
-    ValueError : There is no such column, or none was named.
-
     Examples
     --------
     >>> import polars as pl
     >>> assert_k_anonymous(pl.DataFrame({"age": [30, 30, 40, 40], "sex": ["F", "F", "M", "M"]}), ["age", "sex"], k=2)
     """
-    classes = Counter(_rows(frame, quasi_identifiers))
-    _assert_large(classes, k, f"combinations of {', '.join(quasi_identifiers)}", "rows")
+    _assert_large(
+        Counter(_rows(frame, quasi_identifiers)).values(), k, f"combinations of {', '.join(quasi_identifiers)}", "rows"
+    )
 
 
-def assert_l_diverse(frame: Any, quasi_identifiers: Sequence[str], sensitive: str, values: int) -> None:
+def assert_l_diverse(frame: "IntoDataFrame", quasi_identifiers: Sequence[str], sensitive: str, values: int) -> None:
     """Assert that rows with the same quasi-identifiers have at least so many different sensitive values.
 
     Parameters
@@ -52,11 +51,13 @@ def assert_l_diverse(frame: Any, quasi_identifiers: Sequence[str], sensitive: st
     found: defaultdict[Row, set[Hashable]] = defaultdict(set)
     for key, (value,) in zip(_rows(frame, quasi_identifiers), _rows(frame, [sensitive]), strict=True):
         found[key] |= {value} - {None}
-    counts = {key: len(own) for key, own in found.items()}
+    counts = [len(own) for own in found.values()]
     _assert_large(counts, values, f"combinations of {', '.join(quasi_identifiers)}", f"values of {sensitive}")
 
 
-def assert_every_patient_shares(frame: Any, patient: str, k: int, columns: Sequence[str] | None = None) -> None:
+def assert_every_patient_shares(
+    frame: "IntoDataFrame", patient: str, k: int, columns: Sequence[str] | None = None
+) -> None:
     """Assert that each patient has the same rows, in the same order, as at least k - 1 others.
 
     Parameters
@@ -73,7 +74,7 @@ def assert_every_patient_shares(frame: Any, patient: str, k: int, columns: Seque
     own: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for (key,), row in zip(_rows(frame, [patient]), _rows(frame, columns), strict=True):
         own[key].append(row)
-    _assert_large(Counter(tuple(rows) for rows in own.values()), k, "sequences", "patients")
+    _assert_large(Counter(map(tuple, own.values())).values(), k, "sequences", "patients")
 
 
 def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k: int) -> None:
@@ -85,20 +86,16 @@ def assert_combinations_are_shared(records: Iterable[Collection[str]], m: int, k
     m : most codes that somebody knows, from 1
     k : from 1
 
-    Raises
-    ------
-    AssertionError : It does not hold, or there are no codes.
-
     Examples
     --------
     >>> assert_combinations_are_shared([["401", "250"], ["401", "250"], ["401"]], m=2, k=2)
     """
     sets = [sorted(set(record)) for record in records]
     counts = Counter(known for record in sets for size in range(1, m + 1) for known in combinations(record, size))
-    _assert_large(counts, k, f"combinations of at most {m} codes", "records")
+    _assert_large(counts.values(), k, f"combinations of at most {m} codes", "records")
 
 
-def assert_cannot_be_joined(one: Any, other: Any, columns: Sequence[str], k: int) -> None:
+def assert_cannot_be_joined(one: "IntoDataFrame", other: "IntoDataFrame", columns: Sequence[str], k: int) -> None:
     """Assert that what two frames share leads from no row of one to fewer than k rows of the other.
 
     Parameters
@@ -106,17 +103,11 @@ def assert_cannot_be_joined(one: Any, other: Any, columns: Sequence[str], k: int
     one, other : one row a patient each
     columns : that both have, at least one
     k : from 1
-
-    Raises
-    ------
-    AssertionError : Some values that occur in both are those of fewer than k rows in one of them, or one has no rows.
-    ValueError : There is no such column, or none was named.
     """
     counts = [Counter(_rows(frame, columns)) for frame in (one, other)]
     if not all(counts):
         raise AssertionError("There are no rows in one of the frames.")
-    both = {key: min(counts[0][key], counts[1][key]) for key in counts[0] if key in counts[1]}
-    if both:
+    if both := (counts[0] & counts[1]).values():  # the lesser of the two counts of each
         _assert_large(both, k, f"combinations of {', '.join(columns)} in both", "rows")
 
 
@@ -127,10 +118,6 @@ def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
     ----------
     values : such as names and record numbers of the original; empty ones are passed over
     folder : such as that of a release; Parquet files are no text, and are not looked into
-
-    Raises
-    ------
-    AssertionError : Some do: their number, and names of files. Or there are no files.
     """
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
     if not files:
@@ -147,18 +134,18 @@ def assert_nothing_of(values: Iterable[str], folder: str | Path) -> None:
         raise AssertionError(f"Of {len(wanted)} values that must not be there, there are {places}.")
 
 
-def _assert_large(counts: "dict[Any, int]", least: int, of_what: str, in_what: str) -> None:
+def _assert_large(counts: Collection[int], least: int, of_what: str, in_what: str) -> None:
     if not counts:
         raise AssertionError(f"There are no {of_what}, as there are no rows.")
-    small = sum(count < least for count in counts.values())
+    small = sum(count < least for count in counts)
     if small:
         raise AssertionError(
             f"{small:,} of {len(counts):,} {of_what} have fewer than {least:,} {in_what} (the smallest "
-            f"{min(counts.values()):,})."
+            f"{min(counts):,})."
         )
 
 
-def _rows(frame: Any, columns: Sequence[str]) -> list[Row]:
+def _rows(frame: "IntoDataFrame", columns: Sequence[str]) -> list[Row]:
     import narwhals as nw
 
     table = nw.from_native(frame, eager_only=True)
@@ -169,7 +156,7 @@ def _rows(frame: Any, columns: Sequence[str]) -> list[Row]:
     return list(zip(*lists, strict=True))
 
 
-def _plain(value: Any) -> Hashable:
+def _plain(value: Hashable) -> Hashable:
     """A value that equals itself: NaN and pandas' own missing values become None."""
     is_missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
     return None if is_missing else value

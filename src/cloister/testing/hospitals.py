@@ -8,8 +8,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .histories import Had, MadeRecords, conditions, had, records
-from .people import YEAR, MadePeople, SeededDraws, Whole, birth_dates, chosen, genotypes, last_birthday, people
+from .patients import (
+    YEAR,
+    Had,
+    MadePeople,
+    MadeRecords,
+    SeededDraws,
+    Whole,
+    birth_dates,
+    chosen,
+    conditions,
+    genotypes,
+    had,
+    last_birthday,
+    people,
+    records,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,11 +76,11 @@ def hospital(seed: int = 0, n: int = 1000) -> Hospital:
 
     Ages have two humps, as in hospitals; what people have depends on age and sex; conditions come in clusters
     (metabolic, heart, lung, joints, mind, cancer), and chronic ones are recorded again over the years. Codes are real
-    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.histories`): take nothing from
+    ones of ICD-9-CM, ICD-10-CM and CPT. Every share is made up (see `cloister.testing.patients`): take nothing from
     these numbers about people.
 
     The same seed and n give the same frames with every version of NumPy, on every machine (see
-    `cloister.testing.people`). A million patients take some 16 seconds of one core and 2 GiB.
+    `cloister.testing.patients`). A million patients take some 16 seconds of one core and 2 GiB.
 
     Parameters
     ----------

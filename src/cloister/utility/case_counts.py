@@ -58,12 +58,12 @@ def frequent_itemsets(offsets: Offsets, items: Items, least: int, *, largest: in
         raise ValueError(f"the support must be at least 1, not {least}")
     supports = np.bincount(items)
     frequent = np.flatnonzero(supports >= least)
-    start = _Prefix((), frequent, item_bits(offsets, items, frequent), supports[frequent])
+    waiting = [_Prefix((), frequent, item_bits(offsets, items, frequent), supports[frequent])]
     found: list[Itemset] = []
-    waiting = [start]
     while waiting:
         prefix = waiting.pop()
-        found += (Itemset((*prefix.items, item), count) for item, count in prefix.extensions())
+        ends = zip(prefix.last.tolist(), prefix.supports.tolist(), strict=True)
+        found += (Itemset((*prefix.items, item), count) for item, count in ends)
         if len(found) > MOST_ITEMSETS:
             raise InputError(
                 f"More than {MOST_ITEMSETS:,} sets of codes are that frequent. Ask for a higher share of the records."
@@ -81,9 +81,6 @@ class _Prefix:
     last: NDArray[np.int64]
     bits: Bits
     supports: NDArray[np.int64]
-
-    def extensions(self) -> Iterator[tuple[int, int]]:
-        return zip(self.last.tolist(), self.supports.tolist(), strict=True)
 
     def longer(self, least: int) -> Iterator["_Prefix"]:
         for place in range(len(self.last) - 1):

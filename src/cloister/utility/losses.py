@@ -123,33 +123,10 @@ PRECISION = AttributeLoss(
 
 
 @dataclass(frozen=True)
-class ClassLoss:
-    """A loss made of class sizes, scaled to (0, 1]: 1 where all records are in one class.
+class TableLoss:
+    """A loss that is measured on the table as a whole, in [0, 1].
 
-    With nothing suppressed the loss is no higher, and it never falls when classes are merged: that lower bound is
-    monotone.
-
-    Attributes
-    ----------
-    formula : of the sizes of the classes kept, of those suppressed, and the records of the table
-    """
-
-    name: str
-    meaning: str
-    formula: Callable[[Numbers, Numbers, int], float]
-    ignores_suppression: bool = False
-
-    takes_weights: ClassVar[bool] = False
-
-    def measure(self, table: Generalized) -> LossAndBound:
-        """Return the loss of a release, and the loss if nothing were suppressed."""
-        sizes, is_kept, n = table.sizes, table.is_kept, table.n_records
-        return LossAndBound(self.formula(sizes[is_kept], sizes[~is_kept], n), self.formula(sizes, sizes[:0], n))
-
-
-@dataclass(frozen=True)
-class RecordLoss:
-    """A loss that looks at each record, in [0, 1]; with nothing suppressed it is a monotone bound.
+    With nothing suppressed it is no higher, and never falls when classes are merged: that lower bound is monotone.
 
     Attributes
     ----------
@@ -159,19 +136,36 @@ class RecordLoss:
     name: str
     meaning: str
     measure: Callable[[Generalized], LossAndBound]
+    ignores_suppression: bool = False
+    takes_weights: bool = True
 
-    ignores_suppression: ClassVar[bool] = False
-    takes_weights: ClassVar[bool] = True
 
+def _of_sizes(
+    name: str, meaning: str, formula: Callable[[Numbers, Numbers, int], float], *, ignores_suppression: bool = False
+) -> TableLoss:
+    """A loss of the sizes of the classes kept, of those suppressed, and the records: 1 where all are in one class."""
 
-TableLoss = ClassLoss | RecordLoss
-"""A loss that is measured on the table as a whole."""
+    def measure(table: Generalized) -> LossAndBound:
+        sizes, is_kept, n = table.sizes, table.is_kept, table.n_records
+        return LossAndBound(formula(sizes[is_kept], sizes[~is_kept], n), formula(sizes, sizes[:0], n))
+
+    return TableLoss(name, meaning, measure, ignores_suppression, takes_weights=False)
 
 
 def _squares(sizes: Numbers) -> int:
     # Whole numbers of Python: the square of 2**32 records does not fit into 64 bits.
     values, counts = np.unique(sizes, return_counts=True)
     return sum(size * size * count for size, count in zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def discernibility(kept: Numbers, gone: Numbers, n_records: int) -> float:
+    """Return the loss of the sizes of the classes kept, of those suppressed, and the records."""
+    return (_squares(kept) + int(gone.sum()) * n_records) / n_records**2
+
+
+def average_class_size(kept: Numbers, gone: Numbers, _: int) -> float:
+    """Return the same as a mean of sizes."""
+    return 1 / (kept.size + (gone.size > 0))
 
 
 def _ambiguity(table: Generalized) -> LossAndBound:
@@ -214,29 +208,29 @@ def _entropy(table: Generalized) -> LossAndBound:
     return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
 
 
-DISCERNIBILITY = ClassLoss(
+DISCERNIBILITY = _of_sizes(
     "discernibility",
     "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
-    lambda kept, gone, n_records: (_squares(kept) + int(gone.sum()) * n_records) / n_records**2,
+    discernibility,
 )
-DM_STAR = ClassLoss(
+DM_STAR = _of_sizes(
     "dm_star",
     "sum over records of the size of their class, suppressed or not, as a share of the records squared",
     lambda kept, gone, n_records: (_squares(kept) + _squares(gone)) / n_records**2,
     ignores_suppression=True,
 )
-AVERAGE_CLASS_SIZE = ClassLoss(
+AVERAGE_CLASS_SIZE = _of_sizes(
     "average_class_size",
     "average class size as a share of the records, suppressed records counted as one class",
-    lambda kept, gone, _: 1 / (kept.size + (gone.size > 0)),
+    average_class_size,
 )
-AMBIGUITY = RecordLoss(
+AMBIGUITY = TableLoss(
     "ambiguity",
     "logarithm of the mean number of combinations of recorded values that a record may stand for, as a share of that "
     "of all combinations",
     _ambiguity,
 )
-ENTROPY = RecordLoss(
+ENTROPY = TableLoss(
     "entropy",
     "mean over the quasi-identifiers of the information about the recorded value that a label lost, as a share of all "
     "there was",

@@ -10,7 +10,7 @@ from tests.examples import examples
 import cloister as cl
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
-from cloister.hierarchy.quantile import QuantileHierarchy
+from cloister.hierarchy.interval import QuantileHierarchy
 
 
 def test_cut_points_are_round_numbers_near_quantiles() -> None:

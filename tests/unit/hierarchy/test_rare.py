@@ -6,7 +6,7 @@ import pytest
 import cloister as cl
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
-from cloister.hierarchy.rare import RareHierarchy
+from cloister.hierarchy.categories import RareHierarchy
 
 
 def test_categories_that_are_not_kept_are_one_group() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cloister as cl
 from cloister.hierarchy import parse_hierarchy
-from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
+from cloister.hierarchy.categories import GroupsHierarchy, SimilarHierarchy
 
 PAIRS = [
     (value, other)

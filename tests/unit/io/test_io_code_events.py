@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloister import InputError
-from cloister.io import EventColumns, read_code_events
-from cloister.io.code_events import completed_years
+from cloister.io import EventColumns
+from cloister.io.codes import completed_years
+from cloister.sources import read_code_events
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from cloister.errors import InputError
-from cloister.io import CodeColumns, read_code_lists
+from cloister.io import CodeColumns
+from cloister.sources import read_code_lists
 
 WIDE = "id,codes\n7,001 250.10\n8,V51\n"
 LONG = "id,code\n7,001\n7,250.10\n8,V51\n"

@@ -12,7 +12,7 @@ import pytest
 from tests.renames import before_each_rename
 
 from cloister.errors import InputError
-from cloister.io import Place, appearing, disk, release_folder, sha256, write_private
+from cloister.io import Place, appearing, folder, private_file, release_folder, sha256, write_private
 
 
 def is_release(path: Path) -> bool:
@@ -274,7 +274,7 @@ def test_an_interrupted_file_is_removed(tmp_path):
     """A file whose writing is interrupted does not stay."""
 
     def interrupted() -> None:
-        with disk.private_file(tmp_path / "a") as file:
+        with private_file(tmp_path / "a") as file:
             file.write(b"x")
             raise KeyboardInterrupt
 
@@ -294,10 +294,10 @@ def test_file_systems_without_sync(tmp_path, monkeypatch):
         monkeypatch.setattr(os, "fsync", fsync)
 
     refuse(errno.EINVAL)
-    disk.sync(tmp_path)
+    folder.sync(tmp_path)
     refuse(errno.EIO)
     with pytest.raises(OSError, match="error"):
-        disk.sync(tmp_path)
+        folder.sync(tmp_path)
 
 
 def together(folder: Path, content: str, *, overwrite: bool = False) -> None:

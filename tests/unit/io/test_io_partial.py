@@ -170,11 +170,11 @@ def test_killed_without_an_exchange(tmp_path, number):
     """Killed between the two renames that such a system needs, the next run puts the earlier release back."""
     make(tmp_path / "release", "old")
     program = (
-        "import os, sys; from pathlib import Path; from cloister.io import disk, release_folder\n"
+        "import os, sys; from pathlib import Path; from cloister.io import folder, release_folder\n"
         "calls = []\n"
         "def refuse(*_):\n"
         "    calls.append(1); len(calls) == int(sys.argv[2]) and os.kill(os.getpid(), 9)\n"
-        "disk.rename_by_system = refuse\n"
+        "folder.rename_by_system = refuse\n"
         "with release_folder(Path(sys.argv[1]), overwrite=True, is_earlier_release=lambda _: True) as folder:\n"
         "    (folder / 'release.json').write_text('new')\n"
     )

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from cloister.risk import disclosing_columns
-from cloister.risk.disclosing_columns import free_texts, repeated_patients, said_of, share_said
+from cloister.risk import identifiers
+from cloister.risk.identifiers import free_texts, repeated_patients, said_of, share_said
 
 
 def by_definition(records, *, has_next):
@@ -56,11 +56,11 @@ def test_what_is_said_is_as_defined(are_numbers, has_next, found):
     """The share of the doubt that a column takes away is that of the definition, record by record."""
     records = [(label, float(value) if are_numbers else str(value), str(column)) for label, value, column in found]
     labels, values, columns = (pl.Series(cells) for cells in zip(*records, strict=True))
-    before, disclosing_columns.LEAST_RECORDS = disclosing_columns.LEAST_RECORDS, 1
+    before, identifiers.LEAST_RECORDS = identifiers.LEAST_RECORDS, 1
     try:
         share = share_said(labels, values, columns.cast(pl.Float64) if has_next else columns)
     finally:
-        disclosing_columns.LEAST_RECORDS = before
+        identifiers.LEAST_RECORDS = before
 
     assert share == pytest.approx(by_definition(records, has_next=has_next))
 

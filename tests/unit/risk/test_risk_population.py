@@ -9,7 +9,7 @@ from tests.oracles import risk as oracle
 
 from cloister.errors import InputError
 from cloister.privacy.uniqueness import Sample, maximum_likelihood_pitman, pitman, shlosser, snb, zayatz
-from cloister.risk.assessment import SampledPopulation, assess_table
+from cloister.risk.assessment import assess_table
 from cloister.risk.prosecutor import LARGE, _pitman, _snb, expected_reciprocals, parse_threshold
 
 SIZES = np.array([1, 2, 3, 4, 6, 13])
@@ -140,8 +140,7 @@ def test_the_rule_of_dankar_picks():
     """Up to a tenth sampled Pitman's estimate is told, beyond the lesser of the two others, with all beside it."""
     frame = pl.DataFrame({"a": [str(i) for i, n in enumerate([1] * 40 + [2] * 9 + [4]) for _ in range(n)]})
     few, many = (
-        assess_table(frame, frame, ["a"], threshold=0.2, population=SampledPopulation(fraction=fraction)).population
-        for fraction in (0.1, 0.3)
+        assess_table(frame, frame, ["a"], threshold=0.2, fraction=fraction).population for fraction in (0.1, 0.3)
     )
 
     assert few.chosen == "pitman"
@@ -155,7 +154,7 @@ def test_a_population_without_the_patients_is_refused():
     """Fewer people than records in a class: the data are not of that population, told in counts."""
     frame = pl.DataFrame({"a": ["x", "x", "y"]})
     with pytest.raises(InputError, match="2 of 3 records are in 1 classes"):
-        assess_table(frame, frame, ["a"], threshold=0.2, population=SampledPopulation(pl.DataFrame({"a": ["x", "y"]})))
+        assess_table(frame, frame, ["a"], threshold=0.2, people=pl.DataFrame({"a": ["x", "y"]}))
 
 
 @pytest.mark.parametrize("fraction", [0.0, -1.0, 1.5, 1e-12, float("nan")])
@@ -163,7 +162,7 @@ def test_fractions_that_are_none_are_refused(fraction):
     """A share is above 0 and at most 1."""
     frame = pl.DataFrame({"a": ["x"]})
     with pytest.raises(InputError, match="sampling fraction"):
-        assess_table(frame, frame, ["a"], threshold=0.2, population=SampledPopulation(fraction=fraction))
+        assess_table(frame, frame, ["a"], threshold=0.2, fraction=fraction)
 
 
 def test_thresholds_by_name_and_number():

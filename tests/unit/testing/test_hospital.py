@@ -10,7 +10,7 @@ import cloister as cl
 from cloister.claims.group_tables import OTHER, place_codes, shipped_groups, words
 from cloister.hierarchy import icd9, icd10
 from cloister.testing import Hospital, hospital, hospital_patients
-from cloister.testing.histories import conditions
+from cloister.testing.patients import conditions
 
 
 @pytest.fixture(scope="module")

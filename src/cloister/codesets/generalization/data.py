@@ -20,7 +20,7 @@ from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import Hierarchy
 from cloister.io import Source, as_text, read_table
-from cloister.io.code_lists import CodeColumns, code_lists
+from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.reading import ReadingWords, how_read
 

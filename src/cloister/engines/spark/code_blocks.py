@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets, check_writable, codes_by_record, counted_once
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
-from cloister.io.columns import check_names, text_of_codes
-from cloister.io.disk import display_name
+from cloister.io.columns import check_names, display_name, text_of_codes
 
 from .tables import UNREADABLE, SparkFiles, files_frame, in_polars, quoted
 from .tasks import Row, call_spark, collected, contents, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack

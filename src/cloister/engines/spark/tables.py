@@ -13,11 +13,9 @@ from sqlglot import exp
 
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns, table_columns
-from cloister.io.columns import check_names
-from cloister.io.csv import csv_of
-from cloister.io.disk import display_name
+from cloister.io.columns import check_names, display_name
+from cloister.io.csv import csv_of, head_of
 from cloister.io.read import is_parquet
-from cloister.io.text import head_of
 from cloister.reading import ReadingWords
 
 from ..statements import Engine, EngineColumn, as_in_file, kind_of, parquet_schema

@@ -1,0 +1,383 @@
+"""Codes of patients in a table that was read: all of a patient a line, one a line, or coded events with ages.
+
+Ages are written in one way, or counted from dates.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cloister.date_formats import proposal
+from cloister.errors import InputError, setting
+from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
+from cloister.io.csv import Source, line_of_record, load_text
+
+FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
+NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")
+DATE = "%Y-%m-%d"
+TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, with or without a time of the day
+
+
+def _notes(roles: Sequence[tuple[str, str | None, str | None]], rest: Sequence[str]) -> list[str]:
+    """Notes on columns recognised by name, from each role, the column found and the one asked for; and on the rest."""
+    notes = [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
+    return [*notes, f"columns not released: {', '.join(rest)}"] if rest else notes
+
+
+@dataclass(frozen=True)
+class CodeColumns:
+    """Columns of a file of codes; None: the first of the usual names is taken."""
+
+    id: str | None = None
+    codes: str | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class CodeSource:
+    """Codes as they were read."""
+
+    # text; wide: all codes of a record, separated by white space; long: one code; null where there is none
+    cells: pl.Series
+    ids: pl.Series | None  # text; wide: one a record; long: whose code it is; None where the file names no patients
+    layout: Literal["wide", "long"]
+    columns: CodeColumns
+    not_released: tuple[str, ...]
+    missing: tuple[str, ...]  # texts that stand for a missing code
+    format: Literal["csv", "parquet"]
+    delimiter: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"CodeSource({self.name!r}, {self.layout}, {len(self.cells)} lines)"
+
+
+def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ()) -> CodeSource:
+    """The codes of a table: wide, one record a line, codes separated by spaces; or long, one code a line.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"id": ["1", "2"], "codes": ["001 250.10", "V51"]})
+    >>> found = code_lists(Source(frame, "csv", ",", "utf-8", "codes.csv"), CodeColumns())
+    >>> found.layout, found.cells.to_list()
+    ('wide', ['001 250.10', 'V51'])
+    """
+    frame, file = source.frame, source.name
+    found = _code_columns(frame.columns, wanted, file)
+    taken = [column for column in (found.id, found.codes, found.code) if column is not None]
+    rest = tuple(column for column in frame.columns if column not in taken)
+    codes = str(found.code or found.codes)
+    cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
+    if ids is not None:
+        _check_ids(ids, str(found.id), file, wide=found.code is None)
+    if ids is None and rest and not cells.str.contains(r"\S\s+\S").any():
+        raise InputError(
+            f"Each row of {file} has one code, and no column says whose it is: each would be another patient. Name the "
+            f"column that tells patients apart, as {setting('id', rest[0])}, and {setting('code', codes)}. If each row "
+            "is a patient, give the column of codes alone.",
+            file=file,
+        )
+    roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
+    no_id = ["there is no id: every line is assumed to be another patient"] if found.id is None else []
+    return CodeSource(
+        cells=cells,
+        ids=ids,
+        layout="wide" if found.code is None else "long",
+        columns=found,
+        not_released=rest,
+        missing=tuple(missing),
+        format=source.format,
+        delimiter=source.delimiter,
+        name=file,
+        notes=(*source.notes, *_notes(roles, ()), *no_id, *_notes((), rest)),
+    )
+
+
+def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
+    """Return which column is what; one of ``codes`` and ``code`` is None."""
+    header = Header(file, present, (*ID_NAMES, *CODES_NAMES, *CODE_NAMES), "id,codes")
+    header.check(wanted.id, wanted.codes, wanted.code)
+    all_of_them, one = setting("codes"), setting("code")
+    if wanted.codes is not None and wanted.code is not None:
+        raise InputError(
+            f"{all_of_them} names a column with all codes of a patient, {one} one with one code. Give one."
+        )
+    codes, code = wanted.codes, wanted.code
+    if codes is None and code is None:
+        codes, code = header.first(CODES_NAMES), header.first(CODE_NAMES)
+        if codes is not None and code is not None:
+            raise InputError(
+                f"{file} has a column {codes!r} and a column {code!r}. Name the one to use with {all_of_them} (all "
+                f"codes of a patient) or {one} (one code a line).",
+                file=file,
+            )
+    if codes is None and code is None:
+        usual = ", ".join((*CODES_NAMES, *CODE_NAMES))
+        raise InputError(
+            f"{file} has no column of codes: none is called {usual}. Name it with {all_of_them} or {one}. "
+            f"{header.listed()}",
+            file=file,
+        )
+    identifier = wanted.id or header.first(ID_NAMES)
+    if code is not None and identifier is None:
+        raise InputError(
+            f"{file} has one code a line, so a column must tell patients apart, but it has none of "
+            f"{', '.join(ID_NAMES)}. Name it with {setting('id')}. {header.listed()}",
+            file=file,
+        )
+    if identifier is not None and identifier in (codes, code):
+        raise InputError(f"Column {identifier!r} cannot be both the id and the codes.", file=file, column=identifier)
+    return CodeColumns(identifier, codes, code)
+
+
+def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:
+    if ids.null_count():
+        have = "has" if ids.null_count() == 1 else "have"
+        first = int(ids.is_null().arg_true()[0]) + 1
+        raise InputError(
+            f"Column {column!r} of {file} is to tell patients apart, but {ids.null_count()} of {len(ids)} lines "
+            f"{have} none (the first is record {first}). Give every patient an id.",
+            file=file,
+            row=first,
+            column=column,
+        )
+    if wide and (distinct := ids.n_unique()) != len(ids):
+        raise InputError(
+            f"Every patient has one line of codes, but {file} has {len(ids)} lines and {distinct} distinct values of "
+            f"{column!r}. Put all codes of a patient into one line, or give one code a line.",
+            file=file,
+            column=column,
+        )
+
+
+AgeUnit = Literal["years", "days"]
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """Columns of a file of events; None: the first of the usual names is taken."""
+
+    id: str | None = None  # column that tells patients apart
+    code: str | None = None  # column with one code
+    age: str | None = None  # column with the age, in any unit
+    date: str | None = None  # column with a date, in place of the age
+    # column with the date that ages are counted from, or ``first``: each patient's first date
+    anchor: str | None = None
+    unit: AgeUnit = "years"  # what ages made of dates are counted in
+
+    def __post_init__(self) -> None:
+        if (self.date is None) != (self.anchor is None):
+            raise InputError(
+                f"{setting('date')} and {setting('anchor')} make ages together: a column of dates, and the column "
+                f"with the date to count from (such as that of birth) or {FIRST} for each patient's first date. Give "
+                "both or neither."
+            )
+        if self.date is not None and self.age is not None:
+            raise InputError(
+                f"{setting('age')} names a column of ages, and {setting('date')} makes ages from dates. Give one of "
+                "them."
+            )
+        if self.unit not in ("years", "days"):
+            raise InputError("Ages from dates can be counted in years or days. Choose one of them.")
+
+
+@dataclass(frozen=True)
+class EventSource:
+    """Coded events as they were read, none of them incomplete."""
+
+    # ids, codes, ages: text, one an event, none missing, without spaces around; ages are numbers from 0 on, each
+    # written in the shortest way
+    ids: pl.Series = field(repr=False)
+    codes: pl.Series = field(repr=False)
+    ages: pl.Series = field(repr=False)
+    columns: EventColumns
+    not_released: tuple[str, ...]
+    format: Literal["csv", "parquet"]
+    delimiter: str | None
+    name: str
+    notes: tuple[str, ...] = ()
+    path: Path | None = field(default=None, repr=False)
+    encoding: str | None = None
+
+    def refuse(self, wrong: pl.Series, message: str, column: str | None) -> None:
+        """Refuse events that are wrong; how many, and the place of the first, stand in the message in braces."""
+        _refuse(self, wrong, message, column)
+
+
+def _refuse(of: Source | EventSource, wrong: pl.Series, message: str, column: str | None) -> None:
+    if not wrong.any():
+        return
+    record = int(wrong.arg_true()[0]) + 1
+    line, place = None, f"record {record}"
+    if of.path is not None and of.delimiter is not None:
+        line = line_of_record(load_text(of.path, of.encoding).data, of.delimiter, record)
+        place += f", line {line}"
+    message = message.replace("{place}", place).replace("{count}", str(int(wrong.sum())))
+    raise InputError(message, file=of.name, row=record, line=line, column=column)
+
+
+Refuse = Callable[[pl.Series, str, str | None], None]
+"""Refuses records that are wrong, if any is: message with ``{place}`` and ``{count}``, column."""
+
+
+def code_events(source: Source, wanted: EventColumns, *, labels: bool = False) -> EventSource:
+    """The coded events of a table, one a line; codes are text always, ages labels where they were released.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"id": ["1", "1"], "code": ["401.1"] * 2, "age": ["33", "34.50"]})
+    >>> code_events(Source(frame, "csv", ",", "utf-8", "events.csv"), EventColumns()).ages.to_list()
+    ['33', '34.5']
+    """
+    frame, file = source.frame, source.name
+    found = _event_columns(frame.columns, wanted, file)
+    used = [found.id, found.code, found.age or found.date, None if found.anchor == FIRST else found.anchor]
+    names = [name for name in used if name is not None]
+    refuse = partial(_refuse, source)
+    ids, codes = as_text(frame[names[0]]).str.strip_chars(), text_of_codes(frame[names[1]], file).str.strip_chars()
+    absent = [
+        ids.is_null() | (ids == ""),
+        codes.is_null() | (codes == ""),
+        *(frame[one].is_null() for one in names[2:]),
+    ]
+    kinds = ("patient", "code", "date" if found.date else "age", "date to count from")
+    for name, what, which in zip(names, kinds, absent, strict=False):
+        have, first = ("1 line has", "") if which.sum() == 1 else (f"{which.sum()} lines have", " is the first")
+        refuse(
+            which,
+            f"{have} no {what} in column {name!r} of {file} ({{place}}{first}). Every line needs a patient, a code and "
+            "an age: complete or remove such lines.",
+            name,
+        )
+    if labels:
+        ages = as_text(frame[str(found.age)]).str.strip_chars()
+    elif found.date is None:
+        ages = _plain_ages(frame[str(found.age)], file, refuse)
+    else:
+        anchor = None if found.anchor == FIRST else frame[str(found.anchor)]
+        ages = _ages_from_dates(frame[found.date], anchor, ids, found.unit, file, refuse)
+    rest = tuple(column for column in frame.columns if column not in names)
+    roles = (("id", found.id, wanted.id), ("code", found.code, wanted.code), ("age", found.age, wanted.age))
+    return EventSource(
+        ids=ids,
+        codes=codes,
+        ages=ages,
+        columns=found,
+        not_released=rest,
+        format=source.format,
+        delimiter=source.delimiter,
+        name=file,
+        notes=(*source.notes, *_notes(roles, rest)),
+        path=source.path,
+        encoding=source.encoding,
+    )
+
+
+def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> EventColumns:
+    """Return which column is what, with all names filled in."""
+    anchor = None if wanted.anchor == FIRST else wanted.anchor
+    header = Header(file, present, (*ID_NAMES, *CODE_NAMES, *AGE_NAMES), "id,code,age")
+    header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor)
+    roles = [("id", wanted.id, ID_NAMES), ("code", wanted.code, CODE_NAMES)]
+    roles += [("age", wanted.age, AGE_NAMES)] if wanted.date is None else []
+    found = {role: asked or header.first(usual) for role, asked, usual in roles}
+    for role, _, usual in roles:
+        if found[role] is None:
+            raise InputError(
+                f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
+                f"{', '.join(usual)}. Name it with {setting(role)}. {header.listed()}",
+                file=file,
+            )
+    taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
+    twice = next((name for name in taken if taken.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
+    return EventColumns(found["id"], found["code"], found.get("age"), wanted.date, wanted.anchor, wanted.unit)
+
+
+def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
+    """Return ages as text, equal numbers alike: ``33`` for 33, 33.0 and +33, ``33.5`` for 33.50."""
+    text = as_text(column)
+    written = {age: _plain(age, is_number=column.dtype.is_numeric()) for age in text.unique().to_list()}
+    odd = [age for age, plain in written.items() if plain is None]
+    bad = text.is_in(odd) if odd else pl.zeros(0, pl.Boolean, eager=True)
+    ages, are, first = ("1 age", "is", "") if bad.sum() == 1 else (f"{bad.sum()} ages", "are", " is the first")
+    refuse(
+        bad,
+        f"{ages} in column {column.name!r} of {file} {are} no number from 0 on ({{place}}{first}). Correct or remove "
+        "such lines.",
+        column.name,
+    )
+    return text.replace_strict(list(written), [str(plain) for plain in written.values()], return_dtype=pl.String)
+
+
+def _plain(age: str, *, is_number: bool) -> str | None:
+    """The shortest text of an age; None where it is none."""
+    text = age.strip()
+    if is_number and "e" in text.lower():  # how a floating-point number may be written
+        text = format(Decimal(text), "f")
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    whole, fraction = (found[1] or "0").lstrip("0") or "0", (found[2] or found[3] or "").rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _ages_from_dates(
+    dates: pl.Series, anchor: pl.Series | None, ids: pl.Series, unit: AgeUnit, file: str, refuse: Refuse
+) -> pl.Series:
+    """Completed years, or days, from the date of each event to count from; None: the first date of its patient."""
+    days = _as_dates(dates, file, refuse)
+    if anchor is None:
+        starts = pl.DataFrame({"id": ids, "date": days}).select(pl.col("date").min().over("id")).to_series()
+    else:
+        starts = _as_dates(anchor, file, refuse)
+    refuse(
+        days < starts,
+        f"{{count}} of {len(days)} dates in column {dates.name!r} of {file} lie before the date that ages are counted "
+        "from ({place} is the first). Correct or remove such lines.",
+        dates.name,
+    )
+    if unit == "days":
+        return (days - starts).dt.total_days().cast(pl.String)
+    return completed_years(starts, days).cast(pl.String)
+
+
+def completed_years(starts: pl.Series, ends: pl.Series) -> pl.Series:
+    """Return how many years were completed from one date to another; below 0 where the end lies before the start.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> completed_years(pl.Series([date(1999, 3, 31)]), pl.Series([date(2024, 4, 1)])).to_list()
+    [25]
+    """
+    # Months are numbered in eight bits, which hold no hundreds.
+    place, start = (days.dt.month().cast(pl.Int32) * 100 + days.dt.day() for days in (ends, starts))
+    return ends.dt.year() - starts.dt.year() - (place < start).cast(pl.Int32)
+
+
+def _as_dates(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:
+    """Dates of a column of dates, times, or texts that are an ISO date, with a time or without."""
+    if column.dtype in (pl.Date, pl.Datetime):
+        return column.cast(pl.Date)
+    text = as_text(column).str.strip_chars()
+    found = text.str.head(10).str.to_date(DATE, strict=False)
+    found = found.set(~text.str.contains(WHOLE_DATE), None)
+    wrong = found.is_null()
+    advice = proposal(text.unique().drop_nulls().to_list(), of="different ones") if wrong.any() else ""
+    refuse(
+        wrong,
+        f"{{count}} of {len(found)} values in column {column.name!r} of {file} are no dates written as YYYY-MM-DD "
+        f"({{place}} is the first).{advice or ' Write them so.'}",
+        column.name,
+    )
+    return found
