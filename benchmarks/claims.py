@@ -33,11 +33,10 @@ from cloister.claims.choice import truncation
 from cloister.claims.data import Claims
 from cloister.claims.encode import EncodedClaims, encode
 from cloister.claims.knowledge import REPEAT, DrawnKnowledge, adversary_power
-from cloister.claims.matching import Matching
+from cloister.claims.matching import Matching, ReleasedClaims
 from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import load_kernels
-from cloister.claims.matching import ReleasedClaims
 from cloister.tabular.settings import available_cores
 from machine import machine
 
