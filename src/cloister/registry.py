@@ -32,7 +32,7 @@ def _trajectories() -> "AnyShape":
 
 
 def _claims() -> "AnyShape":
-    from cloister.pipeline.claims import ClaimsShape
+    from cloister.pipeline.claims_shape import ClaimsShape
 
     return ClaimsShape()
 

@@ -13,7 +13,7 @@ from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import Figures, exact_figures_of
 from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
 from cloister.manifests import typed
-from cloister.pipeline.claims import changed_plan
+from cloister.pipeline.claims_shape import changed_plan
 from cloister.pipeline.exploring import ExploreRequest, explored
 from cloister.pipeline.grids import settings_in
 from cloister.pipeline.jobs import of_part, options_of, without_keys

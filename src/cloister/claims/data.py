@@ -20,7 +20,7 @@ from cloister.masking import WITHHELD, mask_small_count, total_needs_suppression
 from cloister.reading import HowRead
 from cloister.sources import read_claim_tables
 
-from .plan import ClaimsPlan
+from .plan import YEAR, ClaimsPlan
 
 ISO = r"^\s*([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]|\s*$)"
 COMPACT = r"^\s*([0-9]{8})\s*$"
@@ -138,10 +138,22 @@ class Claims:
         joined = self.claims.select(PATIENT).join(rows, on=PATIENT, how="left", maintain_order="left")
         return joined["row"].to_numpy().astype(np.int64)
 
+    def dates(self, role: str, needed_for: str) -> pl.Series:
+        """The days of the column of claims with a role."""
+        column = self.plan.claims.column(role)
+        if column is None:
+            raise InputError(f"{needed_for} is derived from claims with the role {role}, but no column has it.")
+        return dates_of(self.claims[column], "claims")
+
     @property
     def n_without_claims(self) -> int:
         """Patients that have no claims."""
         return self.patients.height - self.claims[PATIENT].n_unique()
+
+
+def years_of(data: Claims) -> pl.Series:
+    """Calendar year of each claim, null where its date is missing."""
+    return data.dates("date", YEAR).dt.year().cast(pl.Int64)
 
 
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:

@@ -12,10 +12,9 @@ from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
-from .data import Claims
+from .data import Claims, years_of
 from .form import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
 from .hierarchies import bounds_of, hierarchy_named
-from .prepare import years_of
 
 MISSING = -1
 """Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""

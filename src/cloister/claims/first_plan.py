@@ -64,20 +64,20 @@ def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
         of_claims[PAY_DELAY] = "pay-delay"
     if "length-of-stay" in other or LENGTH_OF_STAY in of_claims:
         of_patients[DAYS_IN_HOSPITAL] = "days-in-hospital"
-    settings = {
+    quasi_identifiers = _hierarchies(events) | of_claims
+    if not quasi_identifiers:
+        raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
+    return {
         "derived_of_patients": [*of_patients],
         "derived_of_claims": [*of_claims],
         "qi_of_patients": _hierarchies(people) | of_patients,
-        "qi_of_claims": _hierarchies(events) | of_claims,
+        "qi_of_claims": quasi_identifiers,
         "grouped": [role for role in ("place", "specialty") if role in other],
         "rules": exclusion_rules(),
         "weights": {guess.column: WEIGHTS[guess.role] for guess in events if guess.role in WEIGHTS},
         "patients": people,
         "claims": events,
     }
-    if not settings["qi_of_claims"]:
-        raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
-    return settings
 
 
 def _dropped(guesses: Sequence[Guess], role: str, why: str) -> list[Guess]:

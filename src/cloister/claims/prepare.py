@@ -20,7 +20,7 @@ from cloister.io.csv import load_bytes
 from cloister.release_folder import release_around
 
 from .codes import exclusions, grouping, top_coding
-from .data import PATIENT, Claims, StepLine, Stepped, check_contents, dates_of, numbers_of
+from .data import PATIENT, Claims, StepLine, Stepped, check_contents, dates_of, numbers_of, years_of
 from .form import CLAIMS, PATIENTS, PSEUDONYM, TABLES, kept_columns
 from .hierarchies import MOST_DELAY
 from .plan import (
@@ -196,36 +196,24 @@ def derived(data: Claims) -> Stepped:
     return Stepped(whole, StepLine("5 derived columns", counts=counts))
 
 
-def _dates(data: Claims, role: str, needed_for: str) -> pl.Series:
-    column = data.plan.claims.column(role)
-    if column is None:
-        raise InputError(f"{needed_for} is derived from claims with the role {role}, but no column has it.")
-    return dates_of(data.claims[column], "claims")
-
-
 def _days_since_first(data: Claims) -> pl.Series:
-    days = data.claims.select(PATIENT, _dates(data, "date", DAYS_SINCE_FIRST).alias("day"))
+    days = data.claims.select(PATIENT, data.dates("date", DAYS_SINCE_FIRST).alias("day"))
     return days.select((pl.col("day") - pl.col("day").min().over(PATIENT)).dt.total_days().alias("days"))["days"]
 
 
 def _length_of_stay(data: Claims) -> pl.Series:
-    ends, dates = _dates(data, "end-date", LENGTH_OF_STAY), _dates(data, "date", LENGTH_OF_STAY)
+    ends, dates = data.dates("end-date", LENGTH_OF_STAY), data.dates("date", LENGTH_OF_STAY)
     return (ends - dates).dt.total_days().clip(lower_bound=1)
 
 
 def _pay_delay(data: Claims) -> pl.Series:
-    days = (_dates(data, "paid-date", PAY_DELAY) - _dates(data, "date", PAY_DELAY)).dt.total_days()
+    days = (data.dates("paid-date", PAY_DELAY) - data.dates("date", PAY_DELAY)).dt.total_days()
     return days.clip(0, MOST_DELAY)
-
-
-def years_of(data: Claims) -> pl.Series:
-    """Calendar year of each claim, null where its date is missing."""
-    return _dates(data, "date", YEAR).dt.year().cast(pl.Int64)
 
 
 def _age(data: Claims) -> pl.Series:
     birth, year = data.plan.patients.column("birth-date"), data.plan.patients.column("birth-year")
-    dates = data.claims.select(PATIENT, _dates(data, "date", AGE).alias("first"))
+    dates = data.claims.select(PATIENT, data.dates("date", AGE).alias("first"))
     first = dates.group_by(PATIENT).agg(pl.col("first").min())
     days = data.patients.select(PATIENT).join(first, on=PATIENT, how="left", maintain_order="left")["first"]
     if birth is not None:

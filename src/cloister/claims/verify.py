@@ -15,6 +15,7 @@ import polars as pl
 
 from cloister.results import Checks, Verdict
 
+from .data import years_of
 from .form import (
     CLAIMS,
     FLAG,
@@ -33,7 +34,6 @@ from .group_tables import coarser_groups
 from .hierarchies import OF_NUMBERS, TOP_CODED, NamedHierarchy, hierarchies
 from .manifest import ClaimsPromise
 from .plan import ClaimsPlan
-from .prepare import years_of
 from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds
 

@@ -1,43 +1,27 @@
-"""Claims as a shape: the settings of a run and the plan, and the course of patients and their claims."""
+"""The course of patients and their claims."""
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cloister.claims.data import Claims, claims_of
+from cloister.claims.data import Claims
 from cloister.claims.encode import encode
 from cloister.claims.facts import codebook, counted, facts_of, read_population, report_counts, voter_list
 from cloister.claims.figures import described, evaluate, exact_figures, risk_of_release
 from cloister.claims.form import QUASI, TABLES, plan_published
 from cloister.claims.manifest import ClaimsPromise
-from cloister.claims.options import ClaimsOptions
-from cloister.claims.plan import HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import deidentify, load_kernels, settings_of
 from cloister.claims.recheck import crosswalk_of
 from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
 from cloister.claims.verify_original import PreparedOriginal
-from cloister.errors import InputError
-from cloister.io import Source
 from cloister.io.foreign import interruptible
-from cloister.jobs.job import FileSource, Job, Part
-from cloister.jobs.job_file import hmac_sentence
-from cloister.manifests import AnyManifest
-from cloister.reading import how_read
-from cloister.release import Custody, Release
-from cloister.settings import Keywords, check_threads
-from cloister.shape import Original, Prepared, Rows, Run
-from cloister.sources import read_claim_tables, read_table
+from cloister.release import Custody
 from cloister.stopwatch import Stopwatch
 
-from .grids import GRID, candidates
-from .places import custody_of
 from .stages import check_useful, completed, passed
 
 
@@ -92,177 +76,3 @@ def protect_claims(
         delimiter=data.delimiter,
         _check=lambda found, with_risk: verify(found, promise, original, with_risk=with_risk),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimsWithPlan(ClaimsOptions):
-    """The settings of claims whose plan stands in a job or is changed by a grid; ``sources`` are those of a job."""
-
-    stated: ClaimsPlan
-    sources: tuple[FileSource, FileSource] | None = None
-
-
-class ClaimsShape:
-    """One row a patient, and many claims."""
-
-    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
-    reading: tuple[str, ...] = ()
-
-    def check(self, options: ClaimsOptions) -> None:
-        """Refuse numbers that no setting has."""
-        if options.seed is not None and not 0 <= options.seed < 2**32:
-            raise InputError(f"The seed is {options.seed}, but must be a whole number from 0 to below 2^32.")
-        check_threads(options.threads)
-
-    def read(self, options: ClaimsOptions) -> tuple[Source, Source]:
-        """Read both files, once it is known that the plan can be read."""
-        _plan_of(options)
-        if isinstance(options, ClaimsWithPlan) and options.sources is not None:
-            of_patients, of_claims = (how_read(source) for source in options.sources)
-            patients = read_table(options.patients, "patients", **of_patients)
-            return patients, read_table(options.claims, "claims", **of_claims)
-        return read_claim_tables(options.patients, options.claims, **how_read(options))
-
-    def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> Prepared:
-        """Join patients and claims as the plan says."""
-        with run.watch.stage("read"):
-            patients, claims = self.read(options) if read is None else read
-            joined = claims_of(patients, claims, _plan_of(options))
-        return PreparedHistories(options, run, joined)
-
-    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> ClaimsWithPlan:
-        """Return the settings of a part of a job, whose plan is a file or stands in the job."""
-        plan, file = part.keywords["plan"], path
-        if isinstance(plan, str):
-            file = Path(plan)
-            stated = ClaimsPlan.read(file)
-        else:
-            number = [one is part for one in job.parts.values()].index(True) + 1
-            stated = plan_of(plan, job.file, path.parent, (f"protect[{number}]", "plan"))
-        if stated.ids.patients.startswith(HMAC):
-            raise InputError(f"{file.name}: {hmac_sentence('ids.patients')}", file=file.name)
-        patients, claims = (job.sources[part.sources[key]] for key in ("patients", "claims"))
-        own = {key: value for key, value in keywords.items() if key not in ("engine", "seed")}
-        return ClaimsWithPlan(
-            **own,
-            patients=patients.data(part.sources["patients"]),
-            claims=claims.data(part.sources["claims"]),
-            plan=file,
-            seed=job.seed or None,  # else that of the plan
-            sources=(patients, claims),
-            stated=stated,
-        )
-
-    def typed(self, options: ClaimsOptions, key: str, word: Any) -> Any:
-        """Return the value of a key of the plan that a word of a grid stands for."""
-        problem = InputError(f"{GRID}: {key} has no such value.")
-        for value in candidates(word):
-            try:
-                self.changed(options, {key: value})
-            except InputError as error:
-                problem = error
-            else:
-                return value
-        raise problem
-
-    def changed(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
-        """Return the settings with values in their places in the plan."""
-        plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
-        return ClaimsWithPlan(**vars(options) | {"stated": plan})
-
-    def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
-        """Nothing of a plan is a setting as well."""
-
-
-def changed_plan(plan: ClaimsPlan, keys: Keywords, name: str, folder: Path) -> ClaimsPlan:
-    """Return a plan with values in their places, by keys as ``"risk.threshold"``."""
-    content = _without_none(asdict(plan))
-    for key, value in keys.items():
-        *sections, last = key.split(".")
-        inside = content
-        for section in sections:
-            inside = inside.setdefault(section, {})
-            if not isinstance(inside, dict):
-                raise InputError(f"{name}: a plan has no key {key}.")
-        inside[last] = value
-    return plan_of(content, name, folder)
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_none(part) for key, part in value.items() if part is not None}
-    return [_without_none(part) for part in value] if isinstance(value, list | tuple | frozenset) else value
-
-
-def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
-    return options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
-
-
-class PreparedHistories(Prepared):
-    """Patients and claims that are about to be protected."""
-
-    def __init__(self, options: ClaimsOptions, run: Run, claims: Claims) -> None:
-        self.options, self.run, self.claims, self.how_read = options, run, claims, claims.notes
-        self.original = Original(claims)
-        self.recorded = claims.plan.patients.columns("keep")
-
-    def protect(self) -> Release:
-        """Take them through the steps of their plan."""
-        options, run, claims = self.options, self.run, self.claims
-        files = {"patients": options.patients, "claims": options.claims, "plan": options.plan}
-        found = {name: custody_of(path, options.custodian_dir) for name, path in files.items()}
-        run.compiling("claims")
-        with run.voice.working(f"protecting {claims.n_patients:,} patients with {claims.n_claims:,} claims"):
-            return protect_claims(
-                claims,
-                seed=options.seed,
-                threads=options.threads or os.cpu_count() or 1,
-                watch=run.watch,
-                custody={name: one for name, one in found.items() if one},
-                accept_empty=options.accept_empty,
-            )
-
-    def check(self) -> None:
-        """Raise what protecting would raise before its search."""
-        settings_of(self.claims.plan, threads=1)
-        encode(prepare(self.claims).claims)
-
-    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
-        """Return what was taken for granted, and what a user should know."""
-        claims, plan = self.claims, self.claims.plan
-        notes = list(claims.notes)
-        if kept := [*plan.patients.columns("keep"), *plan.claims.columns("keep")]:
-            notes.append(
-                f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may "
-                "find the patient by them"
-            )
-        if plan.ids.patients.startswith(HMAC):
-            notes.append("keyed ids link this release to others made with the same key, for whoever has both")
-        assert manifest.form == "claims"
-        if empty := manifest.empty:
-            notes.append(
-                f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
-                "risk, suppress more, or give a column more weight in the plan"
-            )
-        used = manifest.choice.max_flag_rate
-        if used != plan.risk.max_flag_rate:
-            notes.append(
-                f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "
-                "was asked, suppression did not bring the risk down"
-            )
-        return notes
-
-    def request_in_words(self) -> Rows:
-        """Return what would be done."""
-        claims, plan = self.claims, self.claims.plan
-        kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
-        return [
-            ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
-            ("quasi-identifiers", ", ".join((*plan.patients.qi, *plan.claims.qi))),
-            ("released as recorded", ", ".join(kept) or "nothing"),
-            ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
-            (
-                "suppression",
-                f"{plan.suppression.treatment}, at most {plan.risk.max_flag_rate:g} of the patients flagged",
-            ),
-        ]
