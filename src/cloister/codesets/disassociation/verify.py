@@ -135,7 +135,7 @@ def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
 
 def _contents(released: Disassociation, layout: Layout, diversity: int) -> Promises:
     record, shared, sizes = released.record_chunks, released.shared_chunks, released.sizes
-    yield "clusters have k records or more", released.n_clusters > 0 and np.all(sizes >= released.k)
+    yield "clusters have k records or more", released.n_clusters > 0 and np.all(released.sizes >= released.k)
     yield "joint clusters have the records of their members", np.array_equal(layout.sizes, released.joint_sizes)
     are_few = np.all(np.diff(record.subrecord_offsets) <= sizes[record.owner])
     are_few &= np.all(np.diff(shared.subrecord_offsets) <= released.joint_sizes[shared.owner])
