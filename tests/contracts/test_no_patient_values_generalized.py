@@ -107,7 +107,7 @@ def test_refused_codes(look, place, code):
 STAGES = [
     "cloister.pipeline.codes_shape.read_given",
     "cloister.pipeline.codes_shape.parse_policy",
-    "cloister.pipeline.generalization_shape.protect_by_generalization",
+    "cloister.pipeline.generalized_codes.protect_by_generalization",
     "cloister.pipeline.generalized_codes.generalize",
     "cloister.pipeline.generalized_codes.verify",
     "cloister.pipeline.generalized_codes.exact_figures",

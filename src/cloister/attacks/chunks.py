@@ -43,7 +43,7 @@ class _Index:
         self.subrecords = postings(chunks.items, owners(chunks.item_offsets), n_codes)
 
     def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers, Integers]:
-        """The chunks that have some of these codes, how many each has, and how many subrecords hold all of those."""
+        """The chunks that have some of these codes, of how many, and how many subrecords hold all that they have."""
         involved, needed = np.unique(np.concatenate([self.by_code[code] for code in codes]), return_counts=True)
         subrecords, held = np.unique(np.concatenate([self.subrecords[code] for code in codes]), return_counts=True)
         place = np.searchsorted(involved, self.chunk_of[subrecords])

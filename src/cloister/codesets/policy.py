@@ -356,9 +356,8 @@ def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:
 
 
 def _known_paths(codes: CodeSets, kind: str) -> dict[str, CodePath]:
-    tables = load_classification(kind)
-    paths = {code: tables.path(code) for code in codes.items_by_code()}
-    return {code: path for code, path in paths.items() if path is not None}
+    path_of = load_classification(kind).path
+    return {code: path for code in codes.items_by_code() if (path := path_of(code)) is not None}
 
 
 def read_policy_file(path: Path, what: str) -> Any:
@@ -386,7 +385,7 @@ def read_policy_file(path: Path, what: str) -> Any:
     raise InputError(f"The {what} policy {name} {problem}.", file=name)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a name that stands twice")
     return dict(pairs)

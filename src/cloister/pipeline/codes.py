@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import polars as pl
 
@@ -37,7 +36,7 @@ def protect_codes(
     *,
     seed: int = 0,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
 ) -> CodesRelease:
     """Take code sets through the stages, by disassociation."""
     watch = watch or Stopwatch()
@@ -57,7 +56,7 @@ def verified_codes(
     crosswalk: pl.DataFrame | None,
     seed: int,
     watch: Stopwatch,
-    custody: Mapping[str, Any],
+    custody: Mapping[str, object],
 ) -> CodesRelease:
     """Return the release of disassociated code sets, verified and measured."""
     released, check = protected.released, partial(verify, secret=secret, diversity=request.diversity)

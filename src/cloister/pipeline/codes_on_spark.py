@@ -43,7 +43,7 @@ def protect_codes_on_spark(
     *,
     seed: int = 0,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
     records_a_part: int = RECORDS_A_PART,
     before: Before | None = None,
 ) -> CodesRelease:

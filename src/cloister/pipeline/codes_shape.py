@@ -1,6 +1,5 @@
 """Code sets as a shape: from settings to a request, and what is done with it, in memory or on Spark."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from cloister.io.columns import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
+from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
@@ -226,37 +225,37 @@ class PreparedOnSpark(Prepared):
         return [("patients", "counted on Spark"), ("method", self.options.method), ("rules", rules)]
 
 
-def disassociation_of(settings: Mapping[str, Any], given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
+def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) -> DisassociationRequest:
     """Return what settings by name ask of disassociation, as the command line or Python has them."""
-    check_numbers(CodesOptions, settings)
-    if isinstance(settings.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
+    check_numbers(CodesOptions, keywords)
+    if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
         raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
-    looked_up = _looked_up(settings, given)
-    sensitive = known_codes(settings.get("sensitive") or (), given.codes, "sensitive codes")
-    return build_request(DisassociationRequest, settings, sensitive=sensitive, accuracy=accuracy, **looked_up)
+    looked_up = _looked_up(keywords, given)
+    sensitive = known_codes(keywords.get("sensitive") or (), given.codes, "sensitive codes")
+    return build_request(DisassociationRequest, keywords, sensitive=sensitive, accuracy=accuracy, **looked_up)
 
 
-def generalization_of(settings: Mapping[str, Any], given: GivenCodes) -> "GeneralizationRequest":
+def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationRequest":
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
     from cloister.codesets.generalization.data import GeneralizationRequest
 
-    check_numbers(CodesOptions, settings)
-    return build_request(GeneralizationRequest, settings, **_looked_up(settings, given))
+    check_numbers(CodesOptions, keywords)
+    return build_request(GeneralizationRequest, keywords, **_looked_up(keywords, given))
 
 
-def _looked_up(settings: Mapping[str, Any], given: GivenCodes) -> dict[str, Any]:
+def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
     """The utility policy, in words or as it is, and the workload, both on the codes of the data."""
-    policy, workload = settings.get("policy"), settings.get("workload")
+    policy, workload = keywords.get("policy"), keywords.get("workload")
     if isinstance(policy, str):
-        policy = parse_policy(policy, given.codes, settings["k"])
+        policy = parse_policy(policy, given.codes, keywords["k"])
     return {
-        "policy": None if policy is None else policy.on(given.codes).for_k(settings["k"]),
-        "workload": None if workload is None else parse_workload(workload, given.codes, settings["seed"]),
-        "numbered": settings.get("ids", "number") == "number" and given.codes.ids is not None,
+        "policy": None if policy is None else policy.on(given.codes).for_k(keywords["k"]),
+        "workload": None if workload is None else parse_workload(workload, given.codes, keywords["seed"]),
+        "numbered": keywords.get("ids", "number") == "number" and given.codes.ids is not None,
     }
 
 
-def _typed(options: CodesOptions) -> dict[str, Any]:
+def _typed(options: CodesOptions) -> Keywords:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
     return settings_given(options) | {"sensitive": words}

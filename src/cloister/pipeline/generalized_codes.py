@@ -1,7 +1,6 @@
 """The course of code sets, by generalization."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from cloister.codesets.data import GivenCodes
 from cloister.codesets.generalization.data import GeneralizationRequest
@@ -33,7 +32,7 @@ def protect_by_generalization(
     *,
     seed: int = 0,
     watch: Stopwatch | None = None,
-    custody: Mapping[str, Any] | None = None,
+    custody: Mapping[str, object] | None = None,
 ) -> GeneralizedCodesRelease:
     """Take code sets through the stages, by generalization."""
     watch = watch or Stopwatch()

@@ -221,7 +221,7 @@ class _Numbered:
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
-    def numbers(self, codes: list[Any]) -> list[int]:
+    def numbers(self, codes: list[str]) -> list[int]:
         try:
             return list(map(self.known.__getitem__, codes))
         except KeyError:  # some are met for the first time

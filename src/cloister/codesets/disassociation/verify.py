@@ -44,11 +44,8 @@ def verify(released: Disassociation, secret: DisassociationSecret | None = None,
 
 def _form(released: Disassociation) -> Promises:
     """What the rest takes for granted; each relies on those before it, and is asked for where these hold."""
-    vocabulary, both, items = (
-        released.vocabulary,
-        (released.record_chunks, released.shared_chunks),
-        released.item_chunks,
-    )
+    vocabulary, items = released.vocabulary, released.item_chunks
+    both = released.record_chunks, released.shared_chunks
     n_codes, columns, classes = len(vocabulary), released.class_columns, released.classes
     yield "k and m are 1 or more", released.k >= 1 and released.m >= 1
     yield "the codes are in order", all(a.encode() < b.encode() for a, b in pairwise(vocabulary))
@@ -135,7 +132,7 @@ def held_apart(released: Disassociation) -> tuple[Integers, Integers]:
 
 def _contents(released: Disassociation, layout: Layout, diversity: int) -> Promises:
     record, shared, sizes = released.record_chunks, released.shared_chunks, released.sizes
-    yield "clusters have k records or more", released.n_clusters > 0 and np.all(sizes >= released.k)
+    yield "clusters have k records or more", released.n_clusters > 0 and np.all(released.sizes >= released.k)
     yield "joint clusters have the records of their members", np.array_equal(layout.sizes, released.joint_sizes)
     are_few = np.all(np.diff(record.subrecord_offsets) <= sizes[record.owner])
     are_few &= np.all(np.diff(shared.subrecord_offsets) <= released.joint_sizes[shared.owner])

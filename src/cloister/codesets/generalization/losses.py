@@ -13,13 +13,11 @@ nor the error of a workload, which a recipient could compare with that of a gues
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, inf, isfinite, log, log1p
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cloister.codesets.data import CodeSets, GivenCodes, plain_code
-from cloister.codesets.manifest import PolicySets
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, is_built
 from cloister.codesets.request import counted
 from cloister.errors import InputError, setting
@@ -233,20 +231,21 @@ def utility_of(
     """Return what was lost, beside what the data file says: as far as the released records tell it."""
     figures, policy, released = protected.figures, request.policy, protected.released
     outcomes = figures.outcomes
-    sets: dict[str, Any] = dict.fromkeys(PolicySets.model_fields)
+    found: tuple[int | None, ...] = (None, None, None)
     if policy is not None and policy.support is None:
         if is_built(policy.spec):
             # A builder makes sets of the data's own codes: counted are those of which a code is released. How many
             # others there are tells which suppressed codes belong together, and everybody knows the diseases of gwas.
             outcomes = tuple(outcome for outcome in outcomes if outcome.suppressed < outcome.codes)
         found = len(outcomes), sum(one.satisfied for one in outcomes), sum(one.fully_preserved for one in outcomes)
-        sets = dict(zip(sets, found, strict=True))
     # One that repeats counts once: its suppressed occurrences would tell how often some patient has it.
     plain = [plain_code(code, repeats=released.repeats) for code in released.vocabulary]
     suppressed = len({plain[code] for code in released.suppressed.tolist()})
     return GeneralizationUtility(
         **counts.model_dump(),
-        **sets,
+        constraints=found[0],
+        constraints_satisfied=found[1],
+        constraints_preserved=found[2],
         codes=len(set(plain)),
         suppressed_codes=suppressed,
         ilm=None if suppressed else figures.ilm_terms,
