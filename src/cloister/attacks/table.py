@@ -38,12 +38,8 @@ def open_table(
 ) -> OpenedRelease:
     """Open a release of a table.
 
-    Parameters
-    ----------
-    original : what it was made from, in the form in which it was protected
-    hierarchies : those that came from files
-    crosswalk : written with the release, where it is known
-    reduced : from the data file to that form
+    ``reduced`` brings the data file into the form in which the original was protected, and is given; ``hierarchies``
+    are those that came from files.
     """
     if manifest.guarantee.patients is not None:
         raise InputError("Attacks look for patients with one record each, but in this release they may have several.")

@@ -249,10 +249,6 @@ def _number(word: str) -> float | None:
     return value if value == value else None  # not a number
 
 
-def _average(word: str) -> str | None:
-    return word if word in AVERAGES else None
-
-
 def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
     """Return what is asked of a table, in words."""
     wanted = sorted(request.quasi_identifiers.items())
@@ -279,13 +275,17 @@ def request_of(
     ids, key = _ids(options.ids)
     if key is not None:
         notes.append("ids are keyed hashes: releases made with the same key can be linked")
+
+    def average(word: str) -> str | None:
+        return word if word in AVERAGES else None
+
     looked_up = {
         "quasi_identifiers": found,
         "rules": (KAnonymity(options.k), *rules),
         "weights": by_column(options.weights, "weights", _number, "COLUMN=NUMBER", "age=2", columns),
         "levels": _levels(options, columns),
         "microaggregate": by_column(
-            options.microaggregate, "microaggregate", _average, "COLUMN=mean or COLUMN=median", "age=mean", columns
+            options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns
         ),
         "ids": ids,
         "id_key": key,

@@ -116,10 +116,7 @@ def _shown(course: TableRun, column: str, released: Disassociation) -> ReportCou
 def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:
     """Return a table with a column of codes, separated by spaces; empty for patients without codes.
 
-    Parameters
-    ----------
-    identifier : column of the table that tells patients apart
-    codes : of another file, with the ids of the patients
+    ``identifier`` is the column of the table that tells patients apart; the codes of another file have ids of patients.
     """
     if identifier is None or codes.ids is None:
         lacking = table.name if identifier is None else file

@@ -104,10 +104,6 @@ def _k_map(name: str, values: list[str]) -> PrivacyRule:
     return KMap(_whole(*_several(values, 1)), size=int(name), significance=significance)
 
 
-def _presence(name: str, values: list[str]) -> PrivacyRule:
-    return DeltaPresence(*map(_real, _several(values, 2)), name=PurePath(name).name, source=name)
-
-
 def _population_uniqueness(name: str, values: list[str]) -> PrivacyRule:
     estimator = values.pop().strip() if len(values) == 2 else "dankar"
     return PopulationUniqueness(_real(*_several(values, 1)), _whole(name), estimator)
@@ -128,7 +124,9 @@ def _closeness(name: str, values: list[str]) -> PrivacyRule:
 SPECIAL: dict[str, Callable[[str, list[str]], PrivacyRule]] = {
     KMap.model: _k_map,
     TCloseness.model: _closeness,
-    DeltaPresence.model: _presence,
+    DeltaPresence.model: lambda name, values: DeltaPresence(
+        *map(_real, _several(values, 2)), name=PurePath(name).name, source=name
+    ),
     PopulationUniqueness.model: _population_uniqueness,
 }
 """How rules are made that are not written by their fields alone."""

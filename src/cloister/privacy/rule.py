@@ -65,7 +65,7 @@ class EquivalenceClasses(Protocol):
 
 @dataclass(frozen=True)
 class PrivacyRule(ABC):
-    """What all rules say of themselves. A rule is declared by its fields: checks of their own, as `Whole`, mark them.
+    """What all rules say of themselves. A rule is declared by its fields: checks, as of `AtLeast2`, mark them.
 
     ``is_monotone``: a class that satisfies the rule still does after any records are added to it, so a coarser
     transformation never suppresses more. ``is_closed``: two classes that satisfy it do so together; then a coarser
@@ -304,11 +304,7 @@ def name_of(what: str, value: object) -> str:
     return value
 
 
-def _at_least_2(name: str, value: object) -> int:
-    return whole_number(name, value, 2)
-
-
-AtLeast2 = Annotated[int, _at_least_2]
+AtLeast2 = Annotated[int, lambda name, value: whole_number(name, value, 2)]
 Share = Annotated[float, number("from 0 to below 1", lambda share: 0 <= share < 1)]
 Part = Annotated[float, number("above 0 and below 1", lambda part: 0 < part < 1)]
 Positive = Annotated[float, number("above 0", lambda above: above > 0)]

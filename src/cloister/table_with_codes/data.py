@@ -51,12 +51,8 @@ Integers = NDArray[np.int64]
 class CodesRequested:
     """What is asked of the column of codes.
 
-    Attributes
-    ----------
-    column : holds the codes of each patient, separated by white space; empty for patients without codes
-    m : codes that somebody may know of a patient beside the quasi-identifiers
-    policy : sets of codes to keep countable together, as an object or in words (``level:1``, the name of a JSON file)
-    missing : texts in a cell that stand for a missing code
+    ``column`` holds the codes of each patient, separated by white space, and nothing for patients without codes;
+    ``missing`` are texts in it that stand for a missing code; ``m`` codes may be known beside the quasi-identifiers.
     """
 
     column: str

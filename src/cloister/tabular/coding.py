@@ -88,10 +88,7 @@ def level_maps(coded: Sequence[Coded]) -> LevelMaps:
 def costs_of(coded: Sequence[Coded], rows: Rows, weights: Sequence[float], loss: AttributeLoss) -> Costs:
     """Return what generalized values cost.
 
-    Parameters
-    ----------
-    rows : distinct rows at level 0, with how many records have each
-    weights : (n_attributes,) positive
+    ``rows`` are the distinct rows at level 0; ``weights`` (n_attributes,) are positive.
     """
     n_records = int(rows.records.sum())
     n_levels = max(len(c.codes) for c in coded)
@@ -158,11 +155,8 @@ MOST_EMPTY = 16  # cells of that table for each one that is filled
 class SensitiveValues:
     """One sensitive column as a rule sees it.
 
-    Parameters
-    ----------
-    rule : says whether values need an order or groups
-    row_of_record : (n,) distinct row of each record, or of each row of a tally
-    n : (n,) how many records each stands for
+    ``row_of_record`` (n,) is the distinct row of each record, or of each row of a tally, ``n`` (n,) how many it stands
+    for; the rule says whether values need an order or groups.
     """
 
     def __init__(

@@ -249,10 +249,6 @@ def _is_range(value: object) -> bool:
     return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])  # type: ignore[index]
 
 
-def _is_hierarchy(value: object) -> bool:
-    return isinstance(value, str) or (hasattr(value, "bind") and not isinstance(value, type))
-
-
 LISTS = ("rules", "sensitive", "drop", "keep", "accept")
 BY_COLUMN = ("quasi_identifiers", "weights", "levels", "microaggregate", "level_bounds")
 NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
@@ -268,7 +264,10 @@ KINDS: dict[str, tuple[Kind, str]] = {
     "time_limit": (_is(Real, NoneType), "a number of seconds"),
     "rules": (_is(str, PrivacyRule), 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
     **dict.fromkeys(LISTS[1:], NAMES),
-    "quasi_identifiers": (_is_hierarchy, 'a hierarchy for each column, as an object or a text: {"sex": "suppress"}'),
+    "quasi_identifiers": (
+        lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
+        'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',
+    ),
     "weights": (_is(Real), 'a number for each column: {"age": 2}'),
     "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
     "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),

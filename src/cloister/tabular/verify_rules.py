@@ -149,10 +149,6 @@ def _delta_presence(rule: Description, classes: ReleasedClasses, reference: Refe
     return holds & ((is_covered and holds.all()) or not _forbids_suppression(rule))
 
 
-def _l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
-    return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
-
-
 def _entropy_l_diversity(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
     share = pl.col("count") / pl.col("size")
     entropy = classes.by_class(classes.recorded(rule["column"]), -(share * share.log()).sum(), -1.0)
@@ -328,7 +324,9 @@ CLASS_RULES: dict[str, Callable[[Description, ReleasedClasses, Reference], pl.Se
     "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-patients": _k_patients,
     "k-map": _k_map,
-    "l-diversity": _l_diversity,
+    "l-diversity": lambda rule, classes, _: (
+        classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
+    ),
     "entropy-l-diversity": _entropy_l_diversity,
     "recursive-l-diversity": _recursive_l_diversity,
     "t-closeness": _t_closeness,

@@ -58,10 +58,7 @@ def merge_classes(recoding: TableRecoding, partition: Partition, codes: RecordCo
     *Guarantee*: classes only grow, and no label is at a level that is not allowed. Not promised: the fewest hidden
     occurrences for the loss. Cost: for each merge one pass over all classes.
 
-    Parameters
-    ----------
-    recoding : its loss is a mean of losses of columns
-    bound : the loss may not pass it; nothing is merged where it does so already
+    The loss must be a mean of losses of columns; nothing is merged where it passes the bound already.
 
     Source: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos (2013), "Anonymizing data with relational and transaction
     attributes", ECML PKDD 2013: RTmerger. There the partner is the one next by both losses; what is lost of codes is

@@ -144,10 +144,8 @@ def cluster(recoding: TableRecoding, block: int = BLOCK, most: int = MOST_TRANSF
     Mondrian. Not promised: the least loss; that labels of different classes exclude each other (an age of [40-44]
     stands beside [40-49]). Cost: local recoding, Mondrian, and rows x rows of a block x attributes.
 
-    Parameters
-    ----------
-    block : most distinct rows that are clustered together; the parts of Mondrian are the blocks
-    most : transformations of a lattice of which all are tried
+    At most ``block`` distinct rows are clustered together, of which the parts of Mondrian are; of a lattice of at most
+    ``most`` transformations all are tried.
 
     Source: Byun, Kamra, Bertino, Li (2007), "Efficient k-anonymization using clustering techniques". Deviations:
     records with the same values are one row and stay together; the loss is that of the hierarchies, weighted by

@@ -94,10 +94,7 @@ def blocks(recoding: TableRecoding, most_rows: int) -> list[NDArray[np.int64]]:
 class _Tree:
     """Splits parts, the costliest first, until nothing can be split or is worth it.
 
-    Parameters
-    ----------
-    most_rows : parts of no more rows are left alone
-    is_ruled : whether the rules about the table are asked at every split
+    Parts of at most ``most_rows`` are left alone; ``is_ruled`` asks the rules about the table at every split.
     """
 
     def __init__(
