@@ -1,5 +1,6 @@
 """A hierarchy as the user states it, the same bound to the values of one column, and what builders share."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -120,9 +121,9 @@ class BuiltHierarchy(Generic[Read]):
         """What is wrong with values outside, and what to do."""
         raise NotImplementedError
 
+    @abstractmethod
     def _levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
         """The levels of these distinct values, all of them covered."""
-        raise NotImplementedError
 
     def outside(self, values: Sequence[str | None]) -> list[str]:
         """Those of the distinct values that the hierarchy does not cover."""
@@ -146,9 +147,9 @@ class NamedValues(BuiltHierarchy[str]):
     def _levels(self, texts: Sequence[str], read: Sequence[str]) -> Levels:  # noqa: ARG002 - of the base class
         return of_values_present(self._names(texts), len(texts))
 
+    @abstractmethod
     def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
         """The labels of these values, level by level."""
-        raise NotImplementedError
 
 
 def of_values_present(labels: Sequence[Sequence[str]], n_values: int) -> Levels:

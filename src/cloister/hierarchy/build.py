@@ -147,7 +147,7 @@ BUILDERS: dict[str, Builder] = {
     "interval": Builder(
         "interval:5,10,20/top=90/bottom=0",
         "intervals of these widths; optional bounds; interval:cuts=0,18,65 between cut points; decimal if 0.5 or 5.0",
-        lambda words: _cuts(words) if words.startswith(CUTS) else _widths(words),
+        lambda words: _interval(words),
         has_parts=True,
     ),
     "quantile": Builder(
@@ -240,17 +240,15 @@ def _listed(words: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in words.split(","))
 
 
-def _widths(words: str) -> IntervalHierarchy:
+def _interval(words: str) -> IntervalHierarchy | CutHierarchy:
+    if words.startswith(CUTS):
+        levels = words.removeprefix(CUTS).split("/")
+        return CutHierarchy(tuple(tuple(map(_decimal, level.split(","))) for level in levels))
     widths, *options = words.split("/")
     bounds = {name: value for name, _, value in (option.partition("=") for option in options)}
     if len(bounds) < len(options) or not bounds.keys() <= {"top", "bottom"}:
         raise _misused("interval")
     return IntervalHierarchy(tuple(map(_decimal, widths.split(","))), **{one: _decimal(bounds[one]) for one in bounds})
-
-
-def _cuts(words: str) -> CutHierarchy:
-    levels = words.removeprefix(CUTS).split("/")
-    return CutHierarchy(tuple(tuple(map(_decimal, level.split(","))) for level in levels))
 
 
 def _number(text: str, name: str) -> int:

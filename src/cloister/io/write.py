@@ -205,14 +205,13 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
             f"A spreadsheet would run the names of {len(named)} columns as formulas, and only cells can be escaped. "
             "Rename these columns."
         )
-    return frame.with_columns(_escaped(one) for one in frame.get_columns() if one.dtype == pl.String)
+    escaped = []
+    for texts in (one for one in frame.get_columns() if one.dtype == pl.String):
+        is_run = _are_run(texts.str.strip_chars_start(QUOTE)).fill_null(value=False)
+        quoted = pl.select(pl.concat_str(pl.lit(QUOTE), texts)).to_series()
+        escaped.append(quoted.zip_with(is_run, texts).alias(texts.name))
+    return frame.with_columns(escaped)
 
 
 def _are_run(texts: pl.Series) -> pl.Series:
     return texts.str.contains(_FORMULA) & ~texts.str.contains(_SIGNED_NUMBER)
-
-
-def _escaped(texts: pl.Series) -> pl.Series:
-    quoted = pl.DataFrame({"quote": [QUOTE] * len(texts), "text": texts}).select(pl.concat_str(pl.all())).to_series()
-    is_run = _are_run(texts.str.strip_chars_start(QUOTE)).fill_null(value=False)
-    return quoted.zip_with(is_run, texts).alias(texts.name)

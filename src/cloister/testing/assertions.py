@@ -152,11 +152,9 @@ def _rows(frame: "IntoDataFrame", columns: Sequence[str]) -> list[Row]:
     absent = [name for name in columns if name not in table.columns]
     if absent or not columns:
         raise ValueError(f"The frame has no column {absent[0]!r}." if absent else "Name one column at least.")
-    lists = [[_plain(value) for value in table[name].to_list()] for name in columns]
+    gone = ("NAType", "NaTType", "NoneType")  # pandas' own missing values; NaN is what does not equal itself
+    lists = [
+        [None if type(value).__name__ in gone or value != value else value for value in table[name].to_list()]
+        for name in columns
+    ]
     return list(zip(*lists, strict=True))
-
-
-def _plain(value: Hashable) -> Hashable:
-    """A value that equals itself: NaN and pandas' own missing values become None."""
-    is_missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
-    return None if is_missing else value
