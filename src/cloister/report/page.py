@@ -12,7 +12,16 @@ from cloister.results import Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
-from .sentences import accepted_words, assumed_words, columns_of, empty_words, guarantee_sentences, one_row_words
+from .sentences import (
+    accepted_words,
+    assumed_words,
+    codes_sentences,
+    columns_of,
+    empty_words,
+    guarantee_sentences,
+    one_row_words,
+    table_sentences,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,7 +35,7 @@ TEMPLATES = {
     "trajectories": "trajectories.html",
     "claims": "claims.html",
 }
-PAGE, JOB, READ_ME = "page.html", "job.html", "readme.txt"
+PAGE, JOB, READ_ME, SUMMARY = "page.html", "job.html", "readme.txt", "summary.txt"
 ENDING = ".j2"
 
 
@@ -57,6 +66,8 @@ def environment() -> "Environment":
         "in_order": in_order,
         "scatter": scatter,
         "sentences": guarantee_sentences,
+        "table_sentences": table_sentences,
+        "codes_sentences": codes_sentences,
         "one_row": one_row_words,
         "worded_steps": worded_steps,
         "assumed": assumed_words,
@@ -135,6 +146,14 @@ def report_files(
 def render_readme(manifest: Section) -> bytes:
     """Return the page of plain text that says what is in the folder of a release, or of a job, and how to read it."""
     return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
+
+
+def summary_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
+    """Return what the terminal says of a release: subjects, and what is said of each."""
+    # a row is a line: a name of a column that holds a line break must not begin another one
+    lines = environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a")).get_template(SUMMARY)
+    rows = (line.partition(" | ") for line in lines.render(m=manifest).split("\n") if line)
+    return [(subject, said) for subject, _, said in rows]
 
 
 def _sections(
