@@ -100,18 +100,11 @@ class Opened(Generic[M, F, O]):
 
 @dataclass(frozen=True)
 class Facts:
-    """What follows from the files of a release.
+    """What follows from the files of a release."""
 
-    Attributes
-    ----------
-    failures : what the manifest says that does not follow, in sentences
-    codebook : the one that such a release has
-    shown : what the figures of the report are made of
-    """
-
-    failures: list[str]
-    codebook: pl.DataFrame = field(repr=False)
-    shown: ReportCounts = field(repr=False)
+    failures: list[str]  # what the manifest says that does not follow, in sentences
+    codebook: pl.DataFrame = field(repr=False)  # the one that such a release has
+    shown: ReportCounts = field(repr=False)  # what the figures of the report are made of
 
 
 class Checker(ABC, Generic[M, F, O]):

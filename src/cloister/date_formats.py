@@ -48,18 +48,11 @@ USUAL = (
 
 @dataclass(frozen=True)
 class DateFormat:
-    """How a date is written.
+    """How a date is written."""
 
-    Attributes
-    ----------
-    text : as it was stated
-    strptime : the same in directives
-    pattern : a regular expression for the whole of such a text
-    """
-
-    text: str
-    strptime: str
-    pattern: str
+    text: str  # as it was stated
+    strptime: str  # the same in directives
+    pattern: str  # a regular expression for the whole of such a text
 
     @property
     def has_time(self) -> bool:

@@ -14,9 +14,7 @@ WITHHELD = "withheld"
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
     """Return a count; of fewer than k patients only that it is so, and nothing of k or more claims of so few.
 
-    Parameters
-    ----------
-    patients : how many patients it counts, if not one each
+    ``patients``: how many patients it counts, if not one each
 
     Examples
     --------
@@ -41,9 +39,7 @@ def total_needs_suppression(
     Parts overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second alone. Of
     claims that have both nobody knows how many patients they are of.
 
-    Parameters
-    ----------
-    patients : how many patients each part counts, where it counts something else; empty where it counts patients
+    ``patients``: how many patients each part counts, where it counts something else; empty where it counts patients
     """
     shown = [count for part, count in counts.items() if patients.get(part, count) >= k]
     n_hidden = sum(count > 0 for count in counts.values()) - len(shown)

@@ -28,28 +28,20 @@ class HowRead(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """How a table is read.
+    """How a table is read."""
 
-    Attributes
-    ----------
-    missing : texts that stand for a missing value, besides the empty one
-    encoding, delimiter : of text files; None where they are detected
-    date_format : ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
-    decimal : what stands before the decimals of numbers
-    numbers, dates : columns in which whatever is no number, or no date, is read as missing, and counted
-    bad_lines : ``error`` or ``drop``, for lines of a text file that have too many or too few cells
-    duplicates : ``keep``, ``drop`` or ``error``, for rows that repeat another one
-    """
-
-    missing: Sequence[str] = ()
+    missing: Sequence[str] = ()  # texts that stand for a missing value, besides the empty one
+    # encoding, delimiter: of text files; None where they are detected
     encoding: str | None = None
     delimiter: str | None = None
+    # ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
     date_format: Sequence[str] = ()
-    decimal: str = "."
+    decimal: str = "."  # what stands before the decimals of numbers
+    # numbers, dates: columns in which whatever is no number, or no date, is read as missing, and counted
     numbers: Sequence[str] = ()
     dates: Sequence[str] = ()
-    bad_lines: str = ERROR
-    duplicates: str = KEEP
+    bad_lines: str = ERROR  # ``error`` or ``drop``, for lines of a text file that have too many or too few cells
+    duplicates: str = KEEP  # ``keep``, ``drop`` or ``error``, for rows that repeat another one
 
     def __post_init__(self) -> None:
         for name in ("date_format", "numbers", "dates"):  # one of several may be given alone

@@ -43,15 +43,10 @@ INTERNAL = "internal.json"
 
 @dataclass(frozen=True)
 class Custody:
-    """What only the custodian may see: never part of a release folder.
+    """What only the custodian may see: never part of a release folder."""
 
-    Attributes
-    ----------
-    figures : exact figures, paths and the hash of the input
-    crosswalk : original id of each released record, or where each record went; None where there are no ids
-    """
-
-    figures: dict[str, Any] = field(repr=False)
+    figures: dict[str, Any] = field(repr=False)  # exact figures, paths and the hash of the input
+    # original id of each released record, or where each record went; None where there are no ids
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
 
@@ -190,15 +185,8 @@ class Release(ABC):
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
         """Write the release into a partial folder, verify what is read back, and return the manifest.
 
-        Parameters
-        ----------
-        partial : empty, and appears later; see `write`
-        secret, inside : partial places of the crosswalk, and of what only the custodian may see
-
-        Raises
-        ------
-        InternalError
-            What was read back did not pass verification.
+        ``partial``: empty, and appears later; see `write`
+        ``secret, inside``: partial places of the crosswalk, and of what only the custodian may see
         """
         shown = self.shown()
         manifest, figures, found = self._fill(partial, shown)
@@ -243,15 +231,10 @@ class Release(ABC):
 
 @dataclass(frozen=True, repr=False)
 class DataFileRelease(Release):
-    """Protected data whose records stand in one file.
+    """Protected data whose records stand in one file."""
 
-    Attributes
-    ----------
-    frame : the records as the data file has them
-    format, delimiter : how it is written: csv or parquet
-    """
-
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)  # the records as the data file has them
+    # format, delimiter: how it is written: csv or parquet
     format: str
     delimiter: str
 

@@ -35,31 +35,18 @@ class SearchStatistics:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, and what it proved.
+    """What a search found, and what it proved."""
 
-    Attributes
-    ----------
-    levels : level of each quasi-identifier, by column name
-    loss : loss of that transformation after suppression, in [0, 1]
-    suppressed : records that it suppresses
-    bound : proven lower bound on the loss of any safe transformation, in [0, 1]
-    optimal : whether the transformation is proven to be the best
-    lattice : number of transformations in the lattice, all levels of all hierarchies
-    checked : transformations or sets of transformations that were decided by counting records
-    seconds : time from the first bound to the proof, or to the time limit
-    statistics : what the search did, where it says so
-    minimal : the safe transformations below which nothing is safe, where the search finds them all
-    """
-
-    levels: Levels
-    loss: float
-    suppressed: int
-    bound: float
-    optimal: bool
-    lattice: int
-    checked: int
-    seconds: float
-    statistics: SearchStatistics | None = None
+    levels: Levels  # level of each quasi-identifier, by column name
+    loss: float  # loss of that transformation after suppression, in [0, 1]
+    suppressed: int  # records that it suppresses
+    bound: float  # proven lower bound on the loss of any safe transformation, in [0, 1]
+    optimal: bool  # whether the transformation is proven to be the best
+    lattice: int  # number of transformations in the lattice, all levels of all hierarchies
+    checked: int  # transformations or sets of transformations that were decided by counting records
+    seconds: float  # time from the first bound to the proof, or to the time limit
+    statistics: SearchStatistics | None = None  # what the search did, where it says so
+    # the safe transformations below which nothing is safe, where the search finds them all
     minimal: tuple[Levels, ...] = ()
 
     @property
@@ -92,16 +79,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Risk:
-    """Re-identification risk of the released records by class size (prosecutor model).
-
-    Attributes
-    ----------
-    share_above_threshold : share of records whose risk is above ``threshold``
-    """
+    """Re-identification risk of the released records by class size (prosecutor model)."""
 
     highest: float
     average: float
-    share_above_threshold: float
+    share_above_threshold: float  # share of records whose risk is above ``threshold``
     threshold: float
     classes: int
     smallest: int
@@ -111,25 +93,15 @@ class Risk:
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What one quasi-identifier lost.
+    """What one quasi-identifier lost."""
 
-    Attributes
-    ----------
-    column : its name
-    levels : levels that occur, ascending; one, unless they differ between classes
-    top : highest level of its hierarchy
-    loss : in [0, 1], suppressed records counted as lost
-    by_level : mean of level / top over the released records, in [0, 1]
-    labels : distinct labels released
-    variance_lost : share of the variance that averages lost within the released records; None if not averaged
-    """
-
-    column: str
-    levels: tuple[int, ...]
-    top: int
-    loss: float
-    by_level: float
-    labels: int
+    column: str  # its name
+    levels: tuple[int, ...]  # levels that occur, ascending; one, unless they differ between classes
+    top: int  # highest level of its hierarchy
+    loss: float  # in [0, 1], suppressed records counted as lost
+    by_level: float  # mean of level / top over the released records, in [0, 1]
+    labels: int  # distinct labels released
+    # share of the variance that averages lost within the released records; None if not averaged
     variance_lost: float | None = None
 
 

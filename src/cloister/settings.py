@@ -18,15 +18,10 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Words:
-    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are.
-
-    Attributes
-    ----------
-    later : by column, what takes the place of what was typed
-    """
+    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are."""
 
     texts: tuple[str, ...]
-    later: Mapping[str, Any] = field(default_factory=dict)
+    later: Mapping[str, Any] = field(default_factory=dict)  # by column, what takes the place of what was typed
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.later)
@@ -41,39 +36,25 @@ ByColumn = Mapping[str, Value] | Words
 
 @dataclass(frozen=True)
 class Help:
-    """What the command line says of a setting.
-
-    Attributes
-    ----------
-    metavar : what stands for its value; the type if None
-    typed : what a word is read as, if not as the type of the field
-    shown : the default in words, where the field says None
-    """
+    """What the command line says of a setting."""
 
     text: str
-    metavar: str | None = None
+    metavar: str | None = None  # what stands for its value; the type if None
     option: str = ""
-    typed: Any = None
-    shown: str | None = None
+    typed: Any = None  # what a word is read as, if not as the type of the field
+    shown: str | None = None  # the default in words, where the field says None
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a job may say of a setting.
-
-    Attributes
-    ----------
-    kind : type in TOML, if not that of the field
-    holds : whether a value is in range
-    read : from TOML to the value of the field
-    """
+    """What a job may say of a setting."""
 
     allowed: str
     name: str = ""
-    kind: Any = None
+    kind: Any = None  # type in TOML, if not that of the field
     one_of: tuple[str, ...] = ()
-    holds: Callable[[Any], bool] = lambda _: True
-    read: Callable[[Any], Any] = lambda value: value
+    holds: Callable[[Any], bool] = lambda _: True  # whether a value is in range
+    read: Callable[[Any], Any] = lambda value: value  # from TOML to the value of the field
 
 
 @dataclass(frozen=True)

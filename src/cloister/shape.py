@@ -61,15 +61,11 @@ SILENCE = Silence()
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has beside its settings.
-
-    Attributes
-    ----------
-    engines : engines that count tables where they are, kept open until everything was written
-    """
+    """What a run has beside its settings."""
 
     watch: Stopwatch = field(default_factory=Stopwatch)
     voice: Voice = SILENCE
+    # engines that count tables where they are, kept open until everything was written
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def compiling(self, method: str, what: str = "the method") -> None:
@@ -82,32 +78,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Original:
-    """What a release is made from, as an attack on it must know it.
-
-    Attributes
-    ----------
-    privacy : of generalized code sets, the privacy policy
-    """
+    """What a release is made from, as an attack on it must know it."""
 
     data: Any = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] | None = field(default=None, repr=False)
-    privacy: Any = field(default=None, repr=False)
+    privacy: Any = field(default=None, repr=False)  # of generalized code sets, the privacy policy
     missing: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Prepared(ABC):
-    """Data that were read and settings that were looked up: what a run is about to do.
-
-    Attributes
-    ----------
-    recorded : columns that are released as recorded, one row a patient
-    how_read : what was changed and left out while the data were read, for the custodian
-    """
+    """Data that were read and settings that were looked up: what a run is about to do."""
 
     run: Run
     original: Original
-    recorded: tuple[str, ...] = ()
-    how_read: Sequence[str] = ()
+    recorded: tuple[str, ...] = ()  # columns that are released as recorded, one row a patient
+    how_read: Sequence[str] = ()  # what was changed and left out while the data were read, for the custodian
 
     @abstractmethod
     def protect(self) -> Release:
@@ -127,16 +112,10 @@ class Prepared(ABC):
 
 
 class Shape(Protocol[Options_contra, Read]):
-    """A shape of data as it is read, checked and protected.
+    """A shape of data as it is read, checked and protected."""
 
-    Attributes
-    ----------
-    reading : settings by which data are read, beside their place
-    usual_grid : values by key that are compared where no grid is given
-    """
-
-    reading: tuple[str, ...]
-    usual_grid: Mapping[str, Sequence[str]]
+    reading: tuple[str, ...]  # settings by which data are read, beside their place
+    usual_grid: Mapping[str, Sequence[str]]  # values by key that are compared where no grid is given
 
     def check(self, options: Options_contra) -> None:
         """Refuse settings that there are not, or that do not fit each other, before anything is read."""

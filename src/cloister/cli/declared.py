@@ -48,9 +48,7 @@ def described(function: Any, parameters: Iterable[inspect.Parameter], text: str)
 def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
     """Return the parameter of a command that a setting is.
 
-    Parameters
-    ----------
-    needed : whether one without a default must be given
+    ``needed``: whether one without a default must be given
     """
     assert one.help is not None
     kind, default = one.typed, one.default

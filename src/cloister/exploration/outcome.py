@@ -31,17 +31,12 @@ def rule_named(word: str, risk_limit: float | None) -> Rule:
 
 @dataclass(frozen=True)
 class Point:
-    """A setting that has a safe release.
+    """A setting that has a safe release."""
 
-    Attributes
-    ----------
-    place : which of the settings, from 0
-    promise : numbers of the guarantee, better if greater; it decides between points that are alike
-    """
-
-    place: int
+    place: int  # which of the settings, from 0
     risk: float
     loss: float
+    # numbers of the guarantee, better if greater; it decides between points that are alike
     promise: tuple[float, ...] = ()
 
 
@@ -111,17 +106,11 @@ Setting = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one setting.
-
-    Attributes
-    ----------
-    figures : of the release; None where there is no safe one
-    reason : why there is none; None where there is one
-    """
+    """What became of one setting."""
 
     setting: Setting
-    figures: Figures | None
-    reason: str | None
+    figures: Figures | None  # of the release; None where there is no safe one
+    reason: str | None  # why there is none; None where there is one
     seconds: float
 
     def as_record(self) -> dict[str, Any]:

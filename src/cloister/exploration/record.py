@@ -47,10 +47,8 @@ def recorded(folder: Path | None, identity: Mapping[str, object], settings: Sequ
 
     A last line that an end cut short is taken away.
 
-    Parameters
-    ----------
-    folder : None for a record in memory
-    identity : what is asked for, and hashes of the files; must be the same for an exploration to be gone on with
+    ``folder``: None for a record in memory
+    ``identity``: what is asked for, and hashes of the files; must be the same for an exploration to be gone on with
     """
     if folder is None:
         yield Record()

@@ -23,20 +23,13 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True)
 class FirstJob:
-    """A job that was guessed.
+    """A job that was guessed."""
 
-    Attributes
-    ----------
-    text : the TOML; holds no value of the data but names of columns, and how missing values are written
-    job : the same, read back
-    columns : what each column was taken for
-    problem : why it gives no release as it is; None if it does, or was not tried
-    """
-
+    # the TOML; holds no value of the data but names of columns, and how missing values are written
     text: str = field(repr=False)
-    job: Job = field(repr=False)
-    columns: tuple[Guess, ...]
-    problem: str | None = None
+    job: Job = field(repr=False)  # the same, read back
+    columns: tuple[Guess, ...]  # what each column was taken for
+    problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
 
 
 def first_job(
@@ -49,13 +42,11 @@ def first_job(
 ) -> FirstJob:
     """Guess a job that protects one file, or what one query gives.
 
-    Parameters
-    ----------
-    shape : table, codes or trajectories
-    source : what was read
-    place : keys that say where the data are, from the folder of the job: file, or url and query
-    keywords : keys of the source that say how it was read
-    left_out : columns of a table that are not released whatever they seem to be, and why
+    ``shape``: table, codes or trajectories
+    ``source``: what was read
+    ``place``: keys that say where the data are, from the folder of the job: file, or url and query
+    ``keywords``: keys of the source that say how it was read
+    ``left_out``: columns of a table that are not released whatever they seem to be, and why
     """
     guesses: list[Guess]
     if shape == "table":

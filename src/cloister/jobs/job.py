@@ -61,14 +61,10 @@ SHAPES: dict[str, Declared] = {
 
 @dataclass(frozen=True)
 class Part:
-    """What a job asks of one shape.
-
-    Attributes
-    ----------
-    keywords : what its section says, by key; what was not said is not there, so that the settings' own defaults hold
-    """
+    """What a job asks of one shape."""
 
     shape: str
+    # what its section says, by key; what was not said is not there, so that the settings' own defaults hold
     keywords: Mapping[str, Any]
 
     @property
@@ -168,18 +164,13 @@ class Written:
 
 @dataclass(frozen=True)
 class Job:
-    """A job whose parts fit together.
-
-    Attributes
-    ----------
-    parts : by name, in the order of the file; each has its k, unless it is of claims
-    """
+    """A job whose parts fit together."""
 
     name: str
     output: str
     file: str
     sources: Mapping[str, FileSource]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part]  # by name, in the order of the file; each has its k, unless it is of claims
     seed: int = 0
     threads: int | None = None
     engine: str = "auto"

@@ -20,9 +20,7 @@ HOW = "every part from its files, and the manifest of the job"
 def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
     """Return the verdict on the folder of a job.
 
-    Parameters
-    ----------
-    verify_part : returns the verdict on the folder of a part, or raises `GuaranteeViolation`
+    ``verify_part``: returns the verdict on the folder of a part, or raises `GuaranteeViolation`
     """
     names = part_names(manifest)
     if not names:

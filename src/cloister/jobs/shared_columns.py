@@ -19,10 +19,8 @@ TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to 
 def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
     """Return why rows of two tables lead to each other by values of the same columns, in words; None if they do not.
 
-    Parameters
-    ----------
-    k : rows that share any values that occur in both
-    exempt : columns that need not be compared where no other column is known
+    ``k``: rows that share any values that occur in both
+    ``exempt``: columns that need not be compared where no other column is known
     """
     columns = [column for column in one.columns if not set(one[column].unique()).isdisjoint(two[column].unique())]
     counts = [frame.group_by(columns).agg(pl.len().alias(" n")) for frame in (one, two) if columns]

@@ -33,27 +33,19 @@ WHOLE_HISTORIES = (
 
 @dataclass(frozen=True)
 class ReleasedPart:
-    """What a part releases of each patient, one row a patient.
-
-    Attributes
-    ----------
-    k : patients that share what is known of one
-    generalized : those of the columns that are quasi-identifiers, of which k records share each combination
-    is_overlapping : whether one label of a column may hold another
-    """
+    """What a part releases of each patient, one row a patient."""
 
     frame: pl.DataFrame = field(repr=False)
-    k: int
+    k: int  # patients that share what is known of one
+    # those of the columns that are quasi-identifiers, of which k records share each combination
     generalized: frozenset[str] = frozenset()
-    is_overlapping: bool = False
+    is_overlapping: bool = False  # whether one label of a column may hold another
 
 
 def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search) -> list[str]:
     """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
 
-    Parameters
-    ----------
-    search : compares values of shared columns
+    ``search``: compares values of shared columns
     """
     inside = {name: manifest for name, manifest in manifests.items() if is_in_database(manifest)}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}

@@ -132,12 +132,7 @@ class ManifestHead(Section):
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
-        """Read a manifest.
-
-        Raises
-        ------
-        InputError : it is not what this version writes; the message names the place and quotes nothing
-        """
+        """Read a manifest."""
         found, places = read_section(cls, manifest)
         if found is None:
             raise InputError(f"release.json is not what a release says: {', '.join(places)}.", file="release.json")
@@ -158,9 +153,7 @@ class MisfitError(ValueError):
 def fitting(section: S, fits: Mapping[str, bool]) -> S:
     """Return a section if each of its parts fits the others; for validators.
 
-    Parameters
-    ----------
-    fits : by names of parts, which messages hold
+    ``fits``: by names of parts, which messages hold
     """
     if not all(fits.values()):
         raise MisfitError([part for part, fit in fits.items() if not fit])

@@ -36,14 +36,9 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 
 @dataclass(frozen=True)
 class ExploreRequest:
-    """How settings are explored.
+    """How settings are explored."""
 
-    Attributes
-    ----------
-    grid : values by key, or words for them
-    """
-
-    grid: Mapping[str, Sequence[Any]]
+    grid: Mapping[str, Sequence[Any]]  # values by key, or words for them
     out: Path | None = None
     recommend: str = "knee"
     risk_limit: float | None = None

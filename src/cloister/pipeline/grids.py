@@ -24,14 +24,10 @@ OF_READING = ("id", *KEYS)
 
 
 class KeyedShape:
-    """A shape that is read from one source, and whose settings have keys in a job.
-
-    Attributes
-    ----------
-    usual_grid : values by key that are compared where no grid is given
-    """
+    """A shape that is read from one source, and whose settings have keys in a job."""
 
     name: str
+    # values by key that are compared where no grid is given
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def of_part(self, keywords: Keywords, part: Part, job: Job, _path: Path) -> Any:

@@ -117,10 +117,9 @@ def render_report(
 ) -> str:
     """Return the HTML page of a manifest.
 
-    Parameters
-    ----------
-    figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
-    exact : figures for the custodian alone; their page must not be part of a release
+    ``figures``: class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are
+       none
+    ``exact``: figures for the custodian alone; their page must not be part of a release
     """
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
@@ -131,9 +130,7 @@ def report_files(
 ) -> dict[str, bytes]:
     """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
 
-    Parameters
-    ----------
-    figures, exact : see `render_report`; the custodian's has no page of plain text
+    ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
     numbers, read = {"schema": SCHEMA, "release": manifest, "figures": figures}, typed(manifest)
     return {
@@ -184,9 +181,7 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
 def render_exploration(facts: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
     """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
 
-    Parameters
-    ----------
-    more : names of further figures of a setting, by how they are called
+    ``more``: names of further figures of a setting, by how they are called
     """
     columns = list(facts["settings"][0]["setting"]) if facts["settings"] else []
     filled = {**facts, "source": source, "points": points, "columns": columns, "more": more}
