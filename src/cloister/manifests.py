@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from cloister.errors import InputError
 from cloister.manifest.head import Section
 from cloister.results import Manifest
@@ -29,19 +31,48 @@ WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
 
+class Outline(BaseModel):
+    """What a manifest says of itself before it is known whose type it has, whatever version or hand wrote it.
+
+    Nothing is checked: any of it may be anything that JSON holds.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_: object = Field(None, alias="schema")
+    cloister: object = None
+    shape: object = None
+    method: object = None
+    seed: object = None
+    settings: object = None
+    records: object = None
+    parts: object = None
+    files: object = None
+
+    @property
+    def hashes(self) -> dict[str, object]:
+        """The hash of each file; none where the manifest lists something else."""
+        return self.files if isinstance(self.files, dict) else {}
+
+
+def outline_of(manifest: Manifest) -> Outline:
+    """Return what a manifest says of itself."""
+    return Outline.model_validate(manifest)
+
+
 def shape_of(manifest: Manifest) -> str:
     """Return the shape that a manifest names, or a job."""
-    return str(manifest.get("shape"))
+    return str(outline_of(manifest).shape)
 
 
 def form_of(manifest: Manifest) -> str:
     """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
-    shape = shape_of(manifest)
-    if shape == "table":
+    stated = outline_of(manifest)
+    if stated.shape == "table":
         return "table_with_codes" if WITH_CODES in manifest else "table"
-    if shape == "codes":
-        return "generalization" if manifest.get("method") in GENERALIZED else "disassociation"
-    return shape
+    if stated.shape == "codes":
+        return "generalization" if stated.method in GENERALIZED else "disassociation"
+    return str(stated.shape)
 
 
 def typed(manifest: Manifest) -> AnyManifest:

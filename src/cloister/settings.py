@@ -114,10 +114,13 @@ def settings_of(record: type) -> list[Setting]:
     """Return the settings that a record declares, in the order in which people see them.
 
     ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first.
+    Where a record says nothing, what many commands have stands last.
     """
     found = {one.name: _setting(one) for one in fields(record)}
     placed: Mapping[str, str] = getattr(record, "placed", {})
     order = [name for name in found if name not in placed]
+    if not placed:
+        order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
     for name, before in placed.items():
         order.insert(order.index(before), name)
     return [found[name] for name in order]
@@ -215,6 +218,7 @@ Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--v
 
 CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates")
 """What stands last among the settings that say how data are read."""
+OF_MANY = ("missing", "delimiter", "encoding", *CLEANING, "missing_as", "as_json", "quiet", "verbose")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,17 +72,18 @@ def _settings(people: list[Guess], events: list[Guess]) -> tuple[dict[str, Any],
         of_claims[PAY_DELAY] = "pay-delay"
     if "length-of-stay" in other or LENGTH_OF_STAY in of_claims:
         of_patients[DAYS_IN_HOSPITAL] = "days-in-hospital"
+    qi_of_claims = _hierarchies(events) | of_claims
+    if not qi_of_claims:
+        raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
     settings = {
         "derived_of_patients": [*of_patients],
         "derived_of_claims": [*of_claims],
         "qi_of_patients": _hierarchies(people) | of_patients,
-        "qi_of_claims": _hierarchies(events) | of_claims,
+        "qi_of_claims": qi_of_claims,
         "grouped": [role for role in ("place", "specialty") if role in other],
         "rules": exclusion_rules(),
         "weights": {guess.column: WEIGHTS[guess.role] for guess in events if guess.role in WEIGHTS},
     }
-    if not settings["qi_of_claims"]:
-        raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
     return settings, people, events
 
 

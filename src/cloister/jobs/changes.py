@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cloister.errors import CloisterError
+from cloister.manifests import outline_of
 from cloister.release_folder import CODEBOOK, any_manifest, same
 from cloister.results import Manifest
 
@@ -20,9 +21,8 @@ def earlier_parts(folder: Path) -> dict[str, Manifest]:
     """Return the manifests of the parts of a release that is there, by name; none where there is none to read."""
     try:
         manifest = any_manifest(folder)
-        if not is_job(manifest):
-            return {}
-        return {name: any_manifest(folder / name) for name in part_names(manifest)}
+        names = part_names(manifest) if is_job(manifest) else []
+        return {name: any_manifest(folder / name) for name in names}
     except (CloisterError, OSError):
         return {}
 
@@ -44,23 +44,16 @@ def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -
 
 def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
     """Return a note on a release that differs from the one of the same kind that it replaces."""
-    try:
-        if _data(before) == _data(after):
-            return []
-        is_other = _records(before) != _records(after)
-        settings = ("cloister", "method", "seed", "settings")
-        if is_other or all(name in before and same(before[name], after[name]) for name in settings):
-            return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
-    except (LookupError, TypeError, AttributeError):
+    old, new = outline_of(before), outline_of(after)
+    if not isinstance(old.files, dict):
         return []  # of another version, or by another hand
+    hashes = [{file: digest for file, digest in one.hashes.items() if file != CODEBOOK} for one in (old, new)]
+    if hashes[0] == hashes[1]:
+        return []
+    n_records = [one.records.get("in") if isinstance(one.records, dict) else None for one in (old, new)]
+    alike = ("cloister", "method", "seed", "settings")
+    if n_records[0] != n_records[1] or all(
+        one in old.model_fields_set and same(getattr(old, one), getattr(new, one)) for one in alike
+    ):
+        return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
     return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
-
-
-def _data(manifest: Manifest) -> dict[str, object]:
-    """Hashes of the files with patients."""
-    return {name: digest for name, digest in manifest["files"].items() if name != CODEBOOK}
-
-
-def _records(manifest: Manifest) -> object:
-    records = manifest.get("records")
-    return records.get("in") if isinstance(records, dict) else None

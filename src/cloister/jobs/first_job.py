@@ -101,17 +101,17 @@ def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict
     if shape == "codes":
         column = roles.get(CODE) or roles[CODES]
         key = CODE if CODE in roles else CODES
-        found = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
-        return found | ({"drop_empty": "true"} if frame[column].null_count() else {})
+        keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
     if shape == "trajectories":
-        found = {CODE: toml_text(roles[CODE])}
-        found |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
+        keys = {CODE: toml_text(roles[CODE])}
+        keys |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
         if DATE in roles:
-            found["anchor"] = toml_text(roles.get(ANCHOR, "first"))
+            keys["anchor"] = toml_text(roles.get(ANCHOR, "first"))
         unknown = unknown_codes(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
         if unknown == 1:
-            return found | {"code_hierarchy": toml_text("suppress")}
-        return found | ({"on_unknown_code": toml_text("root")} if unknown else {})
+            return keys | {"code_hierarchy": toml_text("suppress")}
+        return keys | ({"on_unknown_code": toml_text("root")} if unknown else {})
     return {PATIENT: toml_text(roles[PATIENT])} if PATIENT in roles else {}
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
-from cloister.manifests import AnyManifest, rules_of, shape_of, typed
+from cloister.manifests import AnyManifest, outline_of, rules_of, shape_of, typed
 from cloister.release import is_internal
 from cloister.release_folder import (
     FIGURES,
@@ -39,7 +39,7 @@ def is_job(manifest: Manifest) -> bool:
 
 def part_names(manifest: Manifest) -> list[str]:
     """Return the names of the parts that a manifest lists; none where it lists something else."""
-    parts = manifest.get("parts")
+    parts = outline_of(manifest).parts
     if not isinstance(parts, list):
         return []
     named = [part.get("name") if isinstance(part, dict) else None for part in parts]

@@ -149,16 +149,16 @@ class PreparedOnSpark(Prepared):
 
 
 def disassociation_of(
-    settings: Mapping[str, Any], given: GivenCodes, *, accuracy: bool
+    keywords: Mapping[str, Any], given: GivenCodes, *, accuracy: bool
 ) -> CodesRequest[DisassociationRequest]:
     """Return what settings by name ask of disassociation; see `request_of`."""
-    check_numbers(CodesOptions, settings)
-    if isinstance(settings.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
+    check_numbers(CodesOptions, keywords)
+    if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
         raise InputError(f"{setting('sensitive')} is one text, but must be a list of codes.")
-    policy = policy_of(settings, given.codes)
-    sensitive = known_codes(settings.get("sensitive") or (), given.codes, "sensitive codes")
-    method = build_request(DisassociationRequest, settings, policy=policy, sensitive=sensitive)
-    return request_of(method, settings, given, policy, accuracy=accuracy)
+    policy = policy_of(keywords, given.codes)
+    sensitive = known_codes(keywords.get("sensitive") or (), given.codes, "sensitive codes")
+    method = build_request(DisassociationRequest, keywords, policy=policy, sensitive=sensitive)
+    return request_of(method, keywords, given, policy, accuracy=accuracy)
 
 
 def _typed(options: CodesOptions) -> dict[str, Any]:

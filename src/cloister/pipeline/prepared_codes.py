@@ -46,26 +46,26 @@ class PreparedCodes(Prepared):
         ]
 
 
-def policy_of(settings: Mapping[str, Any], codes: CodeSets) -> UtilityPolicy | None:
+def policy_of(keywords: Mapping[str, Any], codes: CodeSets) -> UtilityPolicy | None:
     """Return the utility policy that settings name, in words or as it is, on the codes of the data."""
-    policy: UtilityPolicy | str | None = settings.get("policy")
+    policy: UtilityPolicy | str | None = keywords.get("policy")
     if isinstance(policy, str):
-        policy = parse_policy(policy, codes, settings["k"])
+        policy = parse_policy(policy, codes, keywords["k"])
     return None if policy is None else policy.on(codes)
 
 
 def request_of(
-    method: Method, settings: Mapping[str, Any], given: GivenCodes, policy: UtilityPolicy | None, *, accuracy: bool
+    method: Method, keywords: Mapping[str, Any], given: GivenCodes, policy: UtilityPolicy | None, *, accuracy: bool
 ) -> CodesRequest[Method]:
     """Return the whole request that settings by name state, as the command line or Python has them."""
-    workload = settings.get("workload")
+    workload = keywords.get("workload")
     return CodesRequest(
         method=method,
         policy=policy,
-        workload=None if workload is None else parse_workload(workload, given.codes, settings["seed"]),
-        numbered=settings.get("ids", "number") == "number" and given.codes.ids is not None,
+        workload=None if workload is None else parse_workload(workload, given.codes, keywords["seed"]),
+        numbered=keywords.get("ids", "number") == "number" and given.codes.ids is not None,
         accuracy=accuracy,
-        **{name: settings[name] for name in ("drop_empty", "accept_empty") if name in settings},
+        **{name: keywords[name] for name in ("drop_empty", "accept_empty") if name in keywords},
     )
 
 

@@ -44,14 +44,14 @@ def suppression_share(share: float | str | Decimal) -> Decimal:
     return exact
 
 
-def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> TableRequest:
+def requested(keywords: Mapping[str, Any], *, is_counted: bool = False) -> TableRequest:
     """Return the request that settings state by their names; what is no setting of a table is passed over.
 
     Parameters
     ----------
     is_counted : whether an engine counts the records, which only full-domain generalization can do with
     """
-    given = {one.name: settings[one.name] for one in fields(TableRequest) if one.name in settings}
+    given = {one.name: keywords[one.name] for one in fields(TableRequest) if one.name in keywords}
     given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "accept")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
@@ -63,10 +63,10 @@ def requested(settings: Mapping[str, Any], *, is_counted: bool = False) -> Table
         "threads": available_cores() if given["threads"] is None else int(given["threads"]),
     }
     given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
-    if (target := settings.get("target")) is not None and target not in (*given["sensitive"], *given["keep"]):
+    if (target := keywords.get("target")) is not None and target not in (*given["sensitive"], *given["keep"]):
         given["sensitive"] = (*given["sensitive"], target)
     # Codes are counted inside classes, of which those of one level for each column are the largest.
-    is_bound = is_counted or settings.get("codes") is not None
+    is_bound = is_counted or keywords.get("codes") is not None
     return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
 
 
