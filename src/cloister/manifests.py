@@ -1,7 +1,6 @@
 """The manifest of a release of any form, read once as the type that its form has."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -108,14 +107,14 @@ def typed(manifest: Manifest) -> AnyManifest:
     raise InputError("The manifest is of no shape that this version knows.", file="release.json")
 
 
-def rules_of(manifest: AnyManifest) -> list[Mapping[str, Any]]:
+def rules_of(manifest: AnyManifest) -> list[Manifest]:
     """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
     codes = getattr(manifest, "codes", None)
     sections: list[Section] = [manifest.guarantee, *([] if codes is None else [codes.guarantee])]
     return [rule for section in sections for rule in section.published()["rules"]]
 
 
-def rule_words(rule: Mapping[str, Any]) -> str:
+def rule_words(rule: Manifest) -> str:
     """Return a rule with its numbers, as people read it."""
     numbers = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
     return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])

@@ -5,7 +5,6 @@ published of its parts gives it back. Then the total is withheld, too (complemen
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 WITHHELD = "withheld"
 """Stands for a count from which a masked one could be worked out."""
@@ -26,7 +25,7 @@ def mask_small_count(count: int, k: int, patients: int | None = None) -> int | s
     return f"<{k}" if count < k else WITHHELD
 
 
-def is_masked_count(value: Any, k: int) -> bool:
+def is_masked_count(value: object, k: int) -> bool:
     """Whether something is a count as it is published: below k it is not."""
     return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import polars as pl
 
@@ -31,8 +31,8 @@ from cloister.release_folder import (
     release_around,
 )
 from cloister.report import report_files
-from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
-from cloister.results import Manifest, Verdict
+from cloister.report_figures import ReportCounts, exact_figures_of, figures_of
+from cloister.results import Figures, Manifest, Verdict
 from cloister.stopwatch import DIGITS
 
 LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
@@ -45,7 +45,7 @@ INTERNAL = "internal.json"
 class Custody:
     """What only the custodian may see: never part of a release folder."""
 
-    figures: dict[str, Any] = field(repr=False)  # exact figures, paths and the hash of the input
+    figures: Figures = field(repr=False)  # exact figures, paths and the hash of the input
     # original id of each released record, or where each record went; None where there are no ids
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
@@ -53,10 +53,10 @@ class Custody:
 class Attacked(Protocol):
     """How a release stood an attack."""
 
-    def as_manifest(self) -> dict[str, Any]:
+    def as_manifest(self) -> Figures:
         """Return what follows from the released files, for the recipient."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         """Return all figures, for the custodian alone."""
 
 
@@ -199,7 +199,7 @@ class Release(ABC):
                 write_private(inside / name, content)
         return manifest
 
-    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Figures]:
         """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
         started = time.perf_counter()
         names = self.write_data(partial)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
 from cloister.manifest.head import DATA
 from cloister.manifests import AnyManifest, is_in_database, outline_of
-from cloister.results import Manifest
+from cloister.results import Figures, Manifest
 from cloister.version import __version__
 
 MANIFEST = "release.json"
@@ -100,13 +100,14 @@ def any_manifest(folder: Path) -> Manifest:
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
-    stated = outline_of(manifest) if isinstance(manifest, dict) else None
-    if stated is None or stated.schema_ != SCHEMA or not isinstance(stated.files, dict):
-        raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
-    return manifest
+    if isinstance(manifest, dict):
+        stated = outline_of(manifest)
+        if stated.schema_ == SCHEMA and isinstance(stated.files, dict):
+            return manifest
+    raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
 
 
-def _loaded(path: Path) -> Any:
+def _loaded(path: Path) -> object:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         """Refuse a key that stands twice, of which others would read another value."""
         if len(dict(pairs)) != len(pairs):
@@ -114,7 +115,8 @@ def _loaded(path: Path) -> Any:
         return dict(pairs)
 
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=once)
+        found: object = json.loads(path.read_bytes(), object_pairs_hook=once)
+        return found
     except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
@@ -221,7 +223,9 @@ def json_bytes(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def read_figures(folder: Path) -> dict[str, Any]:
+def read_figures(folder: Path) -> Figures:
     """Return the figures beside the manifest that the report of a folder shows."""
-    found: dict[str, Any] = _loaded(folder / FIGURES)["figures"]
-    return found
+    shown = _loaded(folder / FIGURES)
+    assert isinstance(shown, dict)
+    figures: Figures = shown["figures"]
+    return figures

@@ -8,12 +8,12 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import polars as pl
 
 from cloister.io import records_of, table_columns
 from cloister.masking import mask_small_count
+from cloister.results import Figures
 from cloister.risk.safe_harbor import look_for_identifiers
 
 NAMED = 12
@@ -24,7 +24,6 @@ BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
 
 Label = str | None
 Counts = Mapping[Label, int]
-Figures = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
 
 
-def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, Any]]:
+def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
     """Signs of what Safe Harbor names, by file."""
     every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
@@ -119,7 +118,7 @@ def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, An
     ]
 
 
-def _marginal(counted: Counted, k: int) -> dict[str, Any]:
+def _marginal(counted: Counted, k: int) -> Figures:
     """The most frequent labels with their counts, and all others together."""
     after = counted.after
     ordered = sorted(after, key=lambda label: (-after[label], label is not None, label or ""))
@@ -141,7 +140,7 @@ def _marginal(counted: Counted, k: int) -> dict[str, Any]:
     }
 
 
-def _exact_marginal(counted: Counted) -> dict[str, Any]:
+def _exact_marginal(counted: Counted) -> Figures:
     """The same without masking, and with counts of the original where there are any."""
     marginal = _marginal(counted, k=0)
     if counted.before is None:

@@ -121,6 +121,9 @@ class Utility:
 Manifest = dict[str, Any]
 """The contents of ``release.json``."""
 
+Figures = dict[str, Any]
+"""What a report shows beside the manifest, or what only the custodian may see; as JSON has it."""
+
 
 class Checks:
     """Collects what was checked and what failed."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
     from cloister.search.problem import Report
 
 Rows = list[tuple[str, str]]
-Options_contra = TypeVar("Options_contra", bound=RunOptions, contravariant=True)
+Options = TypeVar("Options", bound=RunOptions)
 Read = TypeVar("Read")
 
 
@@ -80,9 +80,9 @@ class Run:
 class Original:
     """What a release is made from, as an attack on it must know it."""
 
-    data: Any = field(repr=False)
+    data: object = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] | None = field(default=None, repr=False)
-    privacy: Any = field(default=None, repr=False)  # of generalized code sets, the privacy policy
+    privacy: object = field(default=None, repr=False)  # of generalized code sets, the privacy policy
     missing: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -111,32 +111,32 @@ class Prepared(ABC):
         """Return what would be done, by subject; no value of the data."""
 
 
-class Shape(Protocol[Options_contra, Read]):
+class Shape(Protocol[Options, Read]):
     """A shape of data as it is read, checked and protected."""
 
     reading: tuple[str, ...]  # settings by which data are read, beside their place
     usual_grid: Mapping[str, Sequence[str]]  # values by key that are compared where no grid is given
 
-    def check(self, options: Options_contra) -> None:
+    def check(self, options: Options) -> None:
         """Refuse settings that there are not, or that do not fit each other, before anything is read."""
 
-    def read(self, options: Options_contra) -> Read:
+    def read(self, options: Options) -> Read:
         """Read the data as the settings ask."""
 
-    def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
+    def prepare(self, options: Options, run: Run, read: Read | None = None) -> Prepared:
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
-    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Any:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Options:
         """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
-    def typed(self, options: Options_contra, key: str, word: Any) -> Any:
+    def typed(self, options: Options, key: str, word: object) -> object:
         """Return the value that a word of a grid stands for under a key."""
 
-    def changed(self, options: Any, setting: Keywords) -> Any:
+    def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
 
-    def check_grid(self, options: Options_contra, grid: Keywords) -> None:
+    def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well."""
 
 
-AnyShape = Shape[Any, Any]
+AnyShape: TypeAlias = Shape[Any, Any]

@@ -2,11 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import as_keyword, worded
 from cloister.jobs.job_file import job_of, read_job
 from cloister.pipeline.jobs import JobRun, try_job, write_job
+from cloister.results import Figures
 from cloister.settings import Keywords
 
 THE_JOB = "the job"
@@ -19,7 +19,7 @@ def run_job(
     dry_run: bool = False,
     overwrite: bool = False,
     custodian_dir: str | Path | None = None,
-) -> dict[str, Any]:
+) -> Figures:
     """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
 
     The same as ``cloister run``, by the same code. While it runs, the working directory of the process is that of the

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -28,12 +27,11 @@ from cloister.io.columns import check_header
 from cloister.pipeline.table_words import split_wanted
 from cloister.reading import how_read
 from cloister.release_folder import MANIFEST
+from cloister.results import Figures
 from cloister.risk.assessment import Attackers
 from cloister.shape import Run
 from cloister.sources import read_claim_tables, read_code_events, read_table
 from cloister.trajectories.options import UNITS
-
-Summary = dict[str, Any]
 
 SHOWN = 3
 """Combinations of columns of each size that stand on the screen."""
@@ -154,7 +152,7 @@ def _announce(options: AssessOptions) -> None:
 
 
 def _tell(
-    options: AssessOptions, source: str, found: Summary, notes: Sequence[str], show: Callable[[Console, Summary], None]
+    options: AssessOptions, source: str, found: Figures, notes: Sequence[str], show: Callable[[Console, Figures], None]
 ) -> None:
     """Write the numbers where asked, and print them as a table or as one JSON object."""
     summary = {"source": source} | found | {"notes": list(notes)}
@@ -171,7 +169,7 @@ def _tell(
         screen.print(FOR_THE_CUSTODIAN, soft_wrap=True)
 
 
-def print_table_risk(screen: Console, summary: Summary) -> None:
+def print_table_risk(screen: Console, summary: Figures) -> None:
     """Print the risk of a table."""
     screen.print(facts("Risk", list(_facts(summary))))
     if "attributes" in summary:
@@ -189,7 +187,7 @@ def print_table_risk(screen: Console, summary: Summary) -> None:
         screen.print("Safe Harbor: no sign of an identifier was found, which proves little.", soft_wrap=True)
 
 
-def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+def _facts(summary: Figures) -> Iterator[tuple[str, str]]:
     yield "source", summary["source"]
     if "prosecutor" not in summary:
         yield "records", f"{summary['records']:,}"
@@ -224,11 +222,11 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "highest scores", f"{special['highest_score']:,} and less, records number {rows}"
 
 
-def _levels(risk: Summary) -> str:
+def _levels(risk: Figures) -> str:
     return f"highest {risk['highest']:.4f}, average {risk['average']:.4f}"
 
 
-def _population_uniques(uniqueness: Summary) -> str:
+def _population_uniques(uniqueness: Figures) -> str:
     chosen = uniqueness["chosen"]
     share = f"{uniqueness['shares'][chosen]:.2%} of the records"
     if chosen == "counted":
@@ -238,7 +236,7 @@ def _population_uniques(uniqueness: Summary) -> str:
     return f"{share} estimated by {chosen}, as Dankar's rule chooses{stands_in} ({others})"
 
 
-def _columns(separations: list[Summary]) -> list[list[str]]:
+def _columns(separations: list[Figures]) -> list[list[str]]:
     rows, shown = [], dict[int, int]()
     for separation in separations:
         size = len(separation["columns"])
@@ -249,7 +247,7 @@ def _columns(separations: list[Summary]) -> list[list[str]]:
     return rows
 
 
-def print_codes_risk(screen: Console, summary: Summary) -> None:
+def print_codes_risk(screen: Console, summary: Figures) -> None:
     """Print the risk of code sets."""
     k = summary["k"]
     records = f"{summary['records']:,} with {summary['codes']:,} codes"
@@ -262,7 +260,7 @@ def print_codes_risk(screen: Console, summary: Summary) -> None:
         screen.print(line.format(k=k), soft_wrap=True)
 
 
-def print_histories_risk(screen: Console, summary: Summary) -> None:
+def print_histories_risk(screen: Console, summary: Figures) -> None:
     """Print the risk of trajectories, or of patients with their claims."""
     k, alone = summary["k"], summary["of_patients"]
     lines = [
@@ -285,7 +283,7 @@ def print_histories_risk(screen: Console, summary: Summary) -> None:
         screen.print(line.format(k=k), soft_wrap=True)
 
 
-def _share(share: Summary | None) -> str:
+def _share(share: Figures | None) -> str:
     if share is None:
         return "-"
     if share["low"] == share["high"]:

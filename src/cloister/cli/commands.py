@@ -241,7 +241,7 @@ def _exploring(shape: str) -> Callable[..., None]:
         if isinstance(words.get("data"), Address):
             raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
         asked = record(told_by.ExploreOptions, {one.name: words.pop(one.name) for one in own})
-        options = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
+        options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
         _work("explore.run_explore")(shape, options, asked, words)
 
     return described(

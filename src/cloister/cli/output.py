@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from types import TracebackType
@@ -69,7 +69,7 @@ def say(line: str) -> None:
     sys.stdout.write(f"{printable(line)}\n")
 
 
-def print_json(content: dict[str, Any]) -> None:
+def print_json(content: Mapping[str, object]) -> None:
     """One JSON object on standard output."""
     for line in json.dumps(content, ensure_ascii=False, indent=1).split("\n"):
         say(line)

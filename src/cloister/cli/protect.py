@@ -4,18 +4,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from cloister.cli.output import WRITTEN, StoppedLate, Terminated, after_writing, console, in_options, note, print_json
 from cloister.cli.progress import Screen
 from cloister.cli.summaries import print_summary
 from cloister.io.folder import identity
 from cloister.pipeline.releasing import write_release
+from cloister.settings import RunOptions
 from cloister.shape import Run
 from cloister.stopwatch import STARTED, Stopwatch
 
 
-def run_protect(shape: str, options: Any) -> None:
+def run_protect(shape: str, options: RunOptions) -> None:
     """Read, protect, write, and say what was done."""
     run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
     with late_stops_reported(options.out):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.manifests import AnyManifest, codes_of, rule_words, rules_of, typed
 from cloister.release import Release
@@ -40,7 +40,7 @@ class Figures:
     measure: str = ""  # what ``loss`` is; losses of different measures cannot be compared
     # the same for a table by one measure whatever loss was minimized; None for other shapes
     plain_loss: float | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, object] = field(default_factory=dict)
 
 
 def figures_of(manifest: AnyManifest) -> Figures:
@@ -115,7 +115,7 @@ def _with_codes(table: Figures, codes: "CodesSection") -> Figures:
     )
 
 
-def _of_policy(utility: "CodesUtility") -> dict[str, Any]:
+def _of_policy(utility: "CodesUtility") -> dict[str, object]:
     return {name: getattr(utility, name) for name in ("suppressed_codes", "are", *SETS)}
 
 

@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from cloister.errors import InputError, NoSafeRelease, did_you_mean
+from cloister.results import Figures as Record
 
 from .figures import PLAIN, Figures
 
@@ -100,7 +101,7 @@ def _knee(best: Sequence[Point]) -> Point | None:
     return found
 
 
-Setting = Mapping[str, Any]
+Setting = Mapping[str, object]
 """Values by key; may be written as JSON."""
 
 
@@ -113,12 +114,12 @@ class Outcome:
     reason: str | None  # why there is none; None where there is one
     seconds: float
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> Record:
         """Return the outcome as an object of JSON."""
         return asdict(self)
 
 
-def outcome_from_record(record: Mapping[str, Any]) -> Outcome:
+def outcome_from_record(record: Record) -> Outcome:
     """Return the outcome that an object of JSON states."""
     figures = record["figures"]
     figures = None if figures is None else Figures(**(figures | {"promise": tuple(figures["promise"])}))
@@ -168,7 +169,7 @@ class Exploration:
         place = self.recommendation.place
         return None if place is None else self.outcomes[place]
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> Record:
         """Return all of it as an object of JSON."""
         settings = [
             {"number": place + 1, **one.as_record(), "compared_by": loss, "on_frontier": place in self.on_frontier}

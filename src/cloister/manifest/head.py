@@ -7,7 +7,7 @@ columns and files. What does not fit its type was not written by cloister.
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +21,9 @@ from pydantic import (
 
 from cloister.errors import InputError
 from cloister.results import Manifest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -63,9 +66,9 @@ class Section(BaseModel):
             },
         )
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Manifest:
         """Return the section as JSON has it, without what was not set."""
-        found: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        found: Manifest = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return found
 
 
@@ -174,7 +177,7 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
         return None, ["its text"]
 
 
-def _places(error: Mapping[str, Any], known: set[str]) -> list[str]:
+def _places(error: "ErrorDetails", known: set[str]) -> list[str]:
     """Name the places of an error by known fields: of parts that do not fit each other each, of unknown keys above."""
     found, path, kind = error.get("ctx", {}).get("error"), error["loc"], error["type"]
     inside = path[:-1] if kind == "extra_forbidden" else path

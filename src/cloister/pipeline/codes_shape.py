@@ -1,8 +1,6 @@
 """Code sets as a shape: from settings to a request, and what is done with it, in memory or on Spark."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from cloister.codesets.data import GivenCodes, read_given
 from cloister.codesets.disassociation.data import DisassociationRequest
@@ -16,7 +14,7 @@ from cloister.io.disk import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
+from cloister.settings import Given, Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
@@ -28,7 +26,7 @@ from .prepared_codes import PreparedCodes, notes_on, policy_of, request_of
 IDS = ("number", "drop")
 
 
-class CodesShape(KeyedShape):
+class CodesShape(KeyedShape[CodesOptions]):
     """One set of codes a patient."""
 
     name = "codes"
@@ -148,9 +146,7 @@ class PreparedOnSpark(Prepared):
         return [("patients", "counted on Spark"), ("method", self.options.method), ("rules", rules)]
 
 
-def disassociation_of(
-    keywords: Mapping[str, Any], given: GivenCodes, *, accuracy: bool
-) -> CodesRequest[DisassociationRequest]:
+def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) -> CodesRequest[DisassociationRequest]:
     """Return what settings by name ask of disassociation; see `request_of`."""
     check_numbers(CodesOptions, keywords)
     if isinstance(keywords.get("sensitive"), str):  # a text is letters to Python, each of which may be a code
@@ -161,7 +157,7 @@ def disassociation_of(
     return request_of(method, keywords, given, policy, accuracy=accuracy)
 
 
-def _typed(options: CodesOptions) -> dict[str, Any]:
+def _typed(options: CodesOptions) -> Given:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
     return settings_given(options) | {"sensitive": words}

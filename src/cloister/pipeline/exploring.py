@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import InputError
 from cloister.errors import setting as called
@@ -38,7 +37,7 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 class ExploreRequest:
     """How settings are explored."""
 
-    grid: Mapping[str, Sequence[Any]]  # values by key, or words for them
+    grid: Mapping[str, Sequence[object]]  # values by key, or words for them
     out: Path | None = None
     recommend: str = "knee"
     risk_limit: float | None = None
@@ -60,7 +59,7 @@ class Ground:
 
     shape: str
     options: RunOptions
-    read: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+    read: dict[tuple[str, ...], object] = field(default_factory=dict, repr=False)
 
     def prepared(self, setting: Setting) -> Prepared:
         """Return what is about to be done under a setting."""
@@ -116,7 +115,7 @@ def in_words(setting: Setting) -> str:
     return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Return a value of a setting as it would be typed."""
     if isinstance(value, list):
         return ",".join(map(word_of, value))
@@ -161,7 +160,7 @@ def _identity(ground: Ground, grid: Keywords, asked: ExploreRequest) -> Keywords
     return {"asked": requested, "files": {str(path): f"sha256:{sha256(path)}" for path in files}}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Words):
         return [*value.texts, *([_plain(value.later)] if value.later else [])]
     if is_dataclass(value):
@@ -175,7 +174,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def files_named(values: Any, folder: Path) -> tuple[Path, ...]:
+def files_named(values: object, folder: Path) -> tuple[Path, ...]:
     """Return the files that settings name, in order of their names; of folders the files in them."""
     found = set()
     for text in _texts(values):
@@ -190,7 +189,7 @@ def files_named(values: Any, folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

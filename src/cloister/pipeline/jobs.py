@@ -6,7 +6,7 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.errors import (
     CloisterError,
@@ -27,8 +27,8 @@ from cloister.jobs.release import finish_job
 from cloister.manifests import typed
 from cloister.registry import shape_of
 from cloister.release import Release
-from cloister.results import Manifest
-from cloister.settings import settings_of
+from cloister.results import Figures, Manifest
+from cloister.settings import RunOptions, settings_of
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.stopwatch import Stopwatch
 from cloister.verification import verify_folder
@@ -51,7 +51,7 @@ class JobRun:
     run: Run = field(default_factory=Run)
 
 
-def options_of(job_run: JobRun, name: str) -> Any:
+def options_of(job_run: JobRun, name: str) -> RunOptions:
     """Return the settings that protect a part: those of the job, of its source and its own."""
     job, part = job_run.job, job_run.job.parts[name]
     keywords = {
@@ -62,7 +62,8 @@ def options_of(job_run: JobRun, name: str) -> Any:
         "engine": job.engine,
         "attack": job.attack,
     }
-    return shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
+    options: RunOptions = shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
+    return options
 
 
 def without_keys(part: Part, keys: Iterable[str]) -> Part:
@@ -112,7 +113,7 @@ class DryRun:
     parts: Mapping[str, Rows]
     notes: list[str]
 
-    def summary(self, word: Callable[[str], str]) -> dict[str, Any]:
+    def summary(self, word: Callable[[str], str]) -> Figures:
         """Return the same as an object of JSON, its notes in the words of a front end."""
         parts = [
             {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}

@@ -1,7 +1,6 @@
 """What code sets have in common before they are protected, whatever the method: the request and its notes."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cloister.codesets.data import CodeSets, GivenCodes
 from cloister.codesets.options import DISASSOCIATION, CodesOptions
@@ -9,6 +8,7 @@ from cloister.codesets.policy import UtilityPolicy, parse_policy
 from cloister.codesets.request import CodesRequest, MethodRequest, check_codes, parse_workload
 from cloister.manifests import AnyManifest
 from cloister.release import Release
+from cloister.settings import Keywords
 from cloister.shape import Original, Prepared, Rows, Run
 
 from .places import WORKLOAD_NOTE, custody_of
@@ -46,7 +46,7 @@ class PreparedCodes(Prepared):
         ]
 
 
-def policy_of(keywords: Mapping[str, Any], codes: CodeSets) -> UtilityPolicy | None:
+def policy_of(keywords: Keywords, codes: CodeSets) -> UtilityPolicy | None:
     """Return the utility policy that settings name, in words or as it is, on the codes of the data."""
     policy: UtilityPolicy | str | None = keywords.get("policy")
     if isinstance(policy, str):
@@ -55,7 +55,7 @@ def policy_of(keywords: Mapping[str, Any], codes: CodeSets) -> UtilityPolicy | N
 
 
 def request_of(
-    method: Method, keywords: Mapping[str, Any], given: GivenCodes, policy: UtilityPolicy | None, *, accuracy: bool
+    method: Method, keywords: Keywords, given: GivenCodes, policy: UtilityPolicy | None, *, accuracy: bool
 ) -> CodesRequest[Method]:
     """Return the whole request that settings by name state, as the command line or Python has them."""
     workload = keywords.get("workload")

@@ -53,7 +53,7 @@ class JoinedOptions(TableOptions):
     codes_from: FileSource
 
 
-class TableShape(KeyedShape):
+class TableShape(KeyedShape[TableOptions]):
     """One row a patient."""
 
     name = "table"
@@ -78,7 +78,7 @@ class TableShape(KeyedShape):
 
     def of_part(self, earlier_notes: Keywords, part: Part, job: Job, path: Path) -> TableOptions:
         """Return the settings of a part of a job; ``codes`` may name another source."""
-        options: TableOptions = super().of_part(earlier_notes, part, job, path)
+        options = super().of_part(earlier_notes, part, job, path)
         if options.codes is None or options.codes not in job.sources:
             return options
         if options.engine not in ("auto", "memory"):

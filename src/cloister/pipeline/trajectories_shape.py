@@ -1,8 +1,8 @@
 """Trajectories as a shape: from settings to a request, and what is done with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.release_folder import ATTRIBUTES
-from cloister.settings import build_request, check_numbers, check_threads, check_words, settings_given
+from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, fitted, usual_codes
@@ -39,7 +39,7 @@ from .trajectories import protect_trajectories
 USUAL_DIVERSITY = 2
 
 
-class TrajectoriesShape(KeyedShape):
+class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
     """One sequence of pairs of code and age a patient."""
 
     name = "trajectories"
@@ -166,9 +166,7 @@ class PreparedTrajectories(Prepared):
         ]
 
 
-def request_of(
-    keywords: Mapping[str, Any], trajectories: Trajectories, policy: UtilityPolicy | None
-) -> TrajectoriesRequest:
+def request_of(keywords: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
     """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
     check_numbers(TrajectoriesOptions, keywords)
     weights = keywords["weights"]

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
-from cloister.results import Manifest
+from cloister.results import Figures, Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .claim_steps import worded_steps
@@ -125,9 +125,7 @@ def render_report(
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
 
 
-def report_files(
-    manifest: Manifest, figures: Mapping[str, Any], exact: Mapping[str, Any] | None = None
-) -> dict[str, bytes]:
+def report_files(manifest: Manifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
     """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
 
     ``figures, exact``: see `render_report`; the custodian's has no page of plain text
@@ -178,7 +176,7 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(facts: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
+def render_exploration(facts: Figures, source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
     """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
 
     ``more``: names of further figures of a setting, by how they are called
