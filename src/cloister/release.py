@@ -33,7 +33,8 @@ from cloister.release_folder import (
 from cloister.report import report_files
 from cloister.report_figures import ReportCounts, exact_figures_of, figures_of
 from cloister.results import Figures, Manifest, Verdict
-from cloister.stopwatch import DIGITS
+
+from .results import DIGITS
 
 LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
 """Losses of the shapes, by their names in manifests."""

@@ -16,7 +16,8 @@ from cloister.jobs.job import Job, Part
 from cloister.manifests import AnyManifest
 from cloister.release import Release
 from cloister.settings import Keywords, RunOptions
-from cloister.stopwatch import Stopwatch
+
+from .results import Stopwatch
 
 if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
     from cloister.search.problem import Report

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack
 
-from cloister.attacks.figures import Attack
+from cloister.attacks.adversary import Attack
 from cloister.attacks.opening import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
 from cloister.checker import Request

@@ -13,8 +13,8 @@ from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import PrivacyRule
+from cloister.results import Stopwatch
 from cloister.search import Report
-from cloister.stopwatch import Stopwatch
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import with_cut_points

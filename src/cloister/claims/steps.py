@@ -1,4 +1,4 @@
-"""What a step of the pipeline says of itself, which the report words (`cloister.report.claim_steps`)."""
+"""What a step of the pipeline says of itself, which the report words (`cloister.report.sentences`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -18,7 +18,6 @@ from cloister.cli.options import (
     AssessTrajectoriesOptions,
 )
 from cloister.cli.output import console, facts, grid, note, print_json
-from cloister.cli.progress import Screen
 from cloister.codesets.data import read_given
 from cloister.codesets.request import check_seed
 from cloister.errors import InputError
@@ -32,6 +31,8 @@ from cloister.risk.assessment import Attackers
 from cloister.shape import Run
 from cloister.sources import read_claim_tables, read_code_events, read_table
 from cloister.trajectories.options import UNITS
+
+from .output import Screen
 
 SHOWN = 3
 """Combinations of columns of each size that stand on the screen."""

@@ -6,15 +6,13 @@ from pathlib import Path
 from rich.console import Console
 from typer import Exit
 
-from cloister.attacks.figures import Attack
-from cloister.attacks.opening import OpenedPart, attack_parts, check_targets, open_release
-from cloister.attacks.parts import Link, PartsAttack
+from cloister.attacks.adversary import Attack
+from cloister.attacks.opening import Link, OpenedPart, PartsAttack, attack_parts, check_targets, open_release
 from cloister.attacks.simulation import simulate
 from cloister.checker import Request
 from cloister.cli.assess import FOR_THE_CUSTODIAN
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import console, facts, grid, print_json
-from cloister.cli.progress import Screen
 from cloister.cli.verify import hierarchies_named, typed_or_none
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
@@ -23,6 +21,8 @@ from cloister.pipeline.jobs import JobRun, parts_as_read
 from cloister.pipeline.places import release_at, tidy_beside
 from cloister.reading import reading_of
 from cloister.release_folder import MANIFEST, any_manifest
+
+from .output import Screen
 
 
 def run_attack(options: AttackOptions) -> None:

@@ -270,7 +270,7 @@ _add(
 _add(
     app,
     told_by.ExportOptions,
-    _work("export.run_export"),
+    _work("verify.run_export"),
     "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
     "cloister export release patients.dta",
 )
@@ -337,7 +337,7 @@ _add(
 _add(
     app,
     told_by.DemoOptions,
-    _work("demo.run_demo"),
+    _work("run.run_demo"),
     "Make the example hospital, protect its patients, and show the release.",
     "cloister demo my-demo --patients 5000",
 )

@@ -2,12 +2,13 @@
 
 from cloister.cli.options import CompareOptions
 from cloister.cli.output import console, grid, print_json
-from cloister.cli.progress import Screen
 from cloister.errors import InputError
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
 from cloister.io import write_private
 from cloister.pipeline.places import tidy_beside
 from cloister.release_folder import release_around
+
+from .output import Screen
 
 
 def run_compare(options: CompareOptions) -> None:

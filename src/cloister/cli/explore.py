@@ -9,15 +9,15 @@ from pathlib import Path
 
 from cloister.cli.options import ExploreOptions
 from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
-from cloister.cli.progress import Screen
 from cloister.errors import NoSafeRelease
-from cloister.exploration.outcome import Exploration, Outcome, Setting
-from cloister.exploration.record import RECORD
+from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
 from cloister.jobs.job import SHAPES
 from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
+from cloister.results import STARTED
 from cloister.settings import Keywords, RunOptions, settings_of
-from cloister.stopwatch import STARTED
+
+from .output import Screen
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}

@@ -1,4 +1,4 @@
-"""``cloister verify``: a release folder of any shape, or of a job, checked again from its files."""
+"""``cloister verify`` and ``export``: a release of any shape, or of a job, is checked again, or handed on as a file."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.cli.options import AttackOptions, VerifyOptions
+from cloister.api.open import export
+from cloister.cli.options import AttackOptions, ExportOptions, VerifyOptions
 from cloister.cli.output import print_json, say
-from cloister.cli.progress import Screen
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
@@ -25,6 +25,8 @@ from cloister.settings import settings_of
 from cloister.sources import read_table
 from cloister.tabular.manifest import TableManifest
 from cloister.verification import verify_folder
+
+from .output import Screen
 
 OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}
@@ -141,3 +143,10 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
     released = [name for name, column in stated.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]
+
+
+def run_export(options: ExportOptions) -> None:
+    """Verify, write, and say so."""
+    export(options.folder, options.out)
+    if not options.quiet:
+        say(f"{options.out.name} was written from {options.folder.name}, which holds.")

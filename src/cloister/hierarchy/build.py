@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
-from cloister.date_formats import day_of, proposal
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, of_values_present
 from cloister.hierarchy.file_hierarchy import read_hierarchy_file
@@ -21,6 +20,7 @@ from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number
 from cloister.hierarchy.quantile import QuantileHierarchy
 from cloister.hierarchy.rare import KeepHierarchy, RareHierarchy
 from cloister.hierarchy.similar import GroupsHierarchy, SimilarHierarchy
+from cloister.reading import day_of, proposal
 
 LONGEST_SHOWN = 100  # a longer text is a mistake that need not be repeated in a message
 WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,15}")

@@ -11,11 +11,10 @@ from datetime import date
 
 import polars as pl
 
-from cloister.date_formats import DateFormat, day_of, parse_date_format
 from cloister.errors import InputError, setting
 from cloister.io.columns import listed
 from cloister.io.csv import Source
-from cloister.reading import DROP, KEEP, ReadingWords
+from cloister.reading import DROP, KEEP, DateFormat, ReadingWords, day_of, parse_date_format
 
 LAST_OF_TWO_DIGITS = 2068
 """Years of two digits are 1969 to 2068, as POSIX has it."""

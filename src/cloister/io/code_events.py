@@ -10,14 +10,13 @@ from typing import Literal, Unpack
 
 import polars as pl
 
-from cloister.date_formats import proposal
 from cloister.errors import InputError, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, ID_NAMES, Header, as_text, not_released, taken_as, text_of_codes
 from cloister.io.csv import LeftOut, Source, line_of_record
 from cloister.io.query import Query
 from cloister.io.read import read_table
 from cloister.io.text import load_text
-from cloister.reading import HowRead
+from cloister.reading import HowRead, proposal
 
 FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
 AgeUnit = Literal["years", "days"]

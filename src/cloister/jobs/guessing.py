@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
-from cloister.date_formats import DateFormat, day_of, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.clean import with_decimal_points
+from cloister.reading import DateFormat, day_of, formats_of, parse_date_format
 from cloister.risk.disclosing_columns import repeated_patients
 from cloister.risk.identifiers import (
     CLASSES,

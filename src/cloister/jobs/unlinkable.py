@@ -21,6 +21,11 @@ QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
 FULL_DOMAIN = "full-domain"
 
+MOST_SETS = 4_096
+"""Sets of columns that are compared, each with one count of the rows; twelve columns have so many."""
+
+TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to compare"
+
 Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
 """Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
 

@@ -22,7 +22,7 @@ from cloister.claims.release import ClaimsRelease, lay_out
 from cloister.claims.verify import verify
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 
 from .stages import check_useful, completed, passed
 

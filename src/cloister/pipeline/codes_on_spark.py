@@ -22,7 +22,7 @@ from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 
 from .codes import describe_disassociation
 from .places import IN_MEMORY

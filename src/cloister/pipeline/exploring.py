@@ -12,8 +12,16 @@ from cloister.errors import InputError
 from cloister.errors import setting as called
 from cloister.exploration.comparison import exploration_page
 from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.outcome import Exploration, Outcome, Setting, outcome_of, rule_named, summed_up
-from cloister.exploration.record import FOR_THE_CUSTODIAN, recorded
+from cloister.exploration.outcome import (
+    FOR_THE_CUSTODIAN,
+    Exploration,
+    Outcome,
+    Setting,
+    outcome_of,
+    recorded,
+    rule_named,
+    summed_up,
+)
 from cloister.io import sha256, write_private
 from cloister.jobs.job import SHAPES
 from cloister.registry import shape_of

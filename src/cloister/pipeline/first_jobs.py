@@ -1,19 +1,134 @@
-"""A first job, guessed from data and tried: as it is written it runs, or it is said why not."""
+"""A first job, guessed from data, as text that reads back, and tried: it runs as it is written, or it is said why not."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cloister.errors import InputError, NoSafeRelease
-from cloister.io import Query, Source, is_taken, write_private
+import polars as pl
+
+from cloister.claims.first_plan import filled_template, toml_text
+from cloister.claims.guessing import Guess, roles_of
+from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
-from cloister.jobs.first_job import FirstJob, first_job
+from cloister.jobs.guessing import DROP, PATIENT, guess_table
+from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
+from cloister.jobs.job import Job
+from cloister.jobs.job_file import parse_job
 from cloister.reading import ReadingWords, how_read
 from cloister.sources import form_of, profiled, read_table
 
 from .jobs import JobRun, prepare_part
+
+SHAPES = ("table", "codes", "trajectories")
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """A job that was guessed."""
+
+    # the TOML; holds no value of the data but names of columns, and how missing values are written
+    text: str = field(repr=False)
+    job: Job = field(repr=False)  # the same, read back
+    columns: tuple[Guess, ...]  # what each column was taken for
+    problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
+
+
+def first_job(
+    shape: str,
+    source: Source,
+    place: Mapping[str, str],
+    k: int,
+    keywords: Mapping[str, object],
+    left_out: Mapping[str, str] | None = None,
+) -> FirstJob:
+    """Guess a job that protects one file, or what one query gives.
+
+    ``shape``: table, codes or trajectories
+    ``source``: what was read
+    ``place``: keys that say where the data are, from the folder of the job: file, or url and query
+    ``keywords``: keys of the source that say how it was read
+    ``left_out``: columns of a table that are not released whatever they seem to be, and why
+    """
+    guesses: list[Guess]
+    if shape == "table":
+        found = guess_table(source.frame, source.name)
+        guesses = [
+            Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
+            for one in found.columns
+        ]
+        given = keywords.get("missing")
+        missing = dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])
+        read: dict[str, object] = (
+            {
+                "missing": [],
+                "date_format": [*found.date_format],
+                "decimal": found.decimal,
+                "numbers": [*found.numbers],
+                "dates": [*found.dates],
+            }
+            | {**keywords}
+            | {"missing": [*missing]}
+        )
+        keywords = {key: value for key, value in read.items() if value not in (None, [])}
+    else:
+        guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
+    roles = roles_of(guesses)
+    of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(keywords)
+    filled: dict[str, object] = {
+        "shape": shape,
+        "name": name_of(place.get("file", source.name)),
+        "place": place,
+        "k": k,
+    }
+    filled |= {"source": of_source, "guesses": guesses, "settings": _settings(shape, source.frame, roles)}
+    text = filled_template("cloister.jobs", "job.toml.j2", filled)
+    return FirstJob(text, _read_back(text), tuple(guesses))
+
+
+def name_of(file: str) -> str:
+    """Return what a source is called after its file: letters, digits, - and _.
+
+    Examples
+    --------
+    >>> name_of("data/patients 2026.csv.gz"), name_of("é.csv")
+    ('patients_2026', 'data')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(file).name.partition(".")[0]).strip("_-")
+    return stem[:LONGEST_NAME] or "data"
+
+
+def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the part, as TOML writes them."""
+    if shape == "codes":
+        column = roles.get(CODE) or roles[CODES]
+        key = CODE if CODE in roles else CODES
+        keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
+    if shape == "trajectories":
+        keys = {CODE: toml_text(roles[CODE])}
+        keys |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
+        if DATE in roles:
+            keys["anchor"] = toml_text(roles.get(ANCHOR, "first"))
+        unknown = unknown_codes(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+        if unknown == 1:
+            return keys | {"code_hierarchy": toml_text("suppress")}
+        return keys | ({"on_unknown_code": toml_text("root")} if unknown else {})
+    return {PATIENT: toml_text(roles[PATIENT])} if PATIENT in roles else {}
+
+
+def _read_back(text: str) -> Job:
+    problem = ""
+    try:
+        return parse_job(text, "the job")
+    except InputError as error:
+        problem = error.text
+    raise InternalError(f"The first job does not read back: {problem}")
+
 
 UNDOES = "it would undo the protection of another column"
 MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release

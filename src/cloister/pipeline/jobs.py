@@ -19,18 +19,16 @@ from cloister.errors import (
     worded,
 )
 from cloister.io import Place, appearing, is_taken
-from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.job import SHAPES, Job, Part
 from cloister.jobs.job_file import database_of, unused
 from cloister.jobs.manifest import is_internal_of_job, is_job_release
-from cloister.jobs.release import finish_job
+from cloister.jobs.release import earlier_parts, finish_job, what_changed
 from cloister.manifests import typed
 from cloister.registry import shape_of
 from cloister.release import Release
-from cloister.results import Figures, Manifest
+from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings import RunOptions, settings_of
 from cloister.shape import Original, Prepared, Rows, Run
-from cloister.stopwatch import Stopwatch
 from cloister.verification import verify_folder
 
 from .places import check_places

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cloister.checker import Request
 from cloister.errors import InternalError, setting
-from cloister.jobs.changes import changes, earlier_release
+from cloister.jobs.release import changes, earlier_release
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
 from cloister.registry import shape_of

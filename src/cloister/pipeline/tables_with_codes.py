@@ -21,9 +21,8 @@ from cloister.io.foreign import interruptible
 from cloister.manifests import WITH_CODES
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
-from cloister.results import Manifest, Verdict
+from cloister.results import Manifest, Stopwatch, Verdict
 from cloister.search.problem import Report
-from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import (
     CodesRequested,
     ProtectedBoth,

@@ -7,8 +7,7 @@ from typing import Any
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.results import Manifest
-from cloister.stopwatch import Stopwatch
+from cloister.results import Manifest, Stopwatch
 from cloister.trajectories.data import TrajectoriesRequest
 from cloister.trajectories.domain import fitted
 from cloister.trajectories.facts import TrajectoriesFacts, codebook, facts_of, shown_of

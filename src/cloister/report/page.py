@@ -11,7 +11,6 @@ from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
-from .claim_steps import worded_steps
 from .sentences import (
     accepted_words,
     assumed_words,
@@ -21,6 +20,7 @@ from .sentences import (
     guarantee_sentences,
     one_row_words,
     table_sentences,
+    worded_steps,
 )
 
 if TYPE_CHECKING:
