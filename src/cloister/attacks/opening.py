@@ -305,11 +305,7 @@ def _given(original: T | None) -> T:
 def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
     original, words = known.original, known.words
     if isinstance(original, str | Path):
-        frame = read_table(
-            original,
-            **how_read(words),
-            usual_delimiter=manifest.settings.delimiter,
-        ).frame
+        frame = read_table(original, **how_read(words), usual_delimiter=manifest.settings.delimiter).frame
     else:
         frame = from_native(original).frame
     return without_formulas(frame) if manifest.settings.escape_formulas else frame

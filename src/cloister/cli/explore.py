@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cloister.cli.options import ExploreOptions
-from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
+from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import NoSafeRelease
 from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
 from cloister.jobs.job import SHAPES
@@ -16,8 +16,6 @@ from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words
 from cloister.pipeline.grids import parse_grid
 from cloister.results import STARTED
 from cloister.settings import Keywords, RunOptions, settings_of
-
-from .output import Screen
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}

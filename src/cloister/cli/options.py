@@ -131,10 +131,9 @@ class AssessClaimsOptions(AssessEventsOptions):
     patients: Patients
     claims: Claims
     plan: Annotated[Path, Help("Which columns tell patients apart and are quasi-identifiers; see init.", "PLAN")]
-    released: Annotated[
-        bool,
-        Help("The files are of a release: looked at as they are, without the plan's steps."),
-    ] = False
+    released: Annotated[bool, Help("The files are of a release: looked at as they are, without the plan's steps.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +183,7 @@ class VerifyOptions(FolderOptions):
         tuple[Path, ...], Help("A population table that a rule compares with, by the file's name. Repeatable.", "FILE")
     ] = ()
     crosswalk: Annotated[
-        Path | None,
-        Help("With --original, of code sets and trajectories: the map written with the release.", "FILE"),
+        Path | None, Help("With --original, of code sets and trajectories: the map written with the release.", "FILE")
     ] = None
     policy: Annotated[
         str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
@@ -307,10 +305,9 @@ class CheckOptions(HierarchyOptions):
 class PreviewOptions(CheckOptions):
     """What ``hierarchy preview`` can be told."""
 
-    show_values: Annotated[
-        bool,
-        Help("Print a few labels of each level too: values of the data, as of patients."),
-    ] = False
+    show_values: Annotated[bool, Help("Print a few labels of each level too: values of the data, as of patients.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,6 +176,20 @@ def facts(title: str, rows: list[tuple[str, str]]) -> Table:
     return table
 
 
+def show(template: str, **content: object) -> None:
+    """Print what a template says."""
+    from cloister.report import screen  # loads templates, which a help page needs not
+
+    shown = console()
+    for sign, text, rows in screen(template, **content):
+        if sign == ">":
+            shown.print(text, soft_wrap=True)
+        elif sign == "=":
+            shown.print(facts(text, [(what, found) for what, found in rows]))
+        else:
+            shown.print(grid(text, rows[0], rows[1:]))
+
+
 SHORT_WORD, WIDE = 12, 8
 """Words of so many letters are not broken; tables of more columns have less space between them."""
 

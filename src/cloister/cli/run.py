@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from cloister.cli.options import DemoOptions, RunJobOptions
-from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json, say
+from cloister.cli.output import Screen, after_writing, console, facts, grid, in_options, note, print_json, say
 from cloister.cli.protect import late_stops_reported
 from cloister.codesets.options import DISASSOCIATION
 from cloister.compiling import compiling_ahead
@@ -21,8 +21,6 @@ from cloister.results import STARTED, Stopwatch
 from cloister.shape import Run
 from cloister.tabular.manifest import ASSUMED
 from cloister.testing import Hospital, hospital
-
-from .output import Screen
 
 
 def run_job(options: RunJobOptions) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from cloister.api.open import export
 from cloister.cli.options import AttackOptions, ExportOptions, VerifyOptions
-from cloister.cli.output import print_json, say
+from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
@@ -25,8 +25,6 @@ from cloister.settings import settings_of
 from cloister.sources import read_table
 from cloister.tabular.manifest import TableManifest
 from cloister.verification import verify_folder
-
-from .output import Screen
 
 OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}

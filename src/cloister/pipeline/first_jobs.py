@@ -1,4 +1,4 @@
-"""A first job, guessed from data, as text that reads back, and tried: it runs as it is written, or it is said why not."""
+"""A first job, guessed from data, as text that reads back, and tried: it runs as written, or it is said why not."""
 
 import os
 import re

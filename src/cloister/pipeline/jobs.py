@@ -216,14 +216,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
         manifest = _finish(job, partial, manifests, started)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return WrittenRelease(
-        manifest,
-        [
-            *notes,
-            *_notes_of_other_parts(manifests),
-            *what_changed(earlier, manifests),
-        ],
-    )
+    return WrittenRelease(manifest, [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)])
 
 
 def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:

@@ -8,7 +8,7 @@ from .page import (
     render_readme,
     render_report,
     report_files,
-    summary_rows,
+    screen,
 )
 
 __all__ = [
@@ -19,5 +19,5 @@ __all__ = [
     "render_readme",
     "render_report",
     "report_files",
-    "summary_rows",
+    "screen",
 ]

@@ -35,7 +35,7 @@ TEMPLATES = {
     "trajectories": "trajectories.html",
     "claims": "claims.html",
 }
-PAGE, JOB, READ_ME, SUMMARY = "page.html", "job.html", "readme.txt", "summary.txt"
+PAGE, JOB, READ_ME = "page.html", "job.html", "readme.txt"
 ENDING = ".j2"
 
 
@@ -143,12 +143,21 @@ def render_readme(manifest: Section) -> bytes:
     return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
 
 
-def summary_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
-    """Return what the terminal says of a release: subjects, and what is said of each."""
-    # a row is a line: a name of a column that holds a line break must not begin another one
-    lines = environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a")).get_template(SUMMARY)
-    rows = (line.partition(" | ") for line in lines.render(m=manifest).split("\n") if line)
-    return [(subject, said) for subject, _, said in rows]
+def screen(template: str, **content: object) -> list[tuple[str, str, list[list[str]]]]:
+    """Return what a template says to the terminal: signs, titles or sentences, and the rows of tables.
+
+    A line begins with ``|=`` and the title of a table of facts, ``|#`` and that of a table whose first row is its head,
+    or ``|>`` and a sentence; else it is a row, with bars between its cells. What names of columns and the like hold of
+    line breaks and bars makes no rows and no cells.
+    """
+    words = environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"))
+    found: list[tuple[str, str, list[list[str]]]] = []
+    for line in words.get_template(f"{template}.txt").render(content).split("\n"):
+        if line.startswith("|"):
+            found.append((line[1], line[3:].replace("\0", "|"), []))
+        elif line:
+            found[-1][2].append([cell.strip().replace("\0", "|") for cell in line.split("|")])
+    return found
 
 
 def _sections(
