@@ -75,7 +75,7 @@ def typed(content: Content, kind: type[T], name: str, inside: Sequence[str] = ()
         made: T = _adapter(form).validate_json(_as_json(content))
         return made
     except ValidationError as error:
-        found: Sequence[Content] = error.errors(include_url=False, include_input=False)  # type: ignore[assignment]
+        found: Sequence[Content] = error.errors(include_url=False, include_input=False)
     # a key that is misspelt is both unknown and missing: the word that is there tells more
     first = next((problem for problem in found if problem["type"] in UNKNOWN), found[0])
     raise _refusal(first, kind, name, inside)

@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal
 from cloister.errors import InputError, NoSafeRelease, did_you_mean, setting
 from cloister.io import is_taken, write_private
 from cloister.io.disk import cannot_write
-from cloister.results import Figures as Record
+from cloister.results import Figures as Content
 from cloister.version import __version__
 
 from .figures import PLAIN, Figures
@@ -122,12 +122,12 @@ class Outcome:
     reason: str | None  # why there is none; None where there is one
     seconds: float
 
-    def as_record(self) -> Record:
+    def as_record(self) -> Content:
         """Return the outcome as an object of JSON."""
         return asdict(self)
 
 
-def outcome_from_record(record: Record) -> Outcome:
+def outcome_from_record(record: Content) -> Outcome:
     """Return the outcome that an object of JSON states."""
     figures = record["figures"]
     figures = None if figures is None else Figures(**(figures | {"promise": tuple(figures["promise"])}))
@@ -177,7 +177,7 @@ class Exploration:
         place = self.recommendation.place
         return None if place is None else self.outcomes[place]
 
-    def as_record(self) -> Record:
+    def as_record(self) -> Content:
         """Return all of it as an object of JSON."""
         settings = [
             {"number": place + 1, **one.as_record(), "compared_by": loss, "on_frontier": place in self.on_frontier}
