@@ -5,7 +5,7 @@ A shape declares its settings and how it reads, checks and protects; `cloister.r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -33,31 +33,25 @@ class Voice(Protocol):
     def note(self, text: str, *, always: bool = False) -> None:
         """Say something that is not the result; ``always`` where even a quiet run says it."""
 
-    def working(self, what: str) -> AbstractContextManager[Callable[[str], None]]:
+    @contextmanager
+    def working(self, _what: str) -> Iterator[Callable[[str], None]]:
         """Say what takes its time, while it does; yield what says how far it is."""
+        yield lambda _how_far: None
 
-    def searching(self) -> AbstractContextManager["Report | None"]:
+    @contextmanager
+    def searching(self) -> Iterator["Report | None"]:
         """Yield what a search reports to; None where nobody would see it."""
+        yield None
 
 
-class Silence:
+class Silence(Voice):
     """Says nothing."""
 
     def note(self, text: str, *, always: bool = False) -> None:
         """Say nothing."""
 
-    @contextmanager
-    def working(self, _what: str) -> Iterator[Callable[[str], None]]:
-        """Say nothing."""
-        yield lambda _how_far: None
 
-    @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Say nothing."""
-        yield None
-
-
-SILENCE = Silence()
+SILENCE: Voice = Silence()
 
 
 @dataclass(frozen=True)

@@ -178,10 +178,10 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
         )
 
 
-def unused(parts: Mapping[str, Part], sources: Mapping[str, FileSource]) -> list[str]:
-    """Return the sources that no part uses."""
-    used = {source for part in parts.values() for source in _used(part)}
-    return [name for name in sources if name not in used]
+def unused(job: Job) -> list[str]:
+    """Return notes on sources that no part uses."""
+    used = {source for part in job.parts.values() for source in _used(part)}
+    return [f"sources.{name} is used by no part" for name in job.sources if name not in used]
 
 
 def _used(part: Part) -> set[str]:

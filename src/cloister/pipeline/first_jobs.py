@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
@@ -39,53 +40,46 @@ class FirstJob:
 
 
 def first_job(
-    shape: str,
-    source: Source,
-    place: Mapping[str, str],
-    k: int,
-    keywords: Mapping[str, object],
-    left_out: Mapping[str, str] | None = None,
+    asked: "FirstJobRequest", source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> FirstJob:
-    """Guess a job that protects one file, or what one query gives.
+    """Guess a job in a folder that protects one file, or what one query gives.
 
-    ``shape``: table, codes or trajectories
-    ``source``: what was read
-    ``place``: keys that say where the data are, from the folder of the job: file, or url and query
-    ``keywords``: keys of the source that say how it was read
     ``left_out``: columns of a table that are not released whatever they seem to be, and why
     """
+    said = asked.reading.said.items()
+    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in said}
+    place = _place(asked.data, folder)
     guesses: list[Guess]
-    if shape == "table":
+    if asked.shape == "table":
         found = guess_table(source.frame, source.name)
         guesses = [
-            Guess(one.column, DROP, "sure", left_out[one.column]) if left_out and one.column in left_out else one
+            Guess(one.column, DROP, "sure", left_out[one.column]) if one.column in left_out else one
             for one in found.columns
         ]
         given = keywords.get("missing")
-        missing = dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])
-        read: dict[str, object] = (
-            {
-                "missing": [],
-                "date_format": [*found.date_format],
-                "decimal": found.decimal,
-                "numbers": [*found.numbers],
-                "dates": [*found.dates],
-            }
-            | {**keywords}
-            | {"missing": [*missing]}
-        )
-        keywords = {key: value for key, value in read.items() if value not in (None, [])}
+        missing = [*dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])]
+        seen = {
+            "missing": missing,
+            "date_format": [*found.date_format],
+            "decimal": found.decimal,
+            "numbers": [*found.numbers],
+            "dates": [*found.dates],
+        }
+        keywords = {
+            key: value for key, value in ({**seen, **keywords, "missing": missing}).items() if value not in (None, [])
+        }
     else:
-        guesses = {"codes": guess_codes, "trajectories": guess_events}[shape](source.frame, source.name)
+        guesses = {"codes": guess_codes, "trajectories": guess_events}[asked.shape](source.frame, source.name)
     roles = roles_of(guesses)
-    of_source = ({"id": roles[ID]} if ID in roles else {}) | dict(keywords)
     filled: dict[str, object] = {
-        "shape": shape,
+        "shape": asked.shape,
         "name": name_of(place.get("file", source.name)),
         "place": place,
-        "k": k,
+        "k": asked.k,
+        "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
+        "guesses": guesses,
+        "settings": _settings(asked.shape, source.frame, roles),
     }
-    filled |= {"source": of_source, "guesses": guesses, "settings": _settings(shape, source.frame, roles)}
     text = filled_template("cloister.jobs", "job.toml.j2", filled)
     return FirstJob(text, _read_back(text), tuple(guesses))
 
@@ -158,18 +152,17 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    made = _tried(asked, source, folder, asked.reading.said)
+    made = _tried(asked, source, folder)
     write_private(out, made.text.encode())
     return made, source
 
 
-def _tried(asked: FirstJobRequest, source: Source, folder: Path, keywords: Mapping[str, object]) -> FirstJob:
+def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
     """The job, with columns left out that undo the protection of others: which do, only the release tells."""
-    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in keywords.items()}
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
-        made = first_job(asked.shape, source, _place(asked.data, folder), asked.k, keywords, left_out)
+        made = first_job(asked, source, folder, left_out)
         run = JobRun(made.job, asked.out.absolute(), folder / made.job.output)
         try:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written

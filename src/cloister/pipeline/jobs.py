@@ -130,7 +130,7 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
             with of_part(job_run.job, name):
                 one.check()
         parts = {name: one.request_in_words() for name, one in prepared.items()}
-        return DryRun(job_run.job, parts, [*_unused(job_run.job), *there, *_in_common(prepared)])
+        return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
 
 
 def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
@@ -138,7 +138,7 @@ def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None
     started = time.perf_counter() if started is None else started
     with _ready(job_run, overwrite) as prepared:
         written = _protected(job_run, prepared, overwrite, started)
-    return replace(written, notes=[*_unused(job_run.job), *written.notes])
+    return replace(written, notes=[*unused(job_run.job), *written.notes])
 
 
 @contextmanager
@@ -176,10 +176,6 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
             if secret in taken:
                 raise InputError(f"{job_run.job.file}: two parts would write the file {secret.name}. Name another one.")
             taken.add(secret)
-
-
-def _unused(job: Job) -> list[str]:
-    return [f"sources.{name} is used by no part" for name in unused(job.parts, job.sources)]
 
 
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:

@@ -13,7 +13,7 @@ from cloister.engines.relation import names_of
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
 from cloister.privacy import KAnonymity
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
@@ -23,6 +23,7 @@ from cloister.sources import read_table
 from cloister.tabular.checking.rule_sources import read_rule
 from cloister.tabular.data import Ids, TableRequest
 from cloister.tabular.encode import encode, with_cut_points
+from cloister.tabular.manifest import TableManifest
 from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 from cloister.tabular.release import TableRelease
@@ -261,18 +262,16 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return whole_levels(options.levels, columns)
     if options.levels_from is None:
         return None
-    earlier = release_at(options.levels_from)
-    if earlier.get("method") != FULL_DOMAIN:
+    earlier = typed(release_at(options.levels_from))
+    if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
         raise InputError(
             f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
             "Take a release by full-domain generalization.",
             file="release.json",
         )
-    search = earlier.get("search")
-    levels = search.get("levels") if isinstance(search, dict) else None
-    if not isinstance(levels, dict) or not all(type(level) is int for level in levels.values()):
+    if earlier.search is None:
         raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
-    return levels
+    return earlier.search.levels
 
 
 def _ids(text: str) -> tuple[Ids, bytes | None]:
