@@ -133,9 +133,9 @@ def _announce(options: AssessOptions) -> None:
     Run(voice=Screen(quiet=options.as_json or options.quiet)).compiling("risk", "the counting")
 
 
-def _tell(options: AssessOptions, source: str, found: Figures, notes: Sequence[str]) -> None:
+def _tell(options: AssessOptions, source: str, risk: Figures, notes: Sequence[str]) -> None:
     """Write the numbers where asked, and print them as tables or as one JSON object."""
-    summary = {"source": source} | found | {"notes": list(notes)}
+    summary = {"source": source} | risk | {"notes": list(notes)}
     if options.out is not None:
         write_private(options.out, (json.dumps(summary, ensure_ascii=False, indent=1) + "\n").encode())
     if options.as_json:
@@ -144,7 +144,7 @@ def _tell(options: AssessOptions, source: str, found: Figures, notes: Sequence[s
     for line in notes:
         note(f"Note: {line}.", quiet=options.quiet)
     if not options.quiet:
-        sets = found.get("attributes", [])
+        sets = risk.get("attributes", [])
         sizes = [len(one["columns"]) for one in sets]
         shown = [one for n, one in enumerate(sets) if sizes[n] == 1 or sizes[:n].count(sizes[n]) < SHOWN]
         show("assess", s=summary, told_apart=shown)

@@ -13,19 +13,20 @@ from cloister.results import Figures, Manifest
 from .chart import Placed, class_size_chart, in_order, scatter
 from .sentences import (
     accepted_words,
-    assumed_words,
     codes_sentences,
     columns_of,
     empty_words,
     guarantee_sentences,
     one_row_words,
     table_sentences,
-    worded_steps,
 )
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from cloister.claims.manifest import ClaimsManifest, Sensitivity
+    from cloister.claims.steps import Step
 
 TEMPLATES = {
     "table": "report.html",
@@ -35,8 +36,10 @@ TEMPLATES = {
     "trajectories": "trajectories.html",
     "claims": "claims.html",
 }
-PAGE, JOB, READ_ME = "page.html", "job.html", "readme.txt"
+PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme.txt", "claims_words.txt"
 ENDING = ".j2"
+ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
+"""Roles of the columns of claims in which codes of each kind are looked for."""
 
 
 @cache
@@ -72,6 +75,7 @@ def environment() -> "Environment":
         "worded_steps": worded_steps,
         "assumed": assumed_words,
         "accepted_words": accepted_words,
+        "quoted": repr,
         "columns_of": columns_of,
         "empty_words": empty_words,
     }
@@ -112,6 +116,24 @@ def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else _number(value)
 
 
+def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
+    """Return the steps of a release of claims, each with what was done, in a sentence."""
+    roles = {role: column for column, role in manifest.settings.plan.claims.roles.items()}  # of several, the last
+    (kinds,) = [step.looked_for for step in manifest.steps if step.looked_for is not None]
+    there = [kind for kind in kinds if any(role in roles for role in ROLES_OF_KIND[kind])]
+    words = vars(on_lines().get_template(CLAIMS_WORDS).module)
+    lines = words["steps"](manifest, roles, kinds, there).split("\n")
+    sentences = {name: said.replace("\0", "|") for name, _, said in (line.partition(" | ") for line in lines)}
+    return [(step, sentences[step.step]) for step in manifest.steps]
+
+
+def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
+    """Return what an adversary of claims knows, in a sentence or two."""
+    row = next((row for row in sensitivity.attacks if row.adversary == adversary), None)
+    words = vars(environment().get_template(CLAIMS_WORDS).module)
+    return str(words["assumed"](adversary, sensitivity.voter_list, row)).strip()
+
+
 def render_report(
     manifest: AnyManifest, figures: Mapping[str, object] | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
@@ -143,16 +165,20 @@ def render_readme(manifest: Section) -> bytes:
     return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
 
 
+@cache
+def on_lines() -> "Environment":
+    """Return the templates of text in lines and cells: what is filled in makes no new ones."""
+    return environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"))
+
+
 def screen(template: str, **content: object) -> list[tuple[str, str, list[list[str]]]]:
     """Return what a template says to the terminal: signs, titles or sentences, and the rows of tables.
 
     A line begins with ``|=`` and the title of a table of facts, ``|#`` and that of a table whose first row is its head,
-    or ``|>`` and a sentence; else it is a row, with bars between its cells. What names of columns and the like hold of
-    line breaks and bars makes no rows and no cells.
+    or ``|>`` and a sentence; else it is a row, with bars between its cells.
     """
-    words = environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"))
     found: list[tuple[str, str, list[list[str]]]] = []
-    for line in words.get_template(f"{template}.txt").render(content).split("\n"):
+    for line in on_lines().get_template(f"{template}.txt").render(content).split("\n"):
         if line.startswith("|"):
             found.append((line[1], line[3:].replace("\0", "|"), []))
         elif line:
