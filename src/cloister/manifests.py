@@ -59,11 +59,6 @@ def outline_of(manifest: Manifest) -> Outline:
     return Outline.model_validate(manifest)
 
 
-def shape_of(manifest: Manifest) -> str:
-    """Return the shape that a manifest names, or a job."""
-    return str(outline_of(manifest).shape)
-
-
 def form_of(manifest: Manifest) -> str:
     """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
     stated = outline_of(manifest)

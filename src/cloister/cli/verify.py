@@ -16,7 +16,7 @@ from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
-from cloister.manifests import WITH_CODES, AnyManifest, codes_of, shape_of, typed
+from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
 from cloister.pipeline.table_words import hierarchy_files, split_wanted
 from cloister.reading import KEYS, how_read, reading_of
@@ -46,7 +46,7 @@ def run_verify(options: VerifyOptions) -> None:
     stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter
     read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
-    is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
+    is_file = path is None or outline_of(manifest).shape in ("codes", "trajectories", "claims")
     original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
     verdict = verify_folder(
@@ -76,7 +76,7 @@ def run_verify(options: VerifyOptions) -> None:
 
 def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
     """Refuse options that mean nothing for such a release."""
-    shape = shape_of(manifest)
+    shape = str(outline_of(manifest).shape)
     fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
     strange = [
         one.option
@@ -130,15 +130,10 @@ def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callab
     assert path is not None
     if is_address(str(path)):
         raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
-    if (
-        not isinstance(stated, TableManifest)
-        or codes_of(stated) is not None
-        or not path.is_file()
-        or reading_of(options).cleaning
-        or not is_large(path)
-    ):
+    table = stated if isinstance(stated, TableManifest) and codes_of(stated) is None else None
+    if table is None or not path.is_file() or reading_of(options).cleaning or not is_large(path):
         return read(path).frame
-    released = [name for name, column in stated.columns.items() if getattr(column, "ids", None) != "number"]
+    released = [name for name, column in table.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]
 

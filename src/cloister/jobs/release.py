@@ -19,7 +19,8 @@ import polars as pl
 from cloister.errors import CloisterError, NoSafeRelease
 from cloister.io import write_private
 from cloister.manifests import outline_of, typed
-from cloister.release_folder import CODEBOOK, MANIFEST, any_manifest, json_bytes, same
+from cloister.release import is_internal
+from cloister.release_folder import CODEBOOK, MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
 from cloister.results import DIGITS, Manifest
 
 from .job import Job
@@ -67,46 +68,58 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
 LIMIT = "whoever has both releases can compare them (see known limits)"
 
 
-def earlier_parts(folder: Path) -> dict[str, Manifest]:
-    """Return the manifests of the parts of a release that is there, by name; none where there is none to read."""
+def earlier_manifests(folder: Path) -> dict[str, Manifest]:
+    """Return the manifest of a release that is there, or of each part of it, by name; none where none can be read."""
     try:
         manifest = any_manifest(folder)
-        names = part_names(manifest) if is_job(manifest) else []
-        return {name: any_manifest(folder / name) for name in names}
+        places = [folder / name for name in part_names(manifest)] if is_job(manifest) else [folder]
+        return {place.name: any_manifest(place) for place in places}
     except (CloisterError, OSError):
         return {}
 
 
-def earlier_release(folder: Path) -> Manifest | None:
-    """Return the manifest of a release of one part that is there; None where there is none to read."""
+def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -> list[str]:
+    """Return notes on releases that differ from those that they replace."""
+    notes = []
+    for name in (name for name in now if name in earlier):
+        old, new = outline_of(earlier[name]), outline_of(now[name])
+        hashes = [{file: digest for file, digest in one.hashes.items() if file != CODEBOOK} for one in (old, new)]
+        n_records = [one.records.get("in") if isinstance(one.records, dict) else None for one in (old, new)]
+        alike = ("cloister", "method", "seed", "settings")
+        if hashes[0] == hashes[1]:
+            continue
+        if n_records[0] != n_records[1] or all(
+            one in old.model_fields_set and same(getattr(old, one), getattr(new, one)) for one in alike
+        ):
+            notes.append(f"the data of {name} changed since the release that was replaced: {LIMIT}")
+        else:
+            notes.append(f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}")
+    return notes
+
+
+def is_job_release(folder: Path) -> bool:
+    """Whether a folder is the release of a job and holds nothing else."""
     try:
         manifest = any_manifest(folder)
-    except (CloisterError, OSError):
-        return None
-    return None if is_job(manifest) else manifest
+    except CloisterError:
+        return False
+    names = part_names(manifest)
+    if not is_job(manifest) or not names:
+        return False
+    there = {entry.name for entry in folder.iterdir()}
+    parts = there & {*names}
+    own = [folder / name for name in there - parts]
+    return (
+        there <= {MANIFEST, *REPORTS, *names}
+        and all(is_release(folder / name) for name in parts)
+        and all(path.is_file() and not path.is_symlink() for path in own)
+    )
 
 
-def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -> list[str]:
-    """Return notes on parts that differ from those of the release that is replaced."""
-    both = [(earlier[name], now[name], name) for name in now if name in earlier]
-    return [change for before, after, name in both for change in changes(before, after, name)]
-
-
-def changes(before: Manifest, after: Manifest, name: str) -> list[str]:
-    """Return a note on a release that differs from the one of the same kind that it replaces."""
-    old, new = outline_of(before), outline_of(after)
-    if not isinstance(old.files, dict):
-        return []  # of another version, or by another hand
-    hashes = [{file: digest for file, digest in one.hashes.items() if file != CODEBOOK} for one in (old, new)]
-    if hashes[0] == hashes[1]:
-        return []
-    n_records = [one.records.get("in") if isinstance(one.records, dict) else None for one in (old, new)]
-    alike = ("cloister", "method", "seed", "settings")
-    if n_records[0] != n_records[1] or all(
-        one in old.model_fields_set and same(getattr(old, one), getattr(new, one)) for one in alike
-    ):
-        return [f"the data of {name} changed since the release that was replaced: {LIMIT}"]
-    return [f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}"]
+def is_internal_of_job(folder: Path) -> bool:
+    """Whether a folder holds what a job wrote for the custodian alone, and nothing else."""
+    entries = list(folder.iterdir())
+    return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:

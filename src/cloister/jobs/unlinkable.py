@@ -55,7 +55,8 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
     inside = {name: manifest for name, manifest in manifests.items() if is_in_database(manifest)}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
     there = [(name, one) for name, one in shown.items() if one is not None]
-    whole = [name for name, manifest in manifests.items() if has_whole_histories(manifest)]
+    # each row, or each patient, is released with all own codes, so that hardly two are alike
+    whole = [name for name, manifest in manifests.items() if manifest.form in ("claims", "generalization")]
     histories = [f"rows of {' and '.join(whole)} can be joined: {WHOLE_HISTORIES}"] if len(whole) > 1 else []
     return (
         histories
@@ -90,11 +91,6 @@ def _roles(manifest: AnyManifest) -> dict[str, str]:
         return {name: column.role for name, column in manifest.columns.patients.items()}
     columns = manifest.columns.items() if isinstance(manifest.columns, dict) else manifest.columns
     return {name: column.role for name, column in columns if column is not None}
-
-
-def has_whole_histories(manifest: AnyManifest) -> bool:
-    """Whether each row, or each patient, is released with all own codes, so that hardly two are alike."""
-    return manifest.form in ("claims", "generalization")
 
 
 def _why(one: ReleasedPart, two: ReleasedPart, search: Search) -> list[str]:
@@ -135,7 +131,7 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
         if (
             not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
             if column in generalized
-            else have_values_in_common(one, two, column)
+            else not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
         )
     }
     told = [
@@ -146,11 +142,6 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
         return []
     recorded = dict.fromkeys(told[0] + told[1])
     return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
-
-
-def have_values_in_common(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
-    """Whether some value of a column stands in both parts."""
-    return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
 
 
 def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:

@@ -21,8 +21,7 @@ from cloister.errors import (
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import SHAPES, Job, Part
 from cloister.jobs.job_file import database_of, unused
-from cloister.jobs.manifest import is_internal_of_job, is_job_release
-from cloister.jobs.release import earlier_parts, finish_job, what_changed
+from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
 from cloister.manifests import typed
 from cloister.registry import shape_of
 from cloister.release import Release
@@ -189,7 +188,7 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
 
 def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
-    job, earlier = job_run.job, earlier_parts(job_run.out) if overwrite else {}
+    job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
     places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
     if job_run.custodian_dir is not None:
