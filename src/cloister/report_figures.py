@@ -8,12 +8,12 @@ import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 
 from cloister.io import records_of, table_columns
 from cloister.masking import mask_small_count
-from cloister.results import Figures
 from cloister.risk.safe_harbor import look_for_identifiers
 
 NAMED = 12
@@ -24,6 +24,7 @@ BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
 
 Label = str | None
 Counts = Mapping[Label, int]
+Figures = dict[str, Any]
 
 
 @dataclass(frozen=True)
