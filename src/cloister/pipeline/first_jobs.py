@@ -26,6 +26,19 @@ from .jobs import JobRun, prepare_part
 
 SHAPES = ("table", "codes", "trajectories")
 LONGEST_NAME = 40
+UNDOES = "it would undo the protection of another column"
+MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release
+
+
+@dataclass(frozen=True)
+class FirstJobRequest:
+    """Of what a first job is to be made, and where it goes."""
+
+    shape: str
+    data: Path | Query
+    out: Path
+    k: int = 5
+    reading: ReadingWords = field(default_factory=ReadingWords)
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class FirstJob:
 
 
 def first_job(
-    asked: "FirstJobRequest", source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
+    asked: FirstJobRequest, source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> FirstJob:
     """Guess a job in a folder that protects one file, or what one query gives.
 
@@ -58,16 +71,15 @@ def first_job(
         ]
         given = keywords.get("missing")
         missing = [*dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])]
-        seen = {
+        seen: dict[str, object] = {
             "missing": missing,
             "date_format": [*found.date_format],
             "decimal": found.decimal,
             "numbers": [*found.numbers],
             "dates": [*found.dates],
         }
-        keywords = {
-            key: value for key, value in ({**seen, **keywords, "missing": missing}).items() if value not in (None, [])
-        }
+        seen = {**seen, **keywords, "missing": missing}
+        keywords = {key: value for key, value in seen.items() if value not in (None, [])}
     else:
         guesses = {"codes": guess_codes, "trajectories": guess_events}[asked.shape](source.frame, source.name)
     roles = roles_of(guesses)
@@ -122,21 +134,6 @@ def _read_back(text: str) -> Job:
     except InputError as error:
         problem = error.text
     raise InternalError(f"The first job does not read back: {problem}")
-
-
-UNDOES = "it would undo the protection of another column"
-MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release
-
-
-@dataclass(frozen=True)
-class FirstJobRequest:
-    """Of what a first job is to be made, and where it goes."""
-
-    shape: str
-    data: Path | Query
-    out: Path
-    k: int = 5
-    reading: ReadingWords = field(default_factory=ReadingWords)
 
 
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
