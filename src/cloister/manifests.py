@@ -31,10 +31,7 @@ WITH_CODES = "codes"
 
 
 class Outline(BaseModel):
-    """What a manifest says of itself before it is known whose type it has, whatever version or hand wrote it.
-
-    Nothing is checked: any of it may be anything that JSON holds.
-    """
+    """What a manifest says of itself before its type is known, whoever wrote it: any of it may be anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -70,10 +67,7 @@ def form_of(manifest: Manifest) -> str:
 
 
 def typed(manifest: Manifest) -> AnyManifest:
-    """Return a manifest as its type; an `InputError` if it has none, or is not what its type says.
-
-    A type is loaded when a manifest of it is read: a release of one shape loads no other.
-    """
+    """Return a manifest as its type, which is loaded only then; an `InputError` if it is not what a type says."""
     form = form_of(manifest)
     if form == "table":
         from cloister.tabular.manifest import TableManifest

@@ -9,9 +9,10 @@ from cloister.attacks.adversary import Attack
 from cloister.attacks.opening import OpenedPart, PartsAttack, attack_parts, check_targets, open_release
 from cloister.attacks.simulation import simulate
 from cloister.checker import Request
+from cloister.cli.hierarchy import hierarchies_named
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import Screen, print_json, show
-from cloister.cli.verify import hierarchies_named, typed_or_none
+from cloister.cli.verify import typed_or_none
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names

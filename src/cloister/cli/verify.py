@@ -1,6 +1,6 @@
 """``cloister verify`` and ``export``: a release of any shape, or of a job, is checked again, or handed on as a file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -8,17 +8,16 @@ from pathlib import Path
 import polars as pl
 
 from cloister.api.open import export
-from cloister.cli.options import AttackOptions, ExportOptions, VerifyOptions
+from cloister.cli.hierarchy import columns_named, hierarchies_named
+from cloister.cli.options import ExportOptions, VerifyOptions
 from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
 from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
-from cloister.pipeline.table_words import hierarchy_files, split_wanted
 from cloister.reading import KEYS, how_read, reading_of
 from cloister.results import Manifest
 from cloister.settings import settings_of
@@ -103,25 +102,6 @@ def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     with suppress(InputError):
         return typed(manifest)
     return None
-
-
-def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:
-    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
-    columns = stated.columns if stated is not None else {}
-    return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
-
-
-def hierarchies_named(
-    options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
-) -> dict[str, Hierarchy]:
-    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
-    if options.hierarchies is None or not compared:
-        return found
-    files = hierarchy_files(options.hierarchies, compared[0])
-    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
 
 
 def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:

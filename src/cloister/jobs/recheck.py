@@ -72,10 +72,7 @@ HOW = "every part from its files, and the manifest of the job"
 
 
 def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], Verdict]) -> Verdict:
-    """Return the verdict on the folder of a job.
-
-    ``verify_part``: returns the verdict on the folder of a part, or raises `GuaranteeViolation`
-    """
+    """Return the verdict on the folder of a job, given what returns that on a part, or raises `GuaranteeViolation`."""
     names = part_names(manifest)
     if not names:
         raise InputError(f"The manifest {MANIFEST} of {folder.name} lists no parts.", file=MANIFEST)

@@ -146,10 +146,7 @@ class MisfitError(ValueError):
 
 
 def fitting(section: S, fits: Mapping[str, bool]) -> S:
-    """Return a section if each of its parts fits the others; for validators.
-
-    ``fits``: by names of parts, which messages hold
-    """
+    """Return a section if each of its parts, by names that messages hold, fits the others; for validators."""
     if not all(fits.values()):
         raise MisfitError([part for part, fit in fits.items() if not fit])
     return section
