@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from cloister.api.claims import deidentify_claims
     from cloister.api.codes import disassociate, generalize_codes
     from cloister.api.explore import compare, explore
-    from cloister.api.open import ReleasedData, open  # noqa: A004  (the public name)
-    from cloister.api.run_job import run_job
+    from cloister.api.open import ReleasedData, export, open  # noqa: A004  (the public name)
+    from cloister.api.run_job import init, run_job
     from cloister.api.tables import anonymize
     from cloister.api.trajectories import anonymize_trajectories
-    from cloister.attacks.figures import Attack
+    from cloister.attacks.adversary import Attack
     from cloister.claims.data import Claims
     from cloister.claims.plan import ClaimsPlan
     from cloister.claims.release import ClaimsRelease
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
         prefix,
         suppress,
     )
-    from cloister.pipeline.exporting import export
     from cloister.privacy import (
         AlphaKAnonymity,
         AverageRisk,
@@ -68,74 +67,20 @@ if TYPE_CHECKING:
     from cloister.version import __version__ as __version__
 
 __all__ = [
-    "AlphaKAnonymity",
-    "Attack",
-    "AverageRisk",
-    "BetaLikeness",
-    "Claims",
-    "ClaimsPlan",
-    "ClaimsRelease",
-    "CloisterError",
-    "CodeSets",
-    "CodesAssessment",
-    "CodesRelease",
-    "Comparison",
-    "DeltaDisclosure",
-    "DeltaPresence",
-    "EnhancedBetaLikeness",
-    "EntropyLDiversity",
-    "Exploration",
-    "GeneralizedCodesRelease",
-    "GuaranteeViolation",
-    "Hierarchy",
-    "HistoriesAssessment",
-    "InputError",
-    "InternalError",
-    "KAnonymity",
-    "KMap",
-    "KPatients",
-    "LDiversity",
-    "NoSafeRelease",
-    "PopulationUniqueness",
-    "PrivacyPolicy",
-    "RecursiveLDiversity",
-    "Release",
-    "ReleasedData",
-    "SampleUniqueness",
-    "TCloseness",
-    "TableAssessment",
-    "TableWithCodesRelease",
-    "Trajectories",
-    "TrajectoriesRelease",
-    "UtilityPolicy",
-    "Verdict",
-    "anonymize",
-    "anonymize_trajectories",
-    "assess",
-    "attack",
-    "compare",
-    "dates",
-    "deidentify_claims",
-    "disassociate",
-    "explore",
-    "export",
-    "generalize_codes",
-    "hierarchy_file",
-    "hierarchy_rows",
-    "icd9",
-    "icd10",
-    "init",
-    "intervals",
-    "open",
-    "parse_hierarchy",
-    "prefix",
-    "run_job",
-    "suppress",
-    "verify_folder",
+    "AlphaKAnonymity", "Attack", "AverageRisk", "BetaLikeness", "Claims", "ClaimsPlan", "ClaimsRelease",
+    "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "DeltaDisclosure",
+    "DeltaPresence", "EnhancedBetaLikeness", "EntropyLDiversity", "Exploration", "GeneralizedCodesRelease",
+    "GuaranteeViolation", "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap",
+    "KPatients", "LDiversity", "NoSafeRelease", "PopulationUniqueness", "PrivacyPolicy", "RecursiveLDiversity",
+    "Release", "ReleasedData", "SampleUniqueness", "TCloseness", "TableAssessment", "TableWithCodesRelease",
+    "Trajectories", "TrajectoriesRelease", "UtilityPolicy", "Verdict", "anonymize", "anonymize_trajectories",
+    "assess", "attack", "compare", "dates", "deidentify_claims", "disassociate", "explore", "export",
+    "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "init", "intervals", "open",
+    "parse_hierarchy", "prefix", "run_job", "suppress", "verify_folder",
 ]  # fmt: skip
 
 _HOME = {
-    "attacks.figures": "Attack",
+    "attacks.adversary": "Attack",
     "claims.data": "Claims",
     "claims.plan": "ClaimsPlan",
     "claims.release": "ClaimsRelease",
@@ -152,7 +97,6 @@ _HOME = {
     "EntropyLDiversity KAnonymity KMap KPatients LDiversity PopulationUniqueness RecursiveLDiversity "
     "SampleUniqueness TCloseness",
     "verification": "verify_folder",
-    "pipeline.exporting": "export",
     "release": "Release",
     "results": "Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
@@ -164,9 +108,8 @@ _HOME = {
     "api.claims": "deidentify_claims",
     "api.codes": "disassociate generalize_codes",
     "api.explore": "compare explore",
-    "api.init": "init",
-    "api.open": "ReleasedData open",
-    "api.run_job": "run_job",
+    "api.open": "ReleasedData export open",
+    "api.run_job": "init run_job",
     "api.tables": "anonymize",
     "api.trajectories": "anonymize_trajectories",
     "version": "__version__",

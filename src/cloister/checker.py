@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -100,18 +100,11 @@ class Opened(Generic[M, F, O]):
 
 @dataclass(frozen=True)
 class Facts:
-    """What follows from the files of a release.
+    """What follows from the files of a release."""
 
-    Attributes
-    ----------
-    failures : what the manifest says that does not follow, in sentences
-    codebook : the one that such a release has
-    shown : what the figures of the report are made of
-    """
-
-    failures: list[str]
-    codebook: pl.DataFrame = field(repr=False)
-    shown: ReportCounts = field(repr=False)
+    failures: list[str]  # what the manifest says that does not follow, in sentences
+    codebook: pl.DataFrame = field(repr=False)  # the one that such a release has
+    shown: ReportCounts = field(repr=False)  # what the figures of the report are made of
 
 
 class Checker(ABC, Generic[M, F, O]):
@@ -146,7 +139,8 @@ class Checker(ABC, Generic[M, F, O]):
         return []
 
 
-AnyChecker = Checker[Any, Any, Any]
+AnyChecker: TypeAlias = Checker[Any, Any, Any]
+AnyOpened: TypeAlias = Opened[Any, Any, Any]
 
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
@@ -176,7 +170,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
-def _codebook_failures(release: Opened[Any, Any, Any], checker: AnyChecker, expected: pl.DataFrame) -> list[str]:
+def _codebook_failures(release: AnyOpened, checker: AnyChecker, expected: pl.DataFrame) -> list[str]:
     try:
         listed = read_data(release.folder / CODEBOOK, ",").cast(pl.String)
     except InputError as error:

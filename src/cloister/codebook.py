@@ -44,9 +44,7 @@ def codebook_of(rows: Iterable[Row], types: Mapping[str, Type] | None = None) ->
     decimal counts as the whole number below it where the ends of a closed label are whole. What is open on a side, is
     missing or is ``*`` has no bound there.
 
-    Parameters
-    ----------
-    types : of columns that have no labels, or whose labels must not be taken for numbers
+    ``types``: of columns that have no labels, or whose labels must not be taken for numbers
     """
     frame = pl.DataFrame(list(rows), schema=dict.fromkeys(COLUMNS[:6], pl.String), orient="row")
     parts = [

@@ -100,10 +100,8 @@ class InternalError(CloisterError):
 def setting(name: str, value: str | None = None) -> str:
     """Return a setting, and a value to give it, as it stands in a message until a front end words it.
 
-    Parameters
-    ----------
-    name : of the field that declares it, as ``"drop_empty"``
-    value : as a user types it; None where only the setting is meant, or a flag is to be switched on
+    ``name``: of the field that declares it, as ``"drop_empty"``
+    ``value``: as a user types it; None where only the setting is meant, or a flag is to be switched on
     """
     return f"\x02{name}\x03" if value is None else f"\x02{name}={value}\x03"
 
@@ -143,9 +141,7 @@ def as_option(name: str, value: str | None) -> str:
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
     """Return a sentence that names the nearest known word, with a space before it; empty if none is near.
 
-    Parameters
-    ----------
-    shown : how that word is written, ``repr`` for names of columns
+    ``shown``: how that word is written, ``repr`` for names of columns
 
     Examples
     --------

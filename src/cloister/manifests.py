@@ -1,7 +1,8 @@
 """The manifest of a release of any form, read once as the type that its form has."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from cloister.errors import InputError
 from cloister.manifest.head import Section
@@ -30,26 +31,44 @@ WITH_CODES = "codes"
 """The part of the manifest that a table with a column of codes has, whose clusters are beside the data file."""
 
 
-def shape_of(manifest: Manifest) -> str:
-    """Return the shape that a manifest names, or a job."""
-    return str(manifest.get("shape"))
+class Outline(BaseModel):
+    """What a manifest says of itself before its type is known, whoever wrote it: any of it may be anything."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_: object = Field(None, alias="schema")
+    cloister: object = None
+    shape: object = None
+    method: object = None
+    seed: object = None
+    settings: object = None
+    records: object = None
+    parts: object = None
+    files: object = None
+
+    @property
+    def hashes(self) -> dict[str, object]:
+        """The hash of each file; none where the manifest lists something else."""
+        return self.files if isinstance(self.files, dict) else {}
+
+
+def outline_of(manifest: Manifest) -> Outline:
+    """Return what a manifest says of itself."""
+    return Outline.model_validate(manifest)
 
 
 def form_of(manifest: Manifest) -> str:
     """Return the form of a release, which says what checks it: its shape, or what the shape is released as."""
-    shape = shape_of(manifest)
-    if shape == "table":
+    stated = outline_of(manifest)
+    if stated.shape == "table":
         return "table_with_codes" if WITH_CODES in manifest else "table"
-    if shape == "codes":
-        return "generalization" if manifest.get("method") in GENERALIZED else "disassociation"
-    return shape
+    if stated.shape == "codes":
+        return "generalization" if stated.method in GENERALIZED else "disassociation"
+    return str(stated.shape)
 
 
 def typed(manifest: Manifest) -> AnyManifest:
-    """Return a manifest as its type; an `InputError` if it has none, or is not what its type says.
-
-    A type is loaded when a manifest of it is read: a release of one shape loads no other.
-    """
+    """Return a manifest as its type, which is loaded only then; an `InputError` if it is not what a type says."""
     form = form_of(manifest)
     if form == "table":
         from cloister.tabular.manifest import TableManifest
@@ -78,14 +97,14 @@ def typed(manifest: Manifest) -> AnyManifest:
     raise InputError("The manifest is of no shape that this version knows.", file="release.json")
 
 
-def rules_of(manifest: AnyManifest) -> list[Mapping[str, Any]]:
+def rules_of(manifest: AnyManifest) -> list[Manifest]:
     """Return all that is promised, of the codes of a table as well: each rule by the names of its numbers."""
     codes = getattr(manifest, "codes", None)
     sections: list[Section] = [manifest.guarantee, *([] if codes is None else [codes.guarantee])]
     return [rule for section in sections for rule in section.published()["rules"]]
 
 
-def rule_words(rule: Mapping[str, Any]) -> str:
+def rule_words(rule: Manifest) -> str:
     """Return a rule with its numbers, as people read it."""
     numbers = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
     return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])

@@ -5,7 +5,6 @@ published of its parts gives it back. Then the total is withheld, too (complemen
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 WITHHELD = "withheld"
 """Stands for a count from which a masked one could be worked out."""
@@ -14,9 +13,7 @@ WITHHELD = "withheld"
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
     """Return a count; of fewer than k patients only that it is so, and nothing of k or more claims of so few.
 
-    Parameters
-    ----------
-    patients : how many patients it counts, if not one each
+    ``patients``: how many patients it counts, if not one each
 
     Examples
     --------
@@ -28,7 +25,7 @@ def mask_small_count(count: int, k: int, patients: int | None = None) -> int | s
     return f"<{k}" if count < k else WITHHELD
 
 
-def is_masked_count(value: Any, k: int) -> bool:
+def is_masked_count(value: object, k: int) -> bool:
     """Whether something is a count as it is published: below k it is not."""
     return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 
@@ -41,9 +38,7 @@ def total_needs_suppression(
     Parts overlap: 25 and 30 of 54 patients are one who has both, 30 and 30 of 32 are two who have the second alone. Of
     claims that have both nobody knows how many patients they are of.
 
-    Parameters
-    ----------
-    patients : how many patients each part counts, where it counts something else; empty where it counts patients
+    ``patients``: how many patients each part counts, where it counts something else; empty where it counts patients
     """
     shown = [count for part, count in counts.items() if patients.get(part, count) >= k]
     n_hidden = sum(count > 0 for count in counts.values()) - len(shown)

@@ -1,7 +1,13 @@
-"""How a table is read: its encoding, what stands for a missing value, and what is put in order while it is read."""
+"""How a table is read: its encoding, what stands for a missing value, what is put in order, and how dates are written.
 
-from collections.abc import Sequence
+Dates are in words such as ``dd.mm.yyyy`` or as ``strptime`` has them; none is read here. Directives of `strptime` and
+of Polars that mean the same are known, no others.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from datetime import date, datetime
 from typing import TypedDict, cast
 
 from cloister.errors import InputError, setting
@@ -28,28 +34,20 @@ class HowRead(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """How a table is read.
+    """How a table is read."""
 
-    Attributes
-    ----------
-    missing : texts that stand for a missing value, besides the empty one
-    encoding, delimiter : of text files; None where they are detected
-    date_format : ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
-    decimal : what stands before the decimals of numbers
-    numbers, dates : columns in which whatever is no number, or no date, is read as missing, and counted
-    bad_lines : ``error`` or ``drop``, for lines of a text file that have too many or too few cells
-    duplicates : ``keep``, ``drop`` or ``error``, for rows that repeat another one
-    """
-
-    missing: Sequence[str] = ()
+    missing: Sequence[str] = ()  # texts that stand for a missing value, besides the empty one
+    # encoding, delimiter: of text files; None where they are detected
     encoding: str | None = None
     delimiter: str | None = None
+    # ``FORMAT`` or ``COLUMN=FORMAT``, how dates are written that are read as YYYY-MM-DD
     date_format: Sequence[str] = ()
-    decimal: str = "."
+    decimal: str = "."  # what stands before the decimals of numbers
+    # numbers, dates: columns in which whatever is no number, or no date, is read as missing, and counted
     numbers: Sequence[str] = ()
     dates: Sequence[str] = ()
-    bad_lines: str = ERROR
-    duplicates: str = KEEP
+    bad_lines: str = ERROR  # ``error`` or ``drop``, for lines of a text file that have too many or too few cells
+    duplicates: str = KEEP  # ``keep``, ``drop`` or ``error``, for rows that repeat another one
 
     def __post_init__(self) -> None:
         for name in ("date_format", "numbers", "dates"):  # one of several may be given alone
@@ -81,3 +79,137 @@ def how_read(settings: object) -> HowRead:
 def reading_of(settings: object) -> ReadingWords:
     """Return the same as a record."""
     return ReadingWords(**how_read(settings))
+
+
+WORDS = {
+    "yyyy": ("%Y", "[0-9]{4}"),
+    "yy": ("%y", "[0-9]{2}"),
+    "mon": ("%b", "[A-Za-z]{3}"),
+    "mm": ("%m", "[0-9]{2}"),
+    "m": ("%m", "[0-9]{1,2}"),
+    "dd": ("%d", "[0-9]{2}"),
+    "d": ("%d", "[0-9]{1,2}"),
+}
+"""What a word stands for, and the text of it."""
+
+TIMES = {"hh:mm:ss": "%H:%M:%S", "hh:mm": "%H:%M"}
+DIRECTIVES = {
+    "%Y": "[0-9]{4}",
+    "%y": "[0-9]{2}",
+    "%m": "[0-9]{1,2}",
+    "%b": "[A-Za-z]{3}",
+    "%B": "[A-Za-z]{3,9}",
+    "%d": "[0-9]{1,2}",
+    **dict.fromkeys(("%H", "%M", "%S"), "[0-9]{1,2}"),
+}
+_WORD = re.compile("|".join((*TIMES, *WORDS, r"[^a-z%]")))
+_DIRECTIVE = re.compile(r"%[A-Za-z]|[^%]")
+_DAY = (("%d",), ("%m", "%b", "%B"), ("%Y", "%y"))
+"""Of each of these, a date has one."""
+
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
+
+USUAL = (
+    "dd.mm.yyyy", "d.m.yyyy", "dd/mm/yyyy", "d/m/yyyy", "mm/dd/yyyy", "m/d/yyyy", "dd-mm-yyyy", "d-m-yyyy",
+    "mm-dd-yyyy", "m-d-yyyy", "yyyy/mm/dd", "yyyy/m/d", "yyyy.mm.dd", "yyyymmdd", "d.m.yy", "d/m/yy", "m/d/yy",
+    "d-mon-yyyy", "d-mon-yy", "d mon yyyy", "mon d yyyy",
+)  # fmt: skip
+"""Formats that are proposed, the stricter of two first."""
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """How a date is written."""
+
+    text: str  # as it was stated
+    strptime: str  # the same in directives
+    pattern: str  # a regular expression for the whole of such a text
+
+    @property
+    def has_time(self) -> bool:
+        """Whether a time of the day follows, which is left out."""
+        return "%H" in self.strptime
+
+    def fits(self, text: str) -> bool:
+        """Whether a text looks like a date so written, and its month and day can be such."""
+        if not re.fullmatch(self.pattern, text):
+            return False
+        try:
+            datetime.strptime(text, self.strptime)
+        except ValueError:
+            return False
+        return True
+
+
+def day_of(text: str) -> date | None:
+    """Return the day of an ISO date or time stamp of the calendar, as it is written; None where it is none."""
+    stamp = text.strip()
+    if not ISO_DATE.fullmatch(stamp):
+        return None
+    try:
+        return datetime.fromisoformat(stamp).date()
+    except ValueError:
+        return None
+
+
+def parse_date_format(text: str) -> DateFormat:
+    """Return the format that a text states.
+
+    Examples
+    --------
+    >>> parse_date_format("d.m.yy").strptime, parse_date_format("%d/%m/%Y").pattern
+    ('%d.%m.%y', '[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}')
+    """
+    marks = (_DIRECTIVE if "%" in text else _WORD).findall(text if "%" in text else text.lower())
+    directives, pattern = "", ""
+    for mark in marks:
+        if mark in TIMES:
+            directives += TIMES[mark]
+            pattern += "[0-9]{1,2}" + ":[0-9]{2}" * mark.count(":")
+        else:
+            directive, look = WORDS.get(mark, (mark, DIRECTIVES.get(mark, re.escape(mark))))
+            directives, pattern = directives + directive, pattern + look
+    used = re.findall("%.", directives)
+    once = all(sum(used.count(one) for one in kind) == 1 for kind in _DAY)
+    if "".join(marks) != (text if "%" in text else text.lower()) or not once or not set(used) <= {*DIRECTIVES}:
+        raise InputError(
+            f"{setting('date_format')} needs one day, month and year each, as in dd.mm.yyyy, m/d/yy, yyyymmdd, "
+            f"d-mon-yyyy, dd.mm.yyyy hh:mm, or {', '.join(DIRECTIVES)} as in %d.%m.%Y."
+        )
+    return DateFormat(text, directives, pattern)
+
+
+def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
+    """Return the usual formats that most texts are dates in, and how many are; none where that is not half of them.
+
+    Examples
+    --------
+    >>> formats_of(["31.12.2020", "1.2.2021"])
+    (['d.m.yyyy'], 2)
+    >>> formats_of(["1/2/20", "3/4/21"])
+    (['d/m/yy', 'm/d/yy'], 2)
+    """
+    stated = [text.strip() for text in texts]
+    fitting = {name: sum(map(parse_date_format(name).fits, stated)) for name in USUAL}
+    most = max(fitting.values())
+    if 2 * most <= len(stated):
+        return [], 0
+    found = [name for name, n in fitting.items() if n == most]
+    covered = {name.replace("dd", "d").replace("mm", "m") for name in found if "dd" in name}
+    return [name for name in found if "dd" in name or name not in covered], most
+
+
+def proposal(texts: Sequence[str], *, of: str = "values") -> str:
+    """Return a sentence that names the format most texts are dates in, with a space before it; empty if there is none.
+
+    Examples
+    --------
+    >>> proposal(["31.12.2020"])
+    ' 1 of 1 values is a date as dd.mm.yyyy: \\x02date_format=dd.mm.yyyy\\x03 reads it.'
+    """
+    found, n = formats_of(texts)
+    if not found:
+        return ""
+    be, it = ("is a date", "it") if n == 1 else ("are dates", "them")
+    ways = " or ".join(setting("date_format", name) for name in found)
+    return f" {n:,} of {len(texts):,} {of} {be} as {' or '.join(found)}: {ways} reads {it}."

@@ -1,4 +1,4 @@
-"""The shapes that there are, a line each in `SHAPES`; what a shape does is loaded when it is first run.
+"""The shapes that there are; what a shape does is loaded when it is first run.
 
 `register` adds one; nothing else in cloister names a shape in order to run it.
 """
@@ -12,41 +12,28 @@ from cloister.jobs.job import Declared
 if TYPE_CHECKING:
     from cloister.shape import AnyShape
 
-
-def _table() -> "AnyShape":
-    from cloister.pipeline.table_shape import TableShape
-
-    return TableShape()
-
-
-def _codes() -> "AnyShape":
-    from cloister.pipeline.codes_shape import CodesShape
-
-    return CodesShape()
-
-
-def _trajectories() -> "AnyShape":
-    from cloister.pipeline.trajectories_shape import TrajectoriesShape
-
-    return TrajectoriesShape()
-
-
-def _claims() -> "AnyShape":
-    from cloister.pipeline.claims_shape import ClaimsShape
-
-    return ClaimsShape()
-
-
-SHAPES: dict[str, "Callable[[], AnyShape]"] = {
-    "table": _table,
-    "codes": _codes,
-    "trajectories": _trajectories,
-    "claims": _claims,
-}
+SHAPES: dict[str, "Callable[[], AnyShape]"] = {}
+"""What loads each shape that was added to those of ours."""
 
 
 def shape_of(name: str) -> "AnyShape":
     """Return what a shape does."""
+    if name == "table":
+        from cloister.pipeline.table_shape import TableShape
+
+        return TableShape()
+    if name == "codes":
+        from cloister.pipeline.codes_shape import CodesShape
+
+        return CodesShape()
+    if name == "trajectories":
+        from cloister.pipeline.trajectories_shape import TrajectoriesShape
+
+        return TrajectoriesShape()
+    if name == "claims":
+        from cloister.pipeline.claims_shape import ClaimsShape
+
+        return ClaimsShape()
     return SHAPES[name]()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import polars as pl
 
@@ -31,9 +31,10 @@ from cloister.release_folder import (
     release_around,
 )
 from cloister.report import report_files
-from cloister.report_figures import Figures, ReportCounts, exact_figures_of, figures_of
-from cloister.results import Manifest, Verdict
-from cloister.stopwatch import DIGITS
+from cloister.report_figures import ReportCounts, exact_figures_of, figures_of
+from cloister.results import Figures, Manifest, Verdict
+
+from .results import DIGITS
 
 LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
 """Losses of the shapes, by their names in manifests."""
@@ -43,25 +44,20 @@ INTERNAL = "internal.json"
 
 @dataclass(frozen=True)
 class Custody:
-    """What only the custodian may see: never part of a release folder.
+    """What only the custodian may see: never part of a release folder."""
 
-    Attributes
-    ----------
-    figures : exact figures, paths and the hash of the input
-    crosswalk : original id of each released record, or where each record went; None where there are no ids
-    """
-
-    figures: dict[str, Any] = field(repr=False)
+    figures: Figures = field(repr=False)  # exact figures, paths and the hash of the input
+    # original id of each released record, or where each record went; None where there are no ids
     crosswalk: pl.DataFrame | None = field(default=None, repr=False)
 
 
 class Attacked(Protocol):
     """How a release stood an attack."""
 
-    def as_manifest(self) -> dict[str, Any]:
+    def as_manifest(self) -> Figures:
         """Return what follows from the released files, for the recipient."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Figures:
         """Return all figures, for the custodian alone."""
 
 
@@ -190,15 +186,8 @@ class Release(ABC):
     def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
         """Write the release into a partial folder, verify what is read back, and return the manifest.
 
-        Parameters
-        ----------
-        partial : empty, and appears later; see `write`
-        secret, inside : partial places of the crosswalk, and of what only the custodian may see
-
-        Raises
-        ------
-        InternalError
-            What was read back did not pass verification.
+        ``partial``: empty, and appears later; see `write`
+        ``secret, inside``: partial places of the crosswalk, and of what only the custodian may see
         """
         shown = self.shown()
         manifest, figures, found = self._fill(partial, shown)
@@ -211,7 +200,7 @@ class Release(ABC):
                 write_private(inside / name, content)
         return manifest
 
-    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, dict[str, Any]]:
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Figures]:
         """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
         started = time.perf_counter()
         names = self.write_data(partial)
@@ -243,15 +232,10 @@ class Release(ABC):
 
 @dataclass(frozen=True, repr=False)
 class DataFileRelease(Release):
-    """Protected data whose records stand in one file.
+    """Protected data whose records stand in one file."""
 
-    Attributes
-    ----------
-    frame : the records as the data file has them
-    format, delimiter : how it is written: csv or parquet
-    """
-
-    frame: pl.DataFrame = field(repr=False)
+    frame: pl.DataFrame = field(repr=False)  # the records as the data file has them
+    # format, delimiter: how it is written: csv or parquet
     format: str
     delimiter: str
 

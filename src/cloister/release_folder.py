@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -13,8 +13,8 @@ from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
 from cloister.manifest.head import DATA
-from cloister.manifests import AnyManifest, is_in_database
-from cloister.results import Manifest
+from cloister.manifests import AnyManifest, is_in_database, outline_of
+from cloister.results import Figures, Manifest
 from cloister.version import __version__
 
 MANIFEST = "release.json"
@@ -55,7 +55,7 @@ def is_release(folder: Path) -> bool:
         manifest = any_manifest(folder)
     except CloisterError:
         return False
-    return not _strangers(folder, manifest["files"]) and holds_files_alone(folder)
+    return not _strangers(folder, outline_of(manifest).hashes) and holds_files_alone(folder)
 
 
 def holds_files_alone(folder: Path) -> bool:
@@ -72,7 +72,7 @@ def release_around(path: Path) -> Path | None:
     return None
 
 
-def _strangers(folder: Path, files: Mapping[str, str]) -> list[str]:
+def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
     known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
@@ -82,9 +82,10 @@ def _strangers(folder: Path, files: Mapping[str, str]) -> list[str]:
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold."""
     manifest = any_manifest(folder)
-    if manifest.get("cloister") != __version__:
+    by = outline_of(manifest).cloister
+    if by != __version__:
         raise InputError(
-            f"{folder.name} says that cloister {str(manifest.get('cloister'))[:40]!r} wrote it. This is cloister "
+            f"{folder.name} says that cloister {str(by)[:40]!r} wrote it. This is cloister "
             f"{__version__}, which reads its own releases alone: use the version that wrote it.",
             file=MANIFEST,
         )
@@ -99,16 +100,14 @@ def any_manifest(folder: Path) -> Manifest:
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)
-    if (
-        not isinstance(manifest, dict)
-        or manifest.get("schema") != SCHEMA
-        or not isinstance(manifest.get("files"), dict)
-    ):
-        raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
-    return manifest
+    if isinstance(manifest, dict):
+        stated = outline_of(manifest)
+        if stated.schema_ == SCHEMA and isinstance(stated.files, dict):
+            return manifest
+    raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
 
 
-def _loaded(path: Path) -> Any:
+def _loaded(path: Path) -> object:
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         """Refuse a key that stands twice, of which others would read another value."""
         if len(dict(pairs)) != len(pairs):
@@ -116,7 +115,8 @@ def _loaded(path: Path) -> Any:
         return dict(pairs)
 
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=once)
+        found: object = json.loads(path.read_bytes(), object_pairs_hook=once)
+        return found
     except (OSError, ValueError, RecursionError):
         pass
     raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
@@ -223,7 +223,9 @@ def json_bytes(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def read_figures(folder: Path) -> dict[str, Any]:
+def read_figures(folder: Path) -> Figures:
     """Return the figures beside the manifest that the report of a folder shows."""
-    found: dict[str, Any] = _loaded(folder / FIGURES)["figures"]
-    return found
+    shown = _loaded(folder / FIGURES)
+    assert isinstance(shown, dict)
+    figures: Figures = shown["figures"]
+    return figures

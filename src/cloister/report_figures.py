@@ -29,57 +29,40 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True)
 class Counted:
-    """How many have each label of a column.
+    """How many have each label of a column."""
 
-    Attributes
-    ----------
-    file, column : where it stands
-    of : what is counted: records, patients, pairs or claims
-    after : by label, as released
-    before : by label, at the released level, of the original, for the custodian; None where there is no one level
-    least : labels of which more may be there than are counted
-    """
-
+    # file, column: where it stands
     file: str
     column: str
-    of: str
-    after: Counts = field(repr=False)
+    of: str  # what is counted: records, patients, pairs or claims
+    after: Counts = field(repr=False)  # by label, as released
+    # by label, at the released level, of the original, for the custodian; None where there is no one level
     before: Callable[[], Counts] | None = field(default=None, repr=False)
-    least: frozenset[str] = frozenset()
+    least: frozenset[str] = frozenset()  # labels of which more may be there than are counted
 
 
 @dataclass(frozen=True)
 class ReportCounts:
-    """What the figures of a report are made of.
+    """What the figures of a report are made of."""
 
-    Attributes
-    ----------
-    k : counts of fewer are masked
-    sizes : how many share each class, term, cluster or trajectory
-    of, by : what is counted, and by what, in words
-    columns : those whose labels are counted
-    files : name and text of each released file, or the tally of that, for signs of identifiers; columns that only
-        number records left out
-    members : whether the members of the classes are counted, or the classes
-    sizes_before : the same of the original as recorded; for the custodian
-    """
-
-    k: int
-    sizes: pl.Series = field(repr=False)
+    k: int  # counts of fewer are masked
+    sizes: pl.Series = field(repr=False)  # how many share each class, term, cluster or trajectory
+    # of, by: what is counted, and by what, in words
     of: str
     by: str
-    columns: tuple[Counted, ...]
+    columns: tuple[Counted, ...]  # those whose labels are counted
+    # name and text of each released file, or the tally of that, for signs of identifiers; columns that only number
+    # records left out
     files: Mapping[str, pl.DataFrame] = field(repr=False)
-    members: bool = True
+    members: bool = True  # whether the members of the classes are counted, or the classes
+    # the same of the original as recorded; for the custodian
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
 
 def figures_of(shown: ReportCounts, created: str) -> Figures:
     """Return the figures for the recipient.
 
-    Parameters
-    ----------
-    created : date and time of the release, ISO 8601; years of birth are compared with its year
+    ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
     """
     return {
         "class_sizes": {
@@ -119,7 +102,7 @@ def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
     return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
 
 
-def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, Any]]:
+def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
     """Signs of what Safe Harbor names, by file."""
     every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
     return [
@@ -136,7 +119,7 @@ def _identifiers(shown: ReportCounts, today: datetime.date) -> list[dict[str, An
     ]
 
 
-def _marginal(counted: Counted, k: int) -> dict[str, Any]:
+def _marginal(counted: Counted, k: int) -> Figures:
     """The most frequent labels with their counts, and all others together."""
     after = counted.after
     ordered = sorted(after, key=lambda label: (-after[label], label is not None, label or ""))
@@ -158,7 +141,7 @@ def _marginal(counted: Counted, k: int) -> dict[str, Any]:
     }
 
 
-def _exact_marginal(counted: Counted) -> dict[str, Any]:
+def _exact_marginal(counted: Counted) -> Figures:
     """The same without masking, and with counts of the original where there are any."""
     marginal = _marginal(counted, k=0)
     if counted.before is None:

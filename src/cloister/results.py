@@ -1,12 +1,13 @@
-"""The frozen records that pass between stages, and what a verifier found. Imports nothing of ours."""
+"""The frozen records that pass between stages, what a verifier found, and running times. Imports nothing of ours."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
-
 
 Levels = Mapping[str, int]
 """Level of each quasi-identifier, by column name."""
@@ -35,31 +36,18 @@ class SearchStatistics:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, and what it proved.
+    """What a search found, and what it proved."""
 
-    Attributes
-    ----------
-    levels : level of each quasi-identifier, by column name
-    loss : loss of that transformation after suppression, in [0, 1]
-    suppressed : records that it suppresses
-    bound : proven lower bound on the loss of any safe transformation, in [0, 1]
-    optimal : whether the transformation is proven to be the best
-    lattice : number of transformations in the lattice, all levels of all hierarchies
-    checked : transformations or sets of transformations that were decided by counting records
-    seconds : time from the first bound to the proof, or to the time limit
-    statistics : what the search did, where it says so
-    minimal : the safe transformations below which nothing is safe, where the search finds them all
-    """
-
-    levels: Levels
-    loss: float
-    suppressed: int
-    bound: float
-    optimal: bool
-    lattice: int
-    checked: int
-    seconds: float
-    statistics: SearchStatistics | None = None
+    levels: Levels  # level of each quasi-identifier, by column name
+    loss: float  # loss of that transformation after suppression, in [0, 1]
+    suppressed: int  # records that it suppresses
+    bound: float  # proven lower bound on the loss of any safe transformation, in [0, 1]
+    optimal: bool  # whether the transformation is proven to be the best
+    lattice: int  # number of transformations in the lattice, all levels of all hierarchies
+    checked: int  # transformations or sets of transformations that were decided by counting records
+    seconds: float  # time from the first bound to the proof, or to the time limit
+    statistics: SearchStatistics | None = None  # what the search did, where it says so
+    # the safe transformations below which nothing is safe, where the search finds them all
     minimal: tuple[Levels, ...] = ()
 
     @property
@@ -92,16 +80,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Risk:
-    """Re-identification risk of the released records by class size (prosecutor model).
-
-    Attributes
-    ----------
-    share_above_threshold : share of records whose risk is above ``threshold``
-    """
+    """Re-identification risk of the released records by class size (prosecutor model)."""
 
     highest: float
     average: float
-    share_above_threshold: float
+    share_above_threshold: float  # share of records whose risk is above ``threshold``
     threshold: float
     classes: int
     smallest: int
@@ -111,25 +94,15 @@ class Risk:
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What one quasi-identifier lost.
+    """What one quasi-identifier lost."""
 
-    Attributes
-    ----------
-    column : its name
-    levels : levels that occur, ascending; one, unless they differ between classes
-    top : highest level of its hierarchy
-    loss : in [0, 1], suppressed records counted as lost
-    by_level : mean of level / top over the released records, in [0, 1]
-    labels : distinct labels released
-    variance_lost : share of the variance that averages lost within the released records; None if not averaged
-    """
-
-    column: str
-    levels: tuple[int, ...]
-    top: int
-    loss: float
-    by_level: float
-    labels: int
+    column: str  # its name
+    levels: tuple[int, ...]  # levels that occur, ascending; one, unless they differ between classes
+    top: int  # highest level of its hierarchy
+    loss: float  # in [0, 1], suppressed records counted as lost
+    by_level: float  # mean of level / top over the released records, in [0, 1]
+    labels: int  # distinct labels released
+    # share of the variance that averages lost within the released records; None if not averaged
     variance_lost: float | None = None
 
 
@@ -148,6 +121,9 @@ class Utility:
 
 Manifest = dict[str, Any]
 """The contents of ``release.json``."""
+
+Figures = dict[str, Any]
+"""What a report shows beside the manifest, or what only the custodian may see; as JSON has it."""
 
 
 class Checks:
@@ -168,3 +144,38 @@ class Checks:
     def verdict(self, how: str) -> Verdict:
         """Return what was found."""
         return Verdict(not self.failures, how, tuple(self.done), tuple(self.failures))
+
+
+STARTED = time.perf_counter()
+"""When this process began to load cloister, or soon after."""
+
+DIGITS = 2
+"""Seconds are published in hundredths: finer times are a side channel."""
+
+STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "write")
+
+
+@dataclass
+class Stopwatch:
+    """Adds up time by stage; what was spent before it was made can be given."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Book part of one stage under another."""
+        self.seconds[source] -= seconds
+        self.seconds[target] = self.seconds.get(target, 0.0) + seconds
+
+    def table(self) -> dict[str, float]:
+        """Seconds of every stage, and their sum as ``total``."""
+        spent = {name: round(self.seconds.get(name, 0.0), DIGITS) for name in STAGES}
+        return spent | {"total": round(sum(spent.values()), DIGITS)}

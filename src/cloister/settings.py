@@ -9,31 +9,31 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from cloister.errors import InputError, setting
 
 Value = TypeVar("Value")
+Kind: TypeAlias = Any
+"""What an annotation may state: a type, a union, a list of a type. Python has no type for these."""
+
+Keywords: TypeAlias = Mapping[str, Any]
+"""Values by name or by key, as a job or Python states them."""
+
+Given: TypeAlias = dict[str, Any]
+"""The same while they are put together."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are.
-
-    Attributes
-    ----------
-    later : by column, what takes the place of what was typed
-    """
+    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are."""
 
     texts: tuple[str, ...]
-    later: Mapping[str, Any] = field(default_factory=dict)
+    later: Keywords = field(default_factory=dict)  # by column, what takes the place of what was typed
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.later)
 
-
-Keywords = Mapping[str, Any]
-"""Values by name or by key, as a job or Python states them."""
 
 ByColumn = Mapping[str, Value] | Words
 """A value for each column, or the words that say so."""
@@ -41,39 +41,25 @@ ByColumn = Mapping[str, Value] | Words
 
 @dataclass(frozen=True)
 class Help:
-    """What the command line says of a setting.
-
-    Attributes
-    ----------
-    metavar : what stands for its value; the type if None
-    typed : what a word is read as, if not as the type of the field
-    shown : the default in words, where the field says None
-    """
+    """What the command line says of a setting."""
 
     text: str
-    metavar: str | None = None
+    metavar: str | None = None  # what stands for its value; the type if None
     option: str = ""
-    typed: Any = None
-    shown: str | None = None
+    typed: Kind = None  # what a word is read as, if not as the type of the field
+    shown: str | None = None  # the default in words, where the field says None
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a job may say of a setting.
-
-    Attributes
-    ----------
-    kind : type in TOML, if not that of the field
-    holds : whether a value is in range
-    read : from TOML to the value of the field
-    """
+    """What a job may say of a setting."""
 
     allowed: str
     name: str = ""
-    kind: Any = None
+    kind: Kind = None  # type in TOML, if not that of the field
     one_of: tuple[str, ...] = ()
-    holds: Callable[[Any], bool] = lambda _: True
-    read: Callable[[Any], Any] = lambda value: value
+    holds: Callable[[Any], bool] = lambda _: True  # whether a value is in range
+    read: Callable[[Any], Any] = lambda value: value  # from TOML to the value of the field
 
 
 @dataclass(frozen=True)
@@ -81,8 +67,8 @@ class Setting:
     """A field as declared; ``default`` is MISSING where it has none."""
 
     name: str
-    kind: Any
-    default: Any
+    kind: Kind
+    default: object
     help: Help | None
     key: Key | None
 
@@ -102,7 +88,7 @@ class Setting:
         return Words in get_args(self.kind)
 
     @property
-    def typed(self) -> Any:
+    def typed(self) -> Kind:
         """What the command line reads words as."""
         return (self.help and self.help.typed) or self.kind
 
@@ -112,37 +98,42 @@ class Setting:
         return any(get_origin(part) is tuple for part in (self.typed, *get_args(self.typed)))
 
     @property
-    def in_toml(self) -> Any:
+    def in_toml(self) -> Kind:
         """Its type in a job, without None."""
         assert self.key is not None
         if self.key.one_of:
-            word: Any = Literal[self.key.one_of]
+            word: Kind = Literal[self.key.one_of]
             return word if not self.by_column else Mapping[str, word]
         parts = [part for part in get_args(self.kind) if part not in (NoneType, Words)]
         kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
         return str if kind is Path else kind
 
-    def from_toml(self, value: Any) -> Any:
+    def from_toml(self, value: Value) -> Path | Value:
         """Return the value of the field that a value in a job stands for."""
         assert self.key is not None
-        is_path = Path in (self.kind, *get_args(self.kind))
-        return Path(value) if is_path else self.key.read(value)
+        if Path in (self.kind, *get_args(self.kind)):
+            return Path(str(value))
+        read: Value = self.key.read(value)
+        return read
 
 
 def settings_of(record: type) -> list[Setting]:
     """Return the settings that a record declares, in the order in which people see them.
 
     ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first.
+    Where a record says nothing, what many commands have stands last.
     """
     found = {one.name: _setting(one) for one in fields(record)}
     placed: Mapping[str, str] = getattr(record, "placed", {})
     order = [name for name in found if name not in placed]
+    if not placed:
+        order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
     for name, before in placed.items():
         order.insert(order.index(before), name)
     return [found[name] for name in order]
 
 
-def build_request(request: type[Value], keywords: Mapping[str, Any], **looked_up: Any) -> Value:
+def build_request(request: type[Value], keywords: Keywords, **looked_up: object) -> Value:
     """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
     given = {}
     for one in fields(request):  # type: ignore[arg-type]
@@ -152,7 +143,7 @@ def build_request(request: type[Value], keywords: Mapping[str, Any], **looked_up
     return request(**given, **looked_up)
 
 
-def settings_given(options: object) -> dict[str, Any]:
+def settings_given(options: object) -> Given:
     """Return the settings that say something, by their names."""
     return {name: value for name, value in vars(options).items() if value is not None}
 
@@ -188,7 +179,7 @@ def check_threads(threads: int | None) -> None:
         raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
 
 
-def _setting(one: "Field[Any]") -> Setting:
+def _setting(one: "Field[object]") -> Setting:
     marks = getattr(one.type, "__metadata__", ())
     default = one.default if one.default_factory is MISSING else one.default_factory()
     return Setting(
@@ -234,6 +225,7 @@ Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--v
 
 CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates")
 """What stands last among the settings that say how data are read."""
+OF_MANY = ("missing", "delimiter", "encoding", *CLEANING, "missing_as", "as_json", "quiet", "verbose")
 
 
 @dataclass(frozen=True, kw_only=True)

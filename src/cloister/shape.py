@@ -5,10 +5,10 @@ A shape declares its settings and how it reads, checks and protects; `cloister.r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
@@ -16,13 +16,14 @@ from cloister.jobs.job import Job, Part
 from cloister.manifests import AnyManifest
 from cloister.release import Release
 from cloister.settings import Keywords, RunOptions
-from cloister.stopwatch import Stopwatch
+
+from .results import Stopwatch
 
 if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
     from cloister.search.problem import Report
 
 Rows = list[tuple[str, str]]
-Options_contra = TypeVar("Options_contra", bound=RunOptions, contravariant=True)
+Options = TypeVar("Options", bound=RunOptions)
 Read = TypeVar("Read")
 
 
@@ -32,44 +33,34 @@ class Voice(Protocol):
     def note(self, text: str, *, always: bool = False) -> None:
         """Say something that is not the result; ``always`` where even a quiet run says it."""
 
-    def working(self, what: str) -> AbstractContextManager[Callable[[str], None]]:
+    @contextmanager
+    def working(self, _what: str) -> Iterator[Callable[[str], None]]:
         """Say what takes its time, while it does; yield what says how far it is."""
+        yield lambda _how_far: None
 
-    def searching(self) -> AbstractContextManager["Report | None"]:
+    @contextmanager
+    def searching(self) -> Iterator["Report | None"]:
         """Yield what a search reports to; None where nobody would see it."""
+        yield None
 
 
-class Silence:
+class Silence(Voice):
     """Says nothing."""
 
     def note(self, text: str, *, always: bool = False) -> None:
         """Say nothing."""
 
-    @contextmanager
-    def working(self, _what: str) -> Iterator[Callable[[str], None]]:
-        """Say nothing."""
-        yield lambda _how_far: None
 
-    @contextmanager
-    def searching(self) -> Iterator[None]:
-        """Say nothing."""
-        yield None
-
-
-SILENCE = Silence()
+SILENCE: Voice = Silence()
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has beside its settings.
-
-    Attributes
-    ----------
-    engines : engines that count tables where they are, kept open until everything was written
-    """
+    """What a run has beside its settings."""
 
     watch: Stopwatch = field(default_factory=Stopwatch)
     voice: Voice = SILENCE
+    # engines that count tables where they are, kept open until everything was written
     engines: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def compiling(self, method: str, what: str = "the method") -> None:
@@ -82,32 +73,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Original:
-    """What a release is made from, as an attack on it must know it.
+    """What a release is made from, as an attack on it must know it."""
 
-    Attributes
-    ----------
-    privacy : of generalized code sets, the privacy policy
-    """
-
-    data: Any = field(repr=False)
+    data: object = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] | None = field(default=None, repr=False)
-    privacy: Any = field(default=None, repr=False)
+    privacy: object = field(default=None, repr=False)  # of generalized code sets, the privacy policy
     missing: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Prepared(ABC):
-    """Data that were read and settings that were looked up: what a run is about to do.
-
-    Attributes
-    ----------
-    recorded : columns that are released as recorded, one row a patient
-    how_read : what was changed and left out while the data were read, for the custodian
-    """
+    """Data that were read and settings that were looked up: what a run is about to do."""
 
     run: Run
     original: Original
-    recorded: tuple[str, ...] = ()
-    how_read: Sequence[str] = ()
+    recorded: tuple[str, ...] = ()  # columns that are released as recorded, one row a patient
+    how_read: Sequence[str] = ()  # what was changed and left out while the data were read, for the custodian
 
     @abstractmethod
     def protect(self) -> Release:
@@ -126,38 +106,32 @@ class Prepared(ABC):
         """Return what would be done, by subject; no value of the data."""
 
 
-class Shape(Protocol[Options_contra, Read]):
-    """A shape of data as it is read, checked and protected.
+class Shape(Protocol[Options, Read]):
+    """A shape of data as it is read, checked and protected."""
 
-    Attributes
-    ----------
-    reading : settings by which data are read, beside their place
-    usual_grid : values by key that are compared where no grid is given
-    """
+    reading: tuple[str, ...]  # settings by which data are read, beside their place
+    usual_grid: Mapping[str, Sequence[str]]  # values by key that are compared where no grid is given
 
-    reading: tuple[str, ...]
-    usual_grid: Mapping[str, Sequence[str]]
-
-    def check(self, options: Options_contra) -> None:
+    def check(self, options: Options) -> None:
         """Refuse settings that there are not, or that do not fit each other, before anything is read."""
 
-    def read(self, options: Options_contra) -> Read:
+    def read(self, options: Options) -> Read:
         """Read the data as the settings ask."""
 
-    def prepare(self, options: Options_contra, run: Run, read: Read | None = None) -> Prepared:
+    def prepare(self, options: Options, run: Run, read: Read | None = None) -> Prepared:
         """Return what is about to be done with the data that were read before, else those that the settings name."""
 
-    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Any:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, path: Path) -> Options:
         """Return the settings of a part: those of all parts, its own, and what its sources say."""
 
-    def typed(self, options: Options_contra, key: str, word: Any) -> Any:
+    def typed(self, options: Options, key: str, word: object) -> object:
         """Return the value that a word of a grid stands for under a key."""
 
-    def changed(self, options: Any, setting: Keywords) -> Any:
+    def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
 
-    def check_grid(self, options: Options_contra, grid: Keywords) -> None:
+    def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well."""
 
 
-AnyShape = Shape[Any, Any]
+AnyShape: TypeAlias = Shape[Any, Any]

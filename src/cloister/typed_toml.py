@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from cloister.errors import InputError, did_you_mean
 
@@ -17,11 +17,20 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")
+Kind: TypeAlias = Any
+"""A type as an annotation states it, or what comes of one."""
+Content: TypeAlias = Mapping[str, Any]
+"""What a section states, by key."""
 Default = TypeVar("Default")
 
 SECTION = {"allowed": "a section"}
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+STRICT: dict[str, Kind] = {"extra": "forbid", "strict": True}
 """How Pydantic takes a section: no key that is not one of its fields, no value of another type."""
+
+
+def needs(allowed: str) -> Kind:
+    """A key that must be there, and for messages what it may be."""
+    return dataclasses.field(metadata={"allowed": allowed})
 
 
 def key(default: Default, allowed: str) -> Default:
@@ -30,7 +39,7 @@ def key(default: Default, allowed: str) -> Default:
     return made
 
 
-def read_toml(text: str, name: str, instead: str) -> dict[str, Any]:
+def read_toml(text: str, name: str, instead: str) -> dict[str, Kind]:
     """Return what a text states."""
     problem = "nests too deep, or has a number of too many digits"
     try:
@@ -45,35 +54,34 @@ def read_toml(text: str, name: str, instead: str) -> dict[str, Any]:
     raise InputError(f"{name} {problem}. Correct it, or write a new one with {instead}.", file=name)
 
 
-def _as_json(content: Mapping[str, Any]) -> str:
+def _as_json(content: Content) -> str:
     return json.dumps(content, default=lambda _: {"date": None})  # dates become what no key takes
 
 
 @lru_cache(maxsize=16)
-def _adapter(kind: Any) -> "TypeAdapter[Any]":
+def _adapter(kind: Kind) -> "TypeAdapter[Kind]":
     from pydantic import TypeAdapter  # loaded only where settings are read
 
     return TypeAdapter(kind)
 
 
-def typed(content: Mapping[str, Any], kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
+def typed(content: Content, kind: type[T], name: str, inside: Sequence[str] = ()) -> T:
     """Return the record that a section of a TOML file states."""
     from pydantic import ValidationError
 
-    found: Sequence[Any]
     try:
         # as JSON, since in strict mode only that makes tuples of lists
-        as_key: Any = kind
-        made: T = _adapter(as_key).validate_json(_as_json(content))
+        form: Kind = kind
+        made: T = _adapter(form).validate_json(_as_json(content))
         return made
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
+        found: Sequence[Content] = error.errors(include_url=False, include_input=False)
     # a key that is misspelt is both unknown and missing: the word that is there tells more
     first = next((problem for problem in found if problem["type"] in UNKNOWN), found[0])
     raise _refusal(first, kind, name, inside)
 
 
-def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[str]) -> InputError:
+def _refusal(problem: Content, kind: Kind, name: str, inside: Sequence[str]) -> InputError:
     """Say in our words what is wrong: only the place, the kind and the words that are allowed are taken over."""
     keys = [str(part) for part in problem["loc"]]
     section, known, allowed, by_name = _place(keys, kind)
@@ -90,7 +98,7 @@ def _refusal(problem: Mapping[str, Any], kind: Any, name: str, inside: Sequence[
     return InputError(f"{name}: {'.'.join(path)} must be {allowed}.", file=name)
 
 
-def _place(keys: Sequence[str], kind: Any) -> tuple[list[str], list[str], str, bool]:
+def _place(keys: Sequence[str], kind: Kind) -> tuple[list[str], list[str], str, bool]:
     """Return the keys that lead to a field, the keys known where they end, what it may be, whether names follow it."""
     passed: list[str] = []
     allowed, by_name = "a section", False
@@ -110,7 +118,7 @@ def _place(keys: Sequence[str], kind: Any) -> tuple[list[str], list[str], str, b
     return passed, [field.name for field in dataclasses.fields(kind)], allowed, by_name
 
 
-def _section(annotation: Any) -> Any:
+def _section(annotation: Kind) -> Kind:
     """Return the dataclass that an annotation is, or holds a list of."""
     for candidate in (annotation, *getattr(annotation, "__args__", ())):
         if dataclasses.is_dataclass(candidate):

@@ -18,14 +18,12 @@ ALLOWED = {
     "results": set(),
     "masking": set(),
     "reading": {"errors"},
-    "date_formats": {"errors"},
-    "stopwatch": set(),
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
     "report": {"report", "results", "manifest", "manifests", "release_folder", *SHAPES},
     "testing": {"testing"},
-    "hierarchy": {"hierarchy", "date_formats", "errors", "results"},
-    "io": {"io", "reading", "date_formats", "errors", "results"},
+    "hierarchy": {"hierarchy", "reading", "errors", "results"},
+    "io": {"io", "reading", "errors", "results"},
     "sources": {"sources", "io", "reading", "errors"},
     "engines": {
         "engines",
@@ -124,7 +122,7 @@ ALLOWED = {
         "release_folder",
         "report_figures",
     },
-    "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder", "stopwatch"},
+    "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder"},
     "report_figures": {"io", "masking", "risk"},
     "codebook": {"io"},
     "release_folder": {"version", "errors", "results", "io", "manifest", "manifests"},
@@ -150,12 +148,11 @@ ALLOWED = {
     "settings": {"settings", "io", "errors"},
     "registry": {"jobs", "shape", "pipeline"},
     "compiling": {"kernels"},
-    "shape": {"compiling", "hierarchy", "jobs", "manifests", "release", "results", "search", "settings", "stopwatch"},
+    "shape": {"compiling", "hierarchy", "jobs", "manifests", "release", "results", "search", "settings"},
     "jobs": {
         "jobs",
-        "date_formats",
+        "reading",
         "settings",
-        "stopwatch",
         "version",
         "typed_toml",
         "errors",
@@ -219,7 +216,6 @@ ALLOWED = {
             "release_folder",
             "report_figures",
             "risk",
-            "stopwatch",
             "search",
         ),
         *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
@@ -252,7 +248,6 @@ SEEN_BY_CLI |= {
     *SHAPES,
     "release_folder",
     "risk",
-    "stopwatch",
     "search",
     "testing",
     "verification",
@@ -298,7 +293,7 @@ def test_the_command_line_parses_calls_and_prints(path):
     """The command line uses no kernels: it calls the pipeline and the API, and prints what they found in words."""
     assert rooms_imported(path) - SEEN_BY_CLI == set()
     searches = {name for name in rooms_imported(path) if name == "search"}
-    assert not searches or place(path) == "cli/progress.py"
+    assert not searches or place(path) == "cli/output.py"
 
 
 @for_all([path for path in FILES if room(path) not in ("cli", "__main__")])

@@ -106,7 +106,7 @@ STAGES = [
     ("table", "cloister.risk.assessment.group"),
     ("table", "cloister.risk.assessment.estimated_risk"),
     ("table", "cloister.risk.assessment.find_special_uniques"),
-    ("table", "cloister.cli.assess.print_table_risk"),
+    ("table", "cloister.cli.assess.show"),
     ("codes", "cloister.api.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
     ("codes", "cloister.codesets.data.encode"),
@@ -115,7 +115,7 @@ STAGES = [
     ("claims", "cloister.api.assess.prepare"),
     ("claims", "cloister.api.assess.cells_of"),
     ("claims", "cloister.risk.assessment.measure_risk"),
-    ("claims", "cloister.cli.assess.print_histories_risk"),
+    ("claims", "cloister.cli.assess.show"),
 ]
 RAISED = {
     "ValueError": ValueError(f"cannot parse {MARKER!r}"),

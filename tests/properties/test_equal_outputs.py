@@ -7,7 +7,7 @@ import pytest
 from tests.equal_outputs import CASES, differences
 from tests.examples import IS_FULL
 
-from cloister.attacks.figures import Attack
+from cloister.attacks.adversary import Attack
 
 PAIRS, TRIES, OTHERS = 10 if IS_FULL else 4, 40, 3
 """Pairs to compare of each case, seeds to try for them, and other originals for each; `make soak` tries many more."""

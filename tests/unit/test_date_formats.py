@@ -2,8 +2,8 @@
 
 import pytest
 
-from cloister.date_formats import formats_of, parse_date_format, proposal
 from cloister.errors import InputError
+from cloister.reading import formats_of, parse_date_format, proposal
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Assessing data from Python: how likely patients are to be found."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -41,11 +40,11 @@ SHAPES = {CodeSets: "code sets", Trajectories: "trajectories", Claims: "claims"}
 
 
 def assess(
-    data: Any,
+    data: object,
     *,
     quasi_identifiers: Sequence[str] | None = None,
     threshold: float | str | None = None,
-    population: Any = None,
+    population: object = None,
     sampling_fraction: float | None = None,
     largest_unique: int | None = None,
     zip_census: str | None = None,

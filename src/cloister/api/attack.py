@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
-from cloister.attacks.figures import Attack
+from cloister.attacks.adversary import Attack
 from cloister.attacks.opening import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
 from cloister.checker import Request
@@ -15,13 +15,13 @@ from cloister.release import Release
 
 def attack(
     release: Release | str | Path,
-    original: Any,
+    original: object,
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    crosswalk: Any = None,
+    crosswalk: object = None,
     plan: str | Path | None = None,
     attributes: str | Path | None = None,
-    privacy: Any = None,
+    privacy: object = None,
     visit: str | None = None,
     targets: int = BUDGET,
     seed: int = 0,

@@ -5,7 +5,6 @@ from contextlib import chdir
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from cloister.claims.data import Claims
 from cloister.errors import InputError
@@ -18,7 +17,7 @@ from cloister.pipeline.exploring import ExploreRequest, explored
 from cloister.pipeline.grids import settings_in
 from cloister.pipeline.jobs import of_part, options_of, without_keys
 from cloister.release import Release
-from cloister.settings import Keywords
+from cloister.settings import Given, Keywords
 
 from .run_job import job_run
 
@@ -27,14 +26,14 @@ THE_PLAN = "the plan"
 
 def explore(
     protect: Callable[..., Release] | str | Path | Keywords,
-    data: Any = None,
+    data: object = None,
     *,
-    grid: Mapping[str, Sequence[Any]],
+    grid: Mapping[str, Sequence[object]],
     part: str | None = None,
     out: str | Path | None = None,
     recommend: str = "knee",
     risk_limit: float | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> Exploration:
     """Protect, verify and measure under every setting of a grid, for the custodian of the data.
 
@@ -105,7 +104,7 @@ def _measured(attempt: Callable[[], Release]) -> Figures:
     return exact_figures_of(attempt())
 
 
-def _with_plan(data: Any, setting: Keywords) -> tuple[Any, dict[str, Any]]:
+def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:
     """Claims with the keys of the plan in them, and what is left for the verb."""
     of_plan = {key: value for key, value in setting.items() if "." in key}
     of_verb = {key: value for key, value in setting.items() if "." not in key}
@@ -130,7 +129,8 @@ def compare(*releases: Release | str | Path) -> Comparison:
     >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
     >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, default_role="drop",
     ...                              rules=[cl.KAnonymity(k)]) for k in (2, 3))
-    >>> cl.compare(fine, coarse).settings["k"]
+    >>> differing = cl.compare(fine, coarse).settings
+    >>> differing["k"]
     {'1': '2', '2': '3'}
     """
     folders = [Path(one) for one in releases if not isinstance(one, Release)]

@@ -1,12 +1,13 @@
-"""Running a whole job from Python."""
+"""Jobs from Python: a first one, and running a whole one."""
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from cloister.errors import as_keyword, worded
+from cloister.errors import InputError, as_keyword, worded
 from cloister.jobs.job_file import job_of, read_job
+from cloister.pipeline.first_jobs import SHAPES, FirstJob, FirstJobRequest, write_first_job
 from cloister.pipeline.jobs import JobRun, try_job, write_job
+from cloister.results import Figures
 from cloister.settings import Keywords
 
 THE_JOB = "the job"
@@ -19,7 +20,7 @@ def run_job(
     dry_run: bool = False,
     overwrite: bool = False,
     custodian_dir: str | Path | None = None,
-) -> dict[str, Any]:
+) -> Figures:
     """Do a whole job: several sources, several protections, one folder whose parts cannot be joined.
 
     The same as ``cloister run``, by the same code. While it runs, the working directory of the process is that of the
@@ -80,3 +81,43 @@ def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None)
     return JobRun(
         read, path, path.parent / read.output, None if custodian_dir is None else Path(custodian_dir).absolute()
     )
+
+
+def init(data: str | Path, out: str | Path, *, shape: str = "table", k: int = 5) -> FirstJob:
+    """Guess a job that protects a file, try it, and write it; the same as ``cloister init``, by the same code.
+
+    Parameters
+    ----------
+    data : CSV (also gzip'd) or Parquet file
+    out : where the job is written; must not exist
+    shape : ``"table"``, ``"codes"`` or ``"trajectories"``
+    k : patients that must look the same
+
+    Returns
+    -------
+    FirstJob
+        Its ``text``, ``columns`` (what each was taken for, how surely and why), and a ``problem`` if it gives no
+        release as it is.
+
+    Notes
+    -----
+    *Guarantee*: none by itself. What is not known of a column stands in the job, to be decided by people; the release
+    of the job has the guarantee that it states. Cost: reading the file, and one release of a table.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import polars as pl, cloister as cl
+    >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57, 33] * 5, "sex": ["F", "F", "F", "M", "M", "F"] * 5})
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people.write_csv(os.path.join(folder.name, "people.csv"))
+    >>> made = cl.init(os.path.join(folder.name, "people.csv"), os.path.join(folder.name, "job.toml"))
+    >>> [(one.column, one.role) for one in made.columns]
+    [('age', 'quasi-identifier'), ('sex', 'quasi-identifier')]
+    >>> folder.cleanup()
+    """
+    if shape not in SHAPES:
+        raise InputError(
+            f"A first job can be of {', '.join(SHAPES)}, not of {shape!r}. Claims have a plan of their own."
+        )
+    return write_first_job(FirstJobRequest(shape, Path(data), Path(out), k))[0]

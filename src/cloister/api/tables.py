@@ -14,8 +14,8 @@ from cloister.io import Source, from_native
 from cloister.io.columns import check_columns
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import PrivacyRule
+from cloister.results import Stopwatch
 from cloister.search import Report
-from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import with_cut_points
 from cloister.tabular.protect import TableRelease

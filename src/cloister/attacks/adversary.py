@@ -1,12 +1,13 @@
-"""Adversaries: which patients are looked for, what is known of each, and what looking for them shows.
+"""Adversaries: which patients are looked for, what is known of each, and what looking for them shows, and finds.
 
 What is known of a patient grows: its items (quasi-identifiers, codes, pairs) stand in an order drawn for it alone, and
-whoever knows n of them knows the first n.
+whoever knows n of them knows the first n. What is found are numbers about all targets together, never about one.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import numpy as np
@@ -123,3 +124,203 @@ def sample_targets(n_patients: int, budget: int, seed: int) -> Integers:
         return np.arange(n_patients)
     chosen = np.random.default_rng([seed]).choice(n_patients, budget, replace=False)
     return np.sort(chosen).astype(np.int64)
+
+
+STANDARD_ERRORS = 4.0  # By which a share may be above its bound by chance, where the bound is on an average
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an adversary found who looked for targets among records."""
+
+    targets: int  # patients looked for
+    # none, fewer, enough: targets that match no record, at least one but fewer than k, and k or more
+    none: int
+    fewer: int
+    enough: int
+    alone: int  # targets that match exactly one
+    least: int  # fewest records that a target matches, of those that match any; 0 if none does
+    # mean chance to point at the right record where one of the matches is taken at random; 0 without a match
+    rate: float
+    confidence: float  # mean of 1 / matches over the targets that match: how sure the adversary is
+    # share of the targets that match although none of the matches is theirs; None where that is not known
+    false_matches: float | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """One adversary: what somebody knows, and what it leads to in the release and in the original."""
+
+    known: str  # what is known, in words
+    # released, original: what is found among the released records, and in the data as they were
+    released: Found
+    original: Found
+    covered: int  # targets that the guarantee covers at this knowledge
+    broken: int  # of these, targets that match at least one record but fewer than k
+    # where the guarantee is about the average patient, the highest rate and share of targets with fewer than k matches
+    # that it allows; else None
+    limit: float | None = None
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the guarantee is about all these targets."""
+        return self.covered == self.released.targets
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What is learned by whoever knows all else that an adversary may know."""
+
+    column: str  # the name of a sensitive column, or what else is guessed
+    targets: int  # patients with a value who match a record
+    accuracy: float  # share of them for whom the most frequent value among the matches is right
+    baseline: float  # share for whom the most frequent value of the release is
+    certain: float  # share for whom all matches have one value, and it is right
+
+    @property
+    def gain(self) -> float:
+        """Right guesses more than without looking anybody up, as a share of the targets; below 0 where it misleads."""
+        return self.accuracy - self.baseline
+
+
+@dataclass(frozen=True)
+class ThreeCriteria:
+    """A number for each criterion of the Article 29 Working Party.
+
+    References
+    ----------
+    Article 29 Data Protection Working Party (2014), Opinion 05/2014 on Anonymisation Techniques, section 2.2.2.
+    """
+
+    singling_out: float  # highest share of targets that some adversary finds alone
+    linkability: float  # highest rate at which some adversary links a target with the right record
+    inference: float | None  # highest gain in guessing; None where nothing sensitive is released that could be guessed
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A release under attack; for its custodian: counts are exact.
+
+    Attributes
+    ----------
+    shape, method : of the release
+    k : matches that the guarantee leaves to whoever it covers
+    seed : of the sample of targets and of what is known of them
+    targets : patients looked for
+    budget : most that were asked for; a random sample where there are more
+    records : released records, or patients behind chunks
+    is_known_who : whether a crosswalk said whose each record is; else rates take for granted that targets who match
+        were released
+    levels : adversaries, in the order of what they know
+    inferences : one for each sensitive column; of code sets one for a further code
+    """
+
+    shape: str
+    method: str
+    k: int
+    seed: int
+    targets: int
+    budget: int
+    records: int
+    is_known_who: bool
+    levels: tuple[Level, ...]
+    inferences: tuple[Inference, ...] = ()
+
+    @property
+    def guess(self) -> float:
+        """The chance to point at the right record without knowing anything."""
+        return 1 / self.records if self.records else 0.0
+
+    @property
+    def broken(self) -> int:
+        """Targets that the guarantee covers and that fewer than k records match, at the knowledge with the most."""
+        return max((level.broken for level in self.levels), default=0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every target that the guarantee covers matches no record, or k or more."""
+        return self.broken == 0
+
+    @property
+    def criteria(self) -> ThreeCriteria:
+        """Singling out, linkability and inference, each as a number."""
+        found = [level.released for level in self.levels if level.released.targets]
+        gains = [inference.gain for inference in self.inferences]
+        return ThreeCriteria(
+            max((each.alone / each.targets for each in found), default=0.0),
+            max((each.rate for each in found), default=0.0),
+            max(gains) if gains else None,
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return all numbers as plain values, for the custodian: counts are exact."""
+        head = {name: value for name, value in asdict(self).items() if name not in ("levels", "inferences")}
+        inferences = [asdict(each) | {"gain": each.gain} for each in self.inferences]
+        return head | {
+            "guess": self.guess,
+            "holds": self.holds,
+            "broken": self.broken,
+            "levels": [asdict(level) for level in self.levels],
+            "inferences": inferences,
+            "criteria": asdict(self.criteria),
+        }
+
+    def as_manifest(self) -> dict[str, object]:
+        """Return what may stand in a release: that it was attacked, and held.
+
+        Every other figure, even which steps of knowledge some patient reaches, is a function of the original that the
+        released files do not determine, and can leave fewer than k candidates (docs/decisions/0012-equal-outputs.md).
+        """
+        return {"targets": self.budget, "holds": self.holds}
+
+
+def found_among(found: Matches, k: int) -> Found:
+    """Add up what one adversary saw of each target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = Matches(np.array([4, 0, 1]), np.array([4, 0, 1]), np.array([1, 0, 0]))
+    >>> found_among(seen, 3)
+    Found(targets=3, none=1, fewer=1, enough=1, alone=1, least=1, rate=0.08333333333333333, confidence=0.625, \
+false_matches=0.3333333333333333)
+    """
+    matches, least = found.matches, found.least
+    has_any = matches > 0
+    chances = np.divide(1.0, matches, out=np.zeros(matches.size), where=has_any)
+    is_wrong = has_any & (found.own == ELSEWHERE)
+    is_known = not np.any(found.own == UNKNOWN)
+    n = matches.size
+    return Found(
+        targets=n,
+        none=int(np.sum(~has_any)),
+        fewer=int(np.sum(has_any & (least < k))),
+        enough=int(np.sum(has_any & (least >= k))),
+        alone=int(np.sum(matches == 1)),
+        least=int(least[has_any].min()) if has_any.any() else 0,
+        rate=math.fsum(chances[~is_wrong]) / n if n else 0.0,
+        confidence=math.fsum(chances) / int(has_any.sum()) if has_any.any() else 0.0,
+        false_matches=int(is_wrong.sum()) / n if n and is_known else (0.0 if is_known else None),
+    )
+
+
+def level_of(
+    known: str, released: Matches, original: Matches, covered: Sequence[bool], k: int, limit: float | None
+) -> Level:
+    """Return what an adversary found, and whether the guarantee kept.
+
+    ``covered``: for each target, whether the guarantee is about somebody who knows this
+    """
+    found = found_among(released, k)
+    is_covered = np.array(covered, dtype=np.bool_)
+    broken = int(np.sum(is_covered & (released.least > 0) & (released.least < k)))
+    if limit is not None:
+        within = not is_above(found.fewer / max(1, found.targets), found.targets, limit)
+        broken = 0 if within and not is_above(found.rate, found.targets, limit) else found.fewer
+    return Level(known, found, found_among(original, k), int(is_covered.sum()), broken, limit)
+
+
+def is_above(share: float, n: int, limit: float) -> bool:
+    """Return whether a share of so many targets is above a bound by more than chance."""
+    error = math.sqrt(share * (1 - share) / max(1, n)) + 1 / max(1, n)
+    return share - STANDARD_ERRORS * error > limit

@@ -22,8 +22,7 @@ from cloister.codesets.original import CodesOriginal
 from cloister.errors import InputError
 from cloister.release_folder import read_data
 
-from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
-from .figures import Inference
+from .adversary import NOT_KNOWN, Adversary, Inference, Integers, KnowledgeStep, RecordGroups, order_of
 from .labelled import postings
 from .simulation import OpenedRelease, Traces, patient_ids, released_of
 

@@ -15,8 +15,20 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.io import as_text
 
-from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Matches, RecordGroups, sample_targets
-from .figures import Attack, Inference, Level, level_of
+from .adversary import (
+    GONE,
+    NOT_KNOWN,
+    Adversary,
+    Attack,
+    Inference,
+    Integers,
+    KnowledgeStep,
+    Level,
+    Matches,
+    RecordGroups,
+    level_of,
+    sample_targets,
+)
 
 EVERYTHING = KnowledgeStep("", None)
 Counts = dict[str, int]

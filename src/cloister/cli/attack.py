@@ -1,21 +1,18 @@
 """``cloister attack``: from options to what adversaries found; exit code 1 if the guarantee does not hold."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
 from typer import Exit
 
-from cloister.attacks.figures import Attack
-from cloister.attacks.opening import OpenedPart, attack_parts, check_targets, open_release
-from cloister.attacks.parts import Link, PartsAttack
+from cloister.attacks.adversary import Attack
+from cloister.attacks.opening import OpenedPart, PartsAttack, attack_parts, check_targets, open_release
 from cloister.attacks.simulation import simulate
 from cloister.checker import Request
-from cloister.cli.assess import FOR_THE_CUSTODIAN
+from cloister.cli.hierarchy import hierarchies_named
 from cloister.cli.options import AttackOptions
-from cloister.cli.output import console, facts, grid, print_json
-from cloister.cli.progress import Screen
-from cloister.cli.verify import hierarchies_named, typed_or_none
+from cloister.cli.output import Screen, print_json, show
+from cloister.cli.verify import typed_or_none
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
@@ -38,10 +35,10 @@ def run_attack(options: AttackOptions) -> None:
         known = _known(options, options.folder, options.original[0], crosswalk)
         opened = open_release(options.folder, original, known, options.seed)
         found = simulate(opened, budget=options.targets, seed=options.seed)
-        _say(found, options, lambda: print_attack(console(), options.folder.name, found))
+        _say(found, ((options.folder.name, found),), options)
         return
     together = attack_parts(_parts(options, folders), targets=options.targets, seed=options.seed)
-    _say(together, options, lambda: print_links(console(), together))
+    _say(together, together.parts, options)
 
 
 def parts_of(folder: Path) -> dict[str, Path] | None:
@@ -101,90 +98,13 @@ def _known(options: AttackOptions, folder: Path, original: str, crosswalk: str |
     )
 
 
-def _say(found: Attack | PartsAttack, options: AttackOptions, show: Callable[[], None]) -> None:
+def _say(found: Attack | PartsAttack, parts: Sequence[tuple[str, Attack]], options: AttackOptions) -> None:
     if options.as_json:
         print_json(found.summary())
     elif not options.quiet:
-        show()
+        for name, part in parts:
+            show("attack_found", name=name, a=part)
+        if isinstance(found, PartsAttack):
+            show("attack_links", found=found)
     if not found.holds:
         raise Exit(1)
-
-
-HEAD = ["known", "targets", "none", "<k", "least", "right", "raw alone"]
-EXPLAINED = (
-    "none, <k: targets who match no released patient, or at least one but fewer than k",
-    "least: the fewest matches; right: the mean chance to point at the right one",
-    "raw alone: targets who match one patient only in the original",
-)
-NOT_COVERED = " (*)"
-
-
-def print_attack(screen: Console, name: str, found: Attack) -> None:
-    """Print what was found in one release."""
-    screen.print(facts(f"Attack on {name}", list(_facts(found))))
-    levels = []
-    for level in found.levels:
-        counts = (level.released.targets, level.released.none, level.released.fewer, level.released.least)
-        shown = [f"{count:,}" for count in counts]
-        known = level.known + ("" if level.is_covered else NOT_COVERED)
-        levels.append([known, *shown, f"{level.released.rate:.4f}", f"{level.original.alone:,}"])
-    screen.print(grid("What adversaries find", HEAD, levels))
-    if found.inferences:
-        head = ["guessed", "targets", "right", "without looking", "gain", "certain"]
-        rows = [
-            [each.column, f"{each.targets:,}"]
-            + [f"{share:.1%}" for share in (each.accuracy, each.baseline, each.gain, each.certain)]
-            for each in found.inferences
-        ]
-        screen.print(grid("What they learn", head, rows))
-    for line in (*EXPLAINED, *_notes(found), FOR_THE_CUSTODIAN):
-        screen.print(line, soft_wrap=True)
-
-
-def print_links(screen: Console, found: PartsAttack) -> None:
-    """Print what was found in each part of a job, and between them."""
-    for name, part in found.parts:
-        print_attack(screen, name, part)
-    if found.links:
-        head = ["parts", "targets", "<k left", "joined", "same number", "linkable"]
-        screen.print(grid("What leads from one part to another", head, [_link(link) for link in found.links]))
-    for first, second in found.not_compared:
-        screen.print(
-            f"{first} and {second} are not compared: one of them has no ids, or releases no records.",
-            soft_wrap=True,
-        )
-
-
-def _facts(found: Attack) -> Iterator[tuple[str, str]]:
-    criteria, k = found.criteria, found.k
-    yield "release", f"{found.shape}, {found.method}, {found.records:,} patients, k = {k}"
-    if found.holds and any(level.limit is not None for level in found.levels):
-        yield "guarantee", "holds on average, for what the plan expects to be known"
-    elif found.holds:
-        yield "guarantee", f"holds: every target that it covers matches no released patient, or {k} or more"
-    else:
-        targets = "target" if found.broken == 1 else "targets"
-        yield "guarantee", f"does NOT hold for {found.broken:,} {targets} that it covers"
-    yield "guessing", f"{found.guess:.4f} right without knowing anything"
-    yield "singling out", f"{criteria.singling_out:.4f} of the targets are found alone, at most"
-    released = "" if found.is_known_who else ", if all of them are released"
-    yield "linkability", f"{criteria.linkability:.4f} of the targets are linked rightly, at most{released}"
-    told = (
-        "nothing to guess is declared" if criteria.inference is None else f"{criteria.inference:.4f} more guessed right"
-    )
-    yield "inference", told
-
-
-def _notes(found: Attack) -> Iterator[str]:
-    if not all(level.is_covered for level in found.levels):
-        yield "(*) the guarantee is not about this, or not for all of these targets"
-    limits = {level.limit for level in found.levels if level.limit is not None}
-    for limit in sorted(limits):
-        yield f"the guarantee is about the average: rate and share below k at most {limit:g} as the plan expects"
-
-
-def _link(link: Link) -> list[str]:
-    same = "not known" if link.same_numbers is None else f"{link.same_numbers:.1%}"
-    parts = f"{link.first} + {link.second}"
-    looked = [f"{link.targets:,}", f"{link.fewer:,}"] if link.targets else ["-", "-"]
-    return [parts, *looked, f"{link.joined:,}", same, "no" if link.holds else "YES"]

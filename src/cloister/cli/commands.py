@@ -1,16 +1,107 @@
-"""The commands: for each the record of its options, the function that does the work, its help and an example."""
+"""The commands: for each the record of its options, the function that does the work, its help and an example.
 
-from collections.abc import Callable, Mapping
+A command's options are the settings of a record, and what was typed becomes that record.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 
 import typer
+from typer import Argument, Option
 
 from cloister.cli import options as told_by
-from cloister.cli.declared import Address, command, described, parameter, record
-from cloister.errors import InputError
+from cloister.cli.output import speak_of
+from cloister.errors import InputError, setting
 from cloister.jobs.job import SHAPES
-from cloister.settings import settings_of
+from cloister.settings import Keywords, Setting, Words, settings_of
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+Options = TypeVar("Options")
+CALLED = "the database"
+OF_FILES = ("encoding", "delimiter", "bad_lines")
+
+
+def described(function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str) -> Callable[..., None]:
+    """Return a function that Typer takes to have these parameters, and this help."""
+    signature = inspect.Signature([*parameters])
+    vars(function)["__signature__"] = signature
+    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+    function.__doc__ = text
+    return function
+
+
+def parameter(one: Setting, *, needed: bool = True) -> inspect.Parameter:
+    """Return the parameter of a command that a setting is; one without a default must be given where it is needed."""
+    assert one.help is not None
+    kind, default = one.typed, one.default
+    shown: Keywords = {"metavar": one.help.metavar, "help": one.help.text}
+    if one.help.shown is not None:
+        shown = {**shown, "show_default": one.help.shown}
+    if isinstance(kind, ForwardRef):  # a place, of which a query is made later
+        kind = Path
+    if one.is_list or one.by_column:
+        kind = list[Path] if Path in get_args(kind) else list[str]
+        if default is not MISSING:
+            kind, default = kind | None, None
+    if default is MISSING:
+        kind, default = (kind, inspect.Parameter.empty) if needed else (kind | None, None)
+    if one.option.startswith("-"):
+        info = Option(*one.option.split(), **shown)
+    else:
+        info = Argument(**{**shown, "metavar": one.option}, parser=data_word if one.name == "data" else None)
+    return inspect.Parameter(
+        one.word, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
+
+
+def record(options: type[Options], words: Keywords) -> Options:
+    """Return what was typed, as the record that declares it; DATA and its query become one."""
+    made = {}
+    for one in settings_of(options):
+        if one.word in words:
+            typed = words[one.word]
+            if one.by_column or one.is_list:
+                typed = (Words(tuple(typed)) if one.by_column else tuple(typed)) if typed else one.default
+            made[one.name] = typed
+    if "data" in made:
+        of_files = {name: made.get(name) for name in OF_FILES}
+        made["data"] = data_of(made["data"], made.pop("query", None), of_files)
+    return options(**made)
+
+
+class Address(str):
+    """A word that says where a database is, as typed: a path would lose a stroke of ``//``."""
+
+    __slots__ = ()
+
+
+def data_word(text: str) -> Path | Address:
+    """Return what DATA is, by how it is written."""
+    from cloister.io.query import is_address  # loaded once a command runs
+
+    return Address(text) if is_address(text) else Path(text)
+
+
+def data_of(data: Path | Address, query: str | None, of_files: Mapping[str, str | None]) -> "Path | Query":
+    """Return the file, or the query to the database."""
+    if not isinstance(data, Address):
+        if query is not None:
+            raise InputError("--query is for databases, but DATA is a file. Leave it out, or name a database.")
+        return data
+    if query is None:
+        raise InputError("DATA is the address of a database. Say with --query what is to be read of it.")
+    if told := [setting(name) for name, value in of_files.items() if value not in (None, "error")]:
+        raise InputError(f"{' and '.join(told)}: for files alone, but DATA is in a database. Leave it out.")
+    from cloister.io.query import Query, is_file_of_sql, query_text
+
+    return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)
+
 
 app = typer.Typer(
     name="cloister",
@@ -24,12 +115,12 @@ app = typer.Typer(
 )
 
 
-def _work(place: str, *first: str) -> Callable[..., None]:
+def _work(place: str, *first: object) -> Callable[..., None]:
     """Return the function of a verb, whose module is loaded when it is called: help loads no frames and no kernels."""
     module, name = place.split(".")
 
-    def work(*told: Any) -> None:
-        getattr(import_module(f"cloister.cli.{module}"), name)(*first, *told)
+    def work(*words: object) -> None:
+        getattr(import_module(f"cloister.cli.{module}"), name)(*first, *words)
 
     return work
 
@@ -43,8 +134,13 @@ def _group(name: str, text: str, example: str) -> typer.Typer:
 
 def _add(group: typer.Typer, options: type, work: Callable[..., None], text: str, example: str) -> None:
     """Add a command, which is called as the second word of its example, in a group as the third."""
+
+    def run(**words: object) -> None:
+        speak_of(options)
+        work(record(options, words))
+
     name = example.split()[1 if group is app else 2]
-    group.command(name, epilog=f"Example: {example}")(command(options, work, text))
+    group.command(name, epilog=f"Example: {example}")(described(run, map(parameter, settings_of(options)), text))
 
 
 APPEARS = "The release folder appears whole or not at all, after an independent verification."
@@ -87,39 +183,40 @@ for _shape, (_text, _example, _) in PROTECT.items():
     _add(protect, SHAPES[_shape].options, _work("protect.run_protect", _shape), _text, _example)
 
 AS_THEY_ARE = "in data as they are; for their custodian alone."
-ASSESS: Mapping[str, tuple[type, str, str]] = {
-    "table": (
-        told_by.AssessTableOptions,
-        "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
-        "patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01",
-    ),
-    "codes": (
-        told_by.AssessCodesOptions,
-        f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
-        "codes.csv -m 1,2,3,5 -k 5",
-    ),
-    "trajectories": (
-        told_by.AssessTrajectoriesOptions,
-        f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
-        "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
-        "visits.csv -m 1,2,3 -k 5",
-    ),
-    "claims": (
-        told_by.AssessClaimsOptions,
-        f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
-        "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
-        "Data that are no release are taken through the steps of the plan first, up to where something would be "
-        "generalized.",
-        "patients.csv claims.csv --plan plan.toml",
-    ),
-}
-assess = _group(
-    "assess",
-    "Say how likely patients are to be found in data as they are.",
-    f"cloister assess table {ASSESS['table'][2]}",
+ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
+assess = _group("assess", "Say how likely patients are to be found in data as they are.", ASSESS_TABLE)
+_add(
+    assess,
+    told_by.AssessTableOptions,
+    _work("assess.assess_table"),
+    "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
+    ASSESS_TABLE,
 )
-for _shape, (_options, _text, _example) in ASSESS.items():
-    _add(assess, _options, _work(f"assess.assess_{_shape}"), _text, f"cloister assess {_shape} {_example}")
+_add(
+    assess,
+    told_by.AssessCodesOptions,
+    _work("assess.assess_codes"),
+    f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
+    "cloister assess codes codes.csv -m 1,2,3,5 -k 5",
+)
+_add(
+    assess,
+    told_by.AssessTrajectoriesOptions,
+    _work("assess.assess_trajectories"),
+    f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
+    "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
+    "cloister assess trajectories visits.csv -m 1,2,3 -k 5",
+)
+_add(
+    assess,
+    told_by.AssessClaimsOptions,
+    _work("assess.assess_claims"),
+    f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
+    "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
+    "Data that are no release are taken through the steps of the plan first, up to where something would be "
+    "generalized.",
+    "cloister assess claims patients.csv claims.csv --plan plan.toml",
+)
 
 _add(
     app,
@@ -140,11 +237,12 @@ def _exploring(shape: str) -> Callable[..., None]:
     settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
     own = [parameter(one) for one in settings_of(told_by.ExploreOptions)]
 
-    def run(**told: Any) -> None:
-        if isinstance(told.get("data"), Address):
+    def run(**words: object) -> None:
+        if isinstance(words.get("data"), Address):
             raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
-        asked = record(told_by.ExploreOptions, {one.name: told.pop(one.name) for one in own})
-        _work("explore.run_explore")(shape, told, asked)
+        asked = record(told_by.ExploreOptions, {one.name: words.pop(one.name) for one in own})
+        options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
+        _work("explore.run_explore")(shape, options, asked, words)
 
     return described(
         run,
@@ -172,7 +270,7 @@ _add(
 _add(
     app,
     told_by.ExportOptions,
-    _work("export.run_export"),
+    _work("verify.run_export"),
     "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
     "cloister export release patients.dta",
 )
@@ -239,7 +337,7 @@ _add(
 _add(
     app,
     told_by.DemoOptions,
-    _work("demo.run_demo"),
+    _work("run.run_demo"),
     "Make the example hospital, protect its patients, and show the release.",
     "cloister demo my-demo --patients 5000",
 )

@@ -1,8 +1,7 @@
 """``cloister compare``: manifests -> a table on the screen, and a page where one is asked for."""
 
 from cloister.cli.options import CompareOptions
-from cloister.cli.output import console, grid, print_json
-from cloister.cli.progress import Screen
+from cloister.cli.output import Screen, console, grid, print_json
 from cloister.errors import InputError
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
 from cloister.io import write_private

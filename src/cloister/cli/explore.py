@@ -3,23 +3,19 @@
 import math
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from cloister.cli.declared import record
 from cloister.cli.options import ExploreOptions
-from cloister.cli.output import StoppedLate, Terminated, console, grid, note, print_json
-from cloister.cli.progress import Screen
+from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import NoSafeRelease
-from cloister.exploration.outcome import Exploration, Outcome, Setting
-from cloister.exploration.record import RECORD
+from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
 from cloister.jobs.job import SHAPES
 from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
-from cloister.settings import RunOptions, settings_of
-from cloister.stopwatch import STARTED
+from cloister.results import STARTED
+from cloister.settings import Keywords, RunOptions, settings_of
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
@@ -29,11 +25,9 @@ OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
 NOT_REPEATED = ("out", "quiet", "as_json", "verbose")  # options of the exploration, not of the release
 
 
-def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None:
-    """Try every setting that was not tried before, and say what was found."""
-    quiet = bool(told["quiet"] or told["as_json"])
-    own = {"k": told["k"] or 0} if "k" in told else {}
-    options: RunOptions = record(SHAPES[shape].options, {**told, **own, "out": typed.out})
+def run_explore(shape: str, options: RunOptions, typed: ExploreOptions, words: Keywords) -> None:
+    """Try every setting that was not tried before, and say what was found; ``words``: what was typed."""
+    quiet = options.quiet or options.as_json
     asked = ExploreRequest(parse_grid(typed.grid), typed.out, typed.recommend, typed.risk_limit, typed.keep_releases)
     with _stops_reported(typed.out):
         found = explored(shape, options, asked, Screen(quiet=quiet))
@@ -45,11 +39,11 @@ def run_explore(shape: str, told: dict[str, Any], typed: ExploreOptions) -> None
         )
     for text in notes_on(settings):
         note(f"Note: {text}.", quiet=quiet)
-    if told["as_json"]:
+    if options.as_json:
         print_json({**found.content, "out": str(typed.out)})
-    elif not told["quiet"]:
+    elif not options.quiet:
         taken = exploration.recommended
-        command = None if taken is None else protect_command(shape, told, taken.setting)
+        command = None if taken is None else protect_command(shape, words, taken.setting)
         _tell(exploration, typed.out, found.earlier, command)
 
 
@@ -107,11 +101,11 @@ def _tell(exploration: Exploration, out: Path, earlier: int, command: str | None
     screen.print(f"For the custodian alone: {out / PAGE}", soft_wrap=True)
 
 
-def protect_command(shape: str, told: Mapping[str, Any], setting: Setting) -> str | None:
+def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None:
     """Return the command that releases a setting, as what was typed to explore says it; None for those of a plan."""
     if shape == "claims":
         return None
-    own, words = dict(told), ["cloister", "protect", shape]
+    own, words = dict(typed), ["cloister", "protect", shape]
     for key, value in setting.items():
         head, _, column = key.partition(".")
         kept = [word for word in own.get(head) or [] if word.partition("=")[0] != column] if column else []

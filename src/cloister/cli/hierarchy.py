@@ -1,18 +1,28 @@
-"""``cloister hierarchy``: check, preview and build hierarchies."""
+"""``cloister hierarchy``: check, preview and build hierarchies; and those that options of other commands name."""
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
-from cloister.cli.options import BuildOptions, CheckOptions, HierarchyOptions, PreviewOptions
+from cloister.cli.options import (
+    AttackOptions,
+    BuildOptions,
+    CheckOptions,
+    HierarchyOptions,
+    PreviewOptions,
+    VerifyOptions,
+)
 from cloister.cli.output import console, grid, print_json, say
 from cloister.errors import InputError
-from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, parse_hierarchy, preview
+from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, hierarchy_file, parse_hierarchy, preview
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
 from cloister.io.columns import check_columns, listed
+from cloister.manifests import AnyManifest
+from cloister.pipeline.table_words import hierarchy_files, split_wanted
 from cloister.reading import how_read
 from cloister.sources import read_table
 
@@ -98,3 +108,22 @@ def _column(options: HierarchyOptions, data: Path) -> tuple[str, pl.Series]:
 def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path) -> BoundHierarchy:
     name, values = _column(options, data)
     return hierarchy.bind(name, distinct_values(values))
+
+
+def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:
+    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
+    columns = stated.columns if stated is not None else {}
+    return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
+
+
+def hierarchies_named(
+    options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
+) -> dict[str, Hierarchy]:
+    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
+    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
+    typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
+    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
+    if options.hierarchies is None or not compared:
+        return found
+    files = hierarchy_files(options.hierarchies, compared[0])
+    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found

@@ -1,12 +1,10 @@
 """What commands other than ``protect`` can be told, each option declared once; see `cloister.settings`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from cloister.settings import (
-    CLEANING,
     AsJson,
     CleaningOptions,
     Delimiter,
@@ -32,16 +30,28 @@ KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssessOptions(CleaningOptions):
-    """What every ``assess`` can be told: how files are read, and where numbers go."""
+class SayingOptions:
+    """What commands can be told of what they print."""
+
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(CleaningOptions):
+    """How files are read."""
 
     missing: Missing = ()
     delimiter: Delimiter = None
     encoding: Encoding = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessOptions(SayingOptions, FileOptions):
+    """What every ``assess`` can be told: how files are read, and where numbers go."""
+
     out: Annotated[Path | None, Help("Write the numbers as JSON to a new file, for its owner alone.", "FILE")] = None
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,15 +131,14 @@ class AssessClaimsOptions(AssessEventsOptions):
     patients: Patients
     claims: Claims
     plan: Annotated[Path, Help("Which columns tell patients apart and are quasi-identifiers; see init.", "PLAN")]
-    released: Annotated[
-        bool,
-        Help("The files are of a release: looked at as they are, without the plan's steps."),
-    ] = False
+    released: Annotated[bool, Help("The files are of a release: looked at as they are, without the plan's steps.")] = (
+        False
+    )
 
 
-@dataclass(frozen=True)
-class FolderOptions(CleaningOptions):
-    """What both can be told, as the command line has it."""
+@dataclass(frozen=True, kw_only=True)
+class FolderOptions(SayingOptions, FileOptions):
+    """What both ``verify`` and ``attack`` can be told."""
 
     folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
     claims: Annotated[
@@ -150,18 +159,13 @@ class FolderOptions(CleaningOptions):
     age_hierarchy: Annotated[
         str | None, Help("Of trajectories, with --original: the hierarchy of ages, if a file.", "FILE")
     ] = None
-    missing: Missing = ()
     delimiter: Annotated[
         str | None, Help("Delimiter of the files given; detected, or that of the release, if not given.", "CHAR")
     ] = None
-    encoding: Encoding = None
     missing_as: MissingAs = None
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VerifyOptions(FolderOptions):
     """What ``verify`` can be told."""
 
@@ -179,8 +183,7 @@ class VerifyOptions(FolderOptions):
         tuple[Path, ...], Help("A population table that a rule compares with, by the file's name. Repeatable.", "FILE")
     ] = ()
     crosswalk: Annotated[
-        Path | None,
-        Help("With --original, of code sets and trajectories: the map written with the release.", "FILE"),
+        Path | None, Help("With --original, of code sets and trajectories: the map written with the release.", "FILE")
     ] = None
     policy: Annotated[
         str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
@@ -188,20 +191,9 @@ class VerifyOptions(FolderOptions):
     engine: Annotated[
         str | None, Help("Of a table protected inside a database: its address; it is counted there.", "URL")
     ] = None
-    placed: ClassVar[Mapping[str, str]] = {
-        "original": "claims",
-        "k": "hierarchies",
-        "m": "hierarchies",
-        "qi": "hierarchies",
-        "population": "privacy",
-        "crosswalk": "privacy",
-        "policy": "attributes",
-        "engine": "encoding",
-        **dict.fromkeys(CLEANING, "missing_as"),
-    }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttackOptions(FolderOptions):
     """What ``attack`` can be told."""
 
@@ -216,23 +208,14 @@ class AttackOptions(FolderOptions):
     targets: Annotated[int, Help("Patients looked for; a random sample where there are more.", "N")] = 1_000
     seed: Annotated[int, Help("Of the sample, and of what is known of each patient.")] = 0
     qi: Annotated[tuple[str, ...], Help("Of a table: a hierarchy that is a file. Repeatable.", "COLUMN=HIERARCHY")] = ()
-    placed: ClassVar[Mapping[str, str]] = {
-        "original": "claims",
-        "job": "claims",
-        **dict.fromkeys(("crosswalk", "targets", "seed", "qi"), "hierarchies"),
-        **dict.fromkeys(CLEANING, "missing_as"),
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions:
+class CompareOptions(SayingOptions):
     """What ``compare`` can be told."""
 
     folders: Annotated[tuple[Path, ...], Help("Releases, or jobs, of which each part is taken.", option="DIR...")]
     out: Annotated[Path | None, Help("Write a page with a picture of risk and loss.", "FILE")] = None
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +248,7 @@ class ExploreOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunJobOptions:
+class RunJobOptions(SayingOptions):
     """What ``run`` can be told."""
 
     job: Annotated[Path, Help("A job file, in TOML; cloister init writes a first one.", option="JOB")]
@@ -274,21 +257,11 @@ class RunJobOptions:
     custodian_dir: Annotated[
         Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
     ] = None
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class InitOptions(CleaningOptions):
+class InitOptions(SayingOptions, FileOptions):
     """What every ``init`` can be told."""
-
-    encoding: Encoding = None
-    delimiter: Delimiter = None
-    missing: Missing = ()
-    as_json: AsJson = False
-    quiet: Quiet = False
-    verbose: Verbose = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,15 +284,12 @@ class InitClaimsOptions(InitOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HierarchyOptions(CleaningOptions):
+class HierarchyOptions(FileOptions):
     """What every ``hierarchy`` command can be told."""
 
     hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]
     data: Annotated[Path | None, Help("CSV or Parquet file with values of the column.", option="DATA")] = None
     column: Annotated[str | None, Help("The column of DATA; its only one if not given.", "COLUMN")] = None
-    missing: Missing = ()
-    delimiter: Delimiter = None
-    encoding: Encoding = None
     as_json: AsJson = False
     verbose: Verbose = False
 
@@ -335,10 +305,9 @@ class CheckOptions(HierarchyOptions):
 class PreviewOptions(CheckOptions):
     """What ``hierarchy preview`` can be told."""
 
-    show_values: Annotated[
-        bool,
-        Help("Print a few labels of each level too: values of the data, as of patients."),
-    ] = False
+    show_values: Annotated[bool, Help("Print a few labels of each level too: values of the data, as of patients.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

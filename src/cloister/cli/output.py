@@ -1,15 +1,15 @@
-"""What commands print: summaries, JSON, errors. Never a value of the data."""
+"""What commands print: summaries, JSON, errors, how far a search has come. Never a value of the data."""
 
 import json
 import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -19,6 +19,9 @@ from rich.text import Text
 from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
 from cloister.jobs.job import SHAPES
 from cloister.settings import settings_of
+
+if TYPE_CHECKING:  # what a help page needs loads no search
+    from cloister.search.problem import Progress, Report
 
 
 class Terminated(BaseException):
@@ -69,7 +72,7 @@ def say(line: str) -> None:
     sys.stdout.write(f"{printable(line)}\n")
 
 
-def print_json(content: dict[str, Any]) -> None:
+def print_json(content: Mapping[str, object]) -> None:
     """One JSON object on standard output."""
     for line in json.dumps(content, ensure_ascii=False, indent=1).split("\n"):
         say(line)
@@ -173,6 +176,20 @@ def facts(title: str, rows: list[tuple[str, str]]) -> Table:
     return table
 
 
+def show(template: str, **content: object) -> None:
+    """Print what a template says."""
+    from cloister.report import screen  # loads templates, which a help page needs not
+
+    shown = console()
+    for sign, text, rows in screen(template, **content):
+        if sign == ">":
+            shown.print(text, soft_wrap=True)
+        elif sign == "=":
+            shown.print(facts(text, [(what, found) for what, found in rows]))
+        else:
+            shown.print(grid(text, rows[0], rows[1:]))
+
+
 SHORT_WORD, WIDE = 12, 8
 """Words of so many letters are not broken; tables of more columns have less space between them."""
 
@@ -188,3 +205,44 @@ def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+class Screen:
+    """Says on standard error what is done, where somebody would see it."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a terminal for what changes while it is shown."""
+        return not self.quiet and sys.stderr.isatty()
+
+    def note(self, text: str, *, always: bool = False) -> None:
+        """Say a line."""
+        note(text, quiet=self.quiet and not always)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Say what takes its time, while it does; yield what says how far it is."""
+        if not self.is_seen:
+            yield lambda _how_far: None
+            return
+        with console(stderr=True).status(Text(printable(what))) as status:
+            yield lambda how_far: status.update(Text(printable(how_far)))
+
+    @contextmanager
+    def searching(self) -> Iterator["Report | None"]:
+        """Yield what shows how far a search has come."""
+        if not self.is_seen:
+            yield None
+            return
+        with console(stderr=True).status(Text("searching")) as status:
+            yield lambda progress: status.update(Text(_words(progress)))
+
+
+def _words(progress: "Progress") -> str:
+    return (
+        f"searching {progress.seconds:.0f} s: loss {progress.loss:.4f}, proven to be at least {progress.bound:.4f}, "
+        f"{progress.checked:,} checks, {progress.remaining} parts left"
+    )

@@ -4,32 +4,42 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from cloister.cli.output import WRITTEN, StoppedLate, Terminated, after_writing, console, in_options, note, print_json
-from cloister.cli.progress import Screen
-from cloister.cli.summaries import print_summary
+from cloister.cli.output import (
+    WRITTEN,
+    Screen,
+    StoppedLate,
+    Terminated,
+    after_writing,
+    console,
+    in_options,
+    note,
+    print_json,
+    show,
+)
 from cloister.io.folder import identity
+from cloister.manifests import typed
 from cloister.pipeline.releasing import write_release
+from cloister.release_folder import REPORT
+from cloister.results import STARTED, Stopwatch
+from cloister.settings import RunOptions
 from cloister.shape import Run
-from cloister.stopwatch import STARTED, Stopwatch
 
 
-def run_protect(shape: str, options: Any) -> None:
+def run_protect(shape: str, options: RunOptions) -> None:
     """Read, protect, write, and say what was done."""
     run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
     with late_stops_reported(options.out):
         written = write_release(shape, options, run)
     with after_writing(options.out.name):
         if options.as_json:
-            print_json(
-                written.manifest | {"out": str(options.out), "notes": [in_options(line) for line in written.notes]}
-            )
+            notes = [in_options(line) for line in written.notes]
+            print_json({**written.manifest, "out": str(options.out), "notes": notes})
             return
         for line in written.notes:
             note(f"Note: {line}.", quiet=options.quiet)
         if not options.quiet:
-            print_summary(console(), written.manifest, options.out)
+            show("summary", m=typed(written.manifest), report=options.out / REPORT)
             if written.attack_seconds is not None:
                 console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 

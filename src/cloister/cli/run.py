@@ -1,19 +1,25 @@
-"""``cloister run``: the job is done by the library, and said what was done."""
+"""``cloister run`` and ``demo``: a job, or that of made-up patients, is done by the library, and said what was done."""
 
-from cloister.cli.options import RunJobOptions
-from cloister.cli.output import after_writing, console, facts, grid, in_options, note, print_json
-from cloister.cli.progress import Screen
+import os
+import shlex
+from importlib.resources import files
+from pathlib import Path
+
+from cloister.cli.options import DemoOptions, RunJobOptions
+from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
 from cloister.cli.protect import late_stops_reported
-from cloister.codesets.options import DISASSOCIATION
+from cloister.compiling import compiling_ahead
+from cloister.errors import InputError
 from cloister.jobs.job_file import read_job
-from cloister.jobs.manifest import UNLINKABLE, JobManifest, JobPart
+from cloister.jobs.manifest import UNLINKABLE, JobManifest
 from cloister.manifest.head import read_section
+from cloister.manifests import typed
 from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
 from cloister.pipeline.places import release_at
 from cloister.release_folder import REPORT
+from cloister.results import STARTED, Stopwatch
 from cloister.shape import Run
-from cloister.stopwatch import STARTED, Stopwatch
-from cloister.tabular.manifest import ASSUMED
+from cloister.testing import Hospital, hospital
 
 
 def run_job(options: RunJobOptions) -> None:
@@ -38,27 +44,8 @@ def run_job(options: RunJobOptions) -> None:
             return
         stated, _ = read_section(JobManifest, written.manifest)
         assert stated is not None
-        rows = [[one.name, one.shape, one.method, one.promise, *_figures(one)] for one in stated.parts]
-        console().print(grid(f"Job {job.name}", ["part", "shape", "method", "promise", "risk", "loss"], rows))
-        for one in stated.parts:
-            if one.shape == "table":
-                part = release_at(out / one.name)
-                kept, left_out = part["columns"], part["settings"]["not_released"]
-                not_them = f"; not: {', '.join(left_out)}" if left_out else ""
-                said = f"{one.name}: released {len(kept)} of {len(kept) + len(left_out)} columns{not_them}."
-                if part["guarantee"]["one_row_per_patient"] == ASSUMED:
-                    said += " One record each patient is assumed: no column was named that tells them apart."
-                console().print(said, soft_wrap=True)
-        apart = f" {UNLINKABLE}." if len(rows) > 1 else ""
-        console().print(f"Every part was verified.{apart}", soft_wrap=True)
-        console().print(f"Report: {out / REPORT}", soft_wrap=True)
-
-
-def _figures(part: JobPart) -> list[str]:
-    """Risk and loss of a part; of chunks no more is told than what the loss is at most."""
-    risk, loss = ("-" if figure is None else f"{figure:.3f}" for figure in (part.risk, part.loss))
-    bound = "<=" if part.method == DISASSOCIATION and part.loss is not None else ""
-    return [risk, bound + loss]
+        tables = {one.name: typed(release_at(out / one.name)) for one in stated.parts if one.shape == "table"}
+        show("job_done", m=stated, tables=tables, unlinkable=UNLINKABLE, report=out / REPORT)
 
 
 def _say_dry(found: DryRun, options: RunJobOptions) -> None:
@@ -68,8 +55,50 @@ def _say_dry(found: DryRun, options: RunJobOptions) -> None:
         return
     for text in found.notes:
         note(f"Note: {text}.", quiet=options.quiet)
-    if options.quiet:
-        return
-    for name, rows in found.parts.items():
-        console().print(facts(f"{name} ({found.job.parts[name].shape})", rows))
-    console().print("Nothing was protected or written: this was a dry run.", soft_wrap=True)
+    if not options.quiet:
+        show("job_tried", tried=found)
+
+
+JOB = "job.toml"
+LEAST = 20
+"""Patients of the example hospital, at least."""
+
+
+def run_demo(options: DemoOptions) -> None:
+    """Make data and a job, run it, and say which command does the same."""
+    if options.patients < LEAST:
+        raise InputError(f"--patients is {options.patients}, but must be at least {LEAST}.")
+    job = options.folder / JOB
+    again = _write(options.folder, hospital(options.seed, options.patients))
+    what = f"{options.patients:,} made-up patients in four shapes, and the job that protects them: {job}"
+    note(what, quiet=options.quiet)
+    # The table comes first; beside it, what the other shapes need is compiled where this machine has not yet.
+    with compiling_ahead("disassociation", "trajectories", "claims"):
+        run_job(RunJobOptions(job=job, overwrite=again, quiet=options.quiet))
+    if not options.quiet:
+        say(f"The same by hand: {shlex.join(['cloister', 'run', str(job), '--overwrite'])}")
+
+
+def _write(folder: Path, made: Hospital) -> bool:
+    """Write data and job, or leave them where an earlier demonstration wrote them; return whether it did."""
+    contents = {name: frame.write_csv().encode() for name, frame in made.files()}
+    contents[JOB] = files("cloister.cli").joinpath("demo.toml").read_bytes()
+    there = [name for name in contents if os.path.lexists(folder / name)]
+    for name in there:
+        if not _holds(folder / name, contents[name]):
+            raise InputError(f"{name} is there already and holds something else. Give another folder.", file=name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in contents.keys() - set(there):
+            (folder / name).write_bytes(contents[name])
+        return len(there) == len(contents)
+    except OSError:
+        pass
+    raise InputError("The folder of the demonstration cannot be written to. Give another one.")
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False

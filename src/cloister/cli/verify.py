@@ -1,24 +1,23 @@
-"""``cloister verify``: a release folder of any shape, or of a job, checked again from its files."""
+"""``cloister verify`` and ``export``: a release of any shape, or of a job, is checked again, or handed on as a file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from cloister.cli.options import AttackOptions, VerifyOptions
-from cloister.cli.output import print_json, say
-from cloister.cli.progress import Screen
+from cloister.api.open import export
+from cloister.cli.hierarchy import columns_named, hierarchies_named
+from cloister.cli.options import ExportOptions, VerifyOptions
+from cloister.cli.output import Screen, print_json, say
 from cloister.errors import InputError
-from cloister.hierarchy import Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB
-from cloister.manifests import WITH_CODES, AnyManifest, codes_of, shape_of, typed
+from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
-from cloister.pipeline.table_words import hierarchy_files, split_wanted
 from cloister.reading import KEYS, how_read, reading_of
 from cloister.results import Manifest
 from cloister.settings import settings_of
@@ -46,7 +45,7 @@ def run_verify(options: VerifyOptions) -> None:
     stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter
     read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
-    is_file = path is None or shape_of(manifest) in ("codes", "trajectories", "claims")
+    is_file = path is None or outline_of(manifest).shape in ("codes", "trajectories", "claims")
     original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
     verdict = verify_folder(
@@ -76,7 +75,7 @@ def run_verify(options: VerifyOptions) -> None:
 
 def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
     """Refuse options that mean nothing for such a release."""
-    shape = shape_of(manifest)
+    shape = str(outline_of(manifest).shape)
     fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
     strange = [
         one.option
@@ -105,39 +104,22 @@ def typed_or_none(manifest: Manifest) -> "AnyManifest | None":
     return None
 
 
-def columns_named(options: VerifyOptions | AttackOptions, stated: "AnyManifest | None") -> dict[str, str]:
-    """Return the quasi-identifiers of a table that are named, with what was typed of their hierarchies."""
-    columns = stated.columns if stated is not None else {}
-    return dict(split_wanted(text, list(columns) if isinstance(columns, dict) else []) for text in options.qi)
-
-
-def hierarchies_named(
-    options: VerifyOptions | AttackOptions, stated: "AnyManifest | None", compared: Sequence[Path]
-) -> dict[str, Hierarchy]:
-    """Return the hierarchies that are files, by column; of trajectories ``code`` and ``age``."""
-    words = {"code": options.code_hierarchy, "age": options.age_hierarchy}
-    typed = {column: word for column, word in words.items() if word} | columns_named(options, stated)
-    found = {column: parse_hierarchy(spec, missing_as=options.missing_as) for column, spec in typed.items() if spec}
-    if options.hierarchies is None or not compared:
-        return found
-    files = hierarchy_files(options.hierarchies, compared[0])
-    return {c: hierarchy_file(path, missing_as=options.missing_as) for c, path in files.items()} | found
-
-
 def _original(options: VerifyOptions, stated: "AnyManifest | None", read: Callable[[Path], Source]) -> pl.DataFrame:
     """The original of a table, or the tally of what was released of it where it is better not read whole."""
     path = options.original
     assert path is not None
     if is_address(str(path)):
         raise InputError("The original is given as a file. Write what the query gives to a CSV or Parquet file first.")
-    if (
-        not isinstance(stated, TableManifest)
-        or codes_of(stated) is not None
-        or not path.is_file()
-        or reading_of(options).cleaning
-        or not is_large(path)
-    ):
+    table = stated if isinstance(stated, TableManifest) and codes_of(stated) is None else None
+    if table is None or not path.is_file() or reading_of(options).cleaning or not is_large(path):
         return read(path).frame
-    released = [name for name, column in stated.columns.items() if getattr(column, "ids", None) != "number"]
+    released = [name for name, column in table.columns.items() if getattr(column, "ids", None) != "number"]
     words = {"missing": options.missing, "delimiter": options.delimiter, "encoding": options.encoding}
     return read_tally(path, released, **words)  # type: ignore[arg-type]
+
+
+def run_export(options: ExportOptions) -> None:
+    """Verify, write, and say so."""
+    export(options.folder, options.out)
+    if not options.quiet:
+        say(f"{options.out.name} was written from {options.folder.name}, which holds.")

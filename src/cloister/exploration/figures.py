@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.manifests import AnyManifest, codes_of, rule_words, rules_of, typed
 from cloister.release import Release
@@ -21,33 +21,26 @@ PLAIN = "mean loss of the quasi-identifiers"
 
 @dataclass(frozen=True)
 class Figures:
-    """What a release promises, risks and loses.
-
-    Attributes
-    ----------
-    promise : the largest k, m and power that the rules name, 0 where none does: the greater the better
-    released, suppressed : records; text where the manifest withholds a small count
-    risk : highest chance that a record is re-identified, in [0, 1]; of claims the upper end of the interval of the mean
-        chance; of codes what the rule promises, 1 / k
-    average : mean of that chance over the records; None where the manifest does not tell it
-    loss : in [0, 1], 0 nothing lost; None where the manifest withholds it
-    measure : what ``loss`` is; losses of different measures cannot be compared
-    plain_loss : the same for a table by one measure whatever loss was minimized; None for other shapes
-    """
+    """What a release promises, risks and loses."""
 
     shape: str
     method: str
     guarantee: str
+    # the largest k, m and power that the rules name, 0 where none does: the greater the better
     promise: tuple[float, ...]
     verified: bool
+    # released, suppressed: records; text where the manifest withholds a small count
     released: int | str
     suppressed: int | str
+    # highest chance that a record is re-identified, in [0, 1]; of claims the upper end of the interval of the mean
+    # chance; of codes what the rule promises, 1 / k
     risk: float | None
-    average: float | None = None
-    loss: float | None = None
-    measure: str = ""
+    average: float | None = None  # mean of that chance over the records; None where the manifest does not tell it
+    loss: float | None = None  # in [0, 1], 0 nothing lost; None where the manifest withholds it
+    measure: str = ""  # what ``loss`` is; losses of different measures cannot be compared
+    # the same for a table by one measure whatever loss was minimized; None for other shapes
     plain_loss: float | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, object] = field(default_factory=dict)
 
 
 def figures_of(manifest: AnyManifest) -> Figures:
@@ -122,7 +115,7 @@ def _with_codes(table: Figures, codes: "CodesSection") -> Figures:
     )
 
 
-def _of_policy(utility: "CodesUtility") -> dict[str, Any]:
+def _of_policy(utility: "CodesUtility") -> dict[str, object]:
     return {name: getattr(utility, name) for name in ("suppressed_codes", "are", *SETS)}
 
 

@@ -1,11 +1,20 @@
-"""What became of each setting, and what all of them say together."""
+"""What became of each setting, what all of them say together, and the file of it: a line each, to be gone on with."""
 
+import fcntl
+import json
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
 
-from cloister.errors import InputError, NoSafeRelease, did_you_mean
+from cloister.errors import InputError, NoSafeRelease, did_you_mean, setting
+from cloister.io import is_taken, write_private
+from cloister.io.write import cannot_write
+from cloister.results import Figures as Content
+from cloister.version import __version__
 
 from .figures import PLAIN, Figures
 
@@ -31,17 +40,12 @@ def rule_named(word: str, risk_limit: float | None) -> Rule:
 
 @dataclass(frozen=True)
 class Point:
-    """A setting that has a safe release.
+    """A setting that has a safe release."""
 
-    Attributes
-    ----------
-    place : which of the settings, from 0
-    promise : numbers of the guarantee, better if greater; it decides between points that are alike
-    """
-
-    place: int
+    place: int  # which of the settings, from 0
     risk: float
     loss: float
+    # numbers of the guarantee, better if greater; it decides between points that are alike
     promise: tuple[float, ...] = ()
 
 
@@ -105,31 +109,25 @@ def _knee(best: Sequence[Point]) -> Point | None:
     return found
 
 
-Setting = Mapping[str, Any]
+Setting = Mapping[str, object]
 """Values by key; may be written as JSON."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one setting.
-
-    Attributes
-    ----------
-    figures : of the release; None where there is no safe one
-    reason : why there is none; None where there is one
-    """
+    """What became of one setting."""
 
     setting: Setting
-    figures: Figures | None
-    reason: str | None
+    figures: Figures | None  # of the release; None where there is no safe one
+    reason: str | None  # why there is none; None where there is one
     seconds: float
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> Content:
         """Return the outcome as an object of JSON."""
         return asdict(self)
 
 
-def outcome_from_record(record: Mapping[str, Any]) -> Outcome:
+def outcome_from_record(record: Content) -> Outcome:
     """Return the outcome that an object of JSON states."""
     figures = record["figures"]
     figures = None if figures is None else Figures(**(figures | {"promise": tuple(figures["promise"])}))
@@ -179,7 +177,7 @@ class Exploration:
         place = self.recommendation.place
         return None if place is None else self.outcomes[place]
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> Content:
         """Return all of it as an object of JSON."""
         settings = [
             {"number": place + 1, **one.as_record(), "compared_by": loss, "on_frontier": place in self.on_frontier}
@@ -227,3 +225,97 @@ def points_of(figures: Sequence[Figures | None], losses: Sequence[float | None])
         for place, (one, loss) in enumerate(zip(figures, losses, strict=True))
         if one is not None and one.risk is not None and loss is not None
     ]
+
+
+RECORD = "settings.jsonl"
+README = "README.txt"
+FOR_THE_CUSTODIAN = (
+    "For the custodian alone. What many settings suppress tells, together, more than any one release may, and "
+    f"{RECORD} holds hashes of the data. Do not hand this folder on, nor any file of it."
+)
+ANOTHER = f"Take another folder for {setting('out')}, or remove that one."
+
+
+@dataclass
+class Record:
+    """The outcomes so far, and the file to add to; None where they are kept in memory alone."""
+
+    done: list[Outcome] = field(default_factory=list)
+    file: BinaryIO | None = field(default=None, repr=False)
+
+    def add(self, outcome: Outcome) -> None:
+        """Add one more, and see that its line is on disk."""
+        if self.file is not None:
+            self.file.write(_line(outcome.as_record()))
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        self.done.append(outcome)
+
+
+@contextmanager
+def recorded(folder: Path | None, identity: Mapping[str, object], settings: Sequence[Setting]) -> Iterator[Record]:
+    """The record of an exploration in a folder: a new one, or the one that is there, to be gone on with.
+
+    A last line that an end cut short is taken away.
+
+    ``folder``: None for a record in memory
+    ``identity``: what is asked for, and hashes of the files; must be the same for an exploration to be gone on with
+    """
+    if folder is None:
+        yield Record()
+        return
+    if not is_taken(folder):
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise cannot_write(folder.name, error) from None
+        write_private(folder / README, f"{FOR_THE_CUSTODIAN}\n".encode())
+        write_private(folder / RECORD, _line(_head(identity)))
+    path = folder / RECORD
+    if path.is_symlink() or not path.is_file():
+        raise InputError(f"{folder.name} exists already and holds no exploration. {ANOTHER}")
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_ours = True
+        except BlockingIOError:
+            is_ours = False
+        if not is_ours:
+            raise InputError(
+                f"Another command is exploring into {folder.name}. Wait for it, or take another folder for "
+                f"{setting('out')}."
+            )
+        yield Record(_read(file, folder.name, identity, settings), file)
+
+
+def _head(identity: Mapping[str, object]) -> dict[str, object]:
+    head = {"for": FOR_THE_CUSTODIAN, "cloister": __version__, **identity}
+    plain: dict[str, object] = json.loads(json.dumps(head))
+    return plain
+
+
+def _line(content: dict[str, object]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False) + "\n").encode()
+
+
+def _read(file: BinaryIO, name: str, identity: Mapping[str, object], settings: Sequence[Setting]) -> list[Outcome]:
+    """The outcomes on file; what follows the last whole line is removed from it."""
+    content = file.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    file.seek(len(whole))
+    file.truncate()
+    head: object = None
+    done: list[Outcome] = []
+    try:
+        lines = [json.loads(line) for line in whole.splitlines()]
+        head, done = lines[0], [outcome_from_record(line) for line in lines[1:]]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        head = None
+    if not isinstance(head, dict):
+        raise InputError(f"{RECORD} of {name} cannot be read. {ANOTHER}", file=RECORD)
+    for key, what in (("cloister", "by another version"), ("asked", "with other options"), ("files", "of other data")):
+        if head.get(key) != _head(identity)[key]:
+            raise InputError(f"{name} holds an exploration {what}, which cannot be gone on with. {ANOTHER}")
+    if [one.setting for one in done] != list(settings[: len(done)]):
+        raise InputError(f"{RECORD} of {name} has other settings than were asked for. {ANOTHER}", file=RECORD)
+    return done

@@ -12,13 +12,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from cloister.date_formats import day_of, proposal
 from cloister.errors import InputError, did_you_mean
 from cloister.hierarchy.bound import BuiltHierarchy, Hierarchy, Levels, NamedValues, of_values_present
 from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.hierarchy.file_hierarchy import hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
+from cloister.reading import day_of, proposal
 
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,

@@ -104,12 +104,12 @@ def remove_dead_partials(folder: Path) -> list[str]:
     """
     names = os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []
     removed = []
-    for found in filter(None, map(_NAME.fullmatch, sorted(names))):
-        path = folder / found.group()
+    for name in filter(None, map(_NAME.fullmatch, sorted(names))):
+        path = folder / name.group()
         with suppress(OSError):
             opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
             try:
-                if _is_ours(opened) and _remove_if_dead(path, path.with_name(found["target"]), opened):
+                if _is_ours(opened) and _remove_if_dead(path, path.with_name(name["target"]), opened):
                     removed.append(path.name)
             finally:
                 os.close(opened)

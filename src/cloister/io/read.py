@@ -13,7 +13,6 @@ from typing import Unpack
 
 import polars as pl
 
-from cloister.date_formats import DateFormat, day_of, parse_date_format
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, check_years, display_name, listed, plain_columns
 from cloister.io.csv import LeftOut, Source, csv_of, is_text, load_bytes
@@ -21,7 +20,7 @@ from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
-from cloister.reading import DROP, KEEP, HowRead, ReadingWords
+from cloister.reading import DROP, KEEP, DateFormat, HowRead, ReadingWords, day_of, parse_date_format
 
 MAGIC = b"PAR1"
 

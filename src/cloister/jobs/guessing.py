@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
-from cloister.date_formats import DateFormat, day_of, formats_of, parse_date_format
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.read import with_decimal_points
+from cloister.reading import DateFormat, day_of, formats_of, parse_date_format
 from cloister.risk.identifiers import (
     CLASSES,
     is_named_age,
@@ -105,23 +105,17 @@ class GuessedTable:
 
 @dataclass(frozen=True)
 class Column:
-    """A column to be guessed.
+    """A column to be guessed."""
 
-    Attributes
-    ----------
-    name, words : its name, and the words of it
-    values, records : distinct values, sorted, and how many records have each
-    unique_share : share of the records whose value no other has
-    findings : signs of identifiers
-    """
-
+    # name, words: its name, and the words of it
     name: str
     words: frozenset[str]
+    # values, records: distinct values, sorted, and how many records have each
     values: Sequence[str] = field(repr=False)
     records: Sequence[int] = field(repr=False)
-    unique_share: float
+    unique_share: float  # share of the records whose value no other has
     is_key: bool
-    findings: tuple[IdentifierSign, ...] = field(repr=False)
+    findings: tuple[IdentifierSign, ...] = field(repr=False)  # signs of identifiers
 
     def share(self, holds: Callable[[str], object]) -> float:
         """Share of the records with a value for which something holds."""

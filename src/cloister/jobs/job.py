@@ -4,39 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cloister.claims.options import ClaimsOptions
 from cloister.codesets.options import CodesOptions
-from cloister.settings import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, settings_of
+from cloister.settings import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, Given, Keywords, Kind, settings_of
 from cloister.tabular.options import TableOptions
 from cloister.trajectories.options import TrajectoriesOptions
-from cloister.typed_toml import STRICT, key, typed
+from cloister.typed_toml import STRICT, key, needs, typed
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
 
+OF_SOURCE = "the name of a section [sources.NAME]"
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
-
-
-@dataclass(frozen=True)
-class _Head:
-    """Keys of every section ``[[protect]]`` of one source."""
-
-    shape: str = field(metadata={"allowed": "the name of a shape"})
-    source: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
-    name: str | None = key(None, NAME)
-
-
-@dataclass(frozen=True)
-class _ClaimsHead:
-    """The same of claims."""
-
-    shape: str = field(metadata={"allowed": "the name of a shape"})
-    patients: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
-    claims: str = field(metadata={"allowed": "the name of a section [sources.NAME]"})
-    plan: str | Mapping[str, Any] = field(metadata={"allowed": "the name of a plan, or a section [protect.plan]"})
-    name: str | None = key(None, NAME)
 
 
 CLAIMS = "claims"
@@ -61,15 +42,11 @@ SHAPES: dict[str, Declared] = {
 
 @dataclass(frozen=True)
 class Part:
-    """What a job asks of one shape.
-
-    Attributes
-    ----------
-    keywords : what its section says, by key; what was not said is not there, so that the settings' own defaults hold
-    """
+    """What a job asks of one shape."""
 
     shape: str
-    keywords: Mapping[str, Any]
+    # what its section says, by key; what was not said is not there, so that the settings' own defaults hold
+    keywords: Keywords
 
     @property
     def sources(self) -> dict[str, str]:
@@ -82,7 +59,7 @@ class Part:
         usual: str = self.keywords.get("name") or self.keywords.get("source", CLAIMS)
         return usual
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> Given:
         """Return the settings that it states, by their fields."""
         return {
             one.name: one.from_toml(self.keywords[one.word])
@@ -92,24 +69,25 @@ class Part:
 
 
 @cache
-def section_of(shape: str) -> Any:
+def section_of(shape: str) -> type:
     """Return the record of a section ``[[protect]]`` of this shape, as its keys are declared."""
-    head = _ClaimsHead if shape == CLAIMS else _Head
-    made = [(one.name, one.type, field(default=one.default, metadata=one.metadata)) for one in fields(head)]
-    for one in settings_of(SHAPES[shape].options):
-        if one.key is None:
-            continue
-        keywords = {"allowed": one.key.allowed}
+    needed = {"shape": "the name of a shape", **dict.fromkeys(SHAPES[shape].sources, OF_SOURCE)}
+    made: list[tuple[str, Kind, Kind]] = [(name, str, needs(allowed)) for name, allowed in needed.items()]
+    if shape == CLAIMS:
+        made.append(("plan", str | Keywords, needs("the name of a plan, or a section [protect.plan]")))
+    made.append(("name", str | None, key(None, NAME)))
+    for one in (one for one in settings_of(SHAPES[shape].options) if one.key is not None):
+        allowed = {"allowed": one.key.allowed if one.key else ""}
         if one.by_column:
-            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=keywords)))
+            made.append((one.word, one.in_toml, field(default_factory=dict, metadata=allowed)))
         else:
-            made.append((one.word, one.in_toml | None, field(default=None, metadata=keywords)))
+            made.append((one.word, one.in_toml | None, field(default=None, metadata=allowed)))
     return make_dataclass(f"Section{shape.title()}", made, frozen=True, namespace={"__pydantic_config__": STRICT})
 
 
-def part_of(shape: str, section: Mapping[str, Any], file: str, inside: Sequence[str] = ()) -> Part:
+def part_of(shape: str, section: Keywords, file: str, inside: Sequence[str] = ()) -> Part:
     """Return what a section asks."""
-    read = typed(section, section_of(shape), file, inside)
+    read: Kind = typed(section, section_of(shape), file, inside)
     keywords = {one.name: getattr(read, one.name) for one in fields(read)}
     return Part(shape, {name: value for name, value in keywords.items() if value is not None and value not in ((), {})})
 
@@ -152,12 +130,10 @@ class Written:
     """A job as the file has it, its sections not yet looked into."""
 
     __pydantic_config__: ClassVar = STRICT
-    name: str = field(metadata={"allowed": "a name, at most 100 characters"})
-    output: str = field(metadata={"allowed": "the name of a folder, from the folder of the job"})
-    sources: Mapping[str, Mapping[str, Any]] = field(
-        metadata={"allowed": "sections [sources.NAME] with a file, or a url and a query"}
-    )
-    protect: tuple[Mapping[str, Any], ...] = field(metadata={"allowed": "sections written [[protect]]"})
+    name: str = needs("a name, at most 100 characters")
+    output: str = needs("the name of a folder, from the folder of the job")
+    sources: Mapping[str, Keywords] = needs("sections [sources.NAME] with a file, or a url and a query")
+    protect: tuple[Keywords, ...] = needs("sections written [[protect]]")
     k: int | None = key(None, "a whole number from 2")
     seed: int = key(0, "a whole number from 0 to below 2^32")
     threads: int | None = key(None, WHOLE)
@@ -168,18 +144,13 @@ class Written:
 
 @dataclass(frozen=True)
 class Job:
-    """A job whose parts fit together.
-
-    Attributes
-    ----------
-    parts : by name, in the order of the file; each has its k, unless it is of claims
-    """
+    """A job whose parts fit together."""
 
     name: str
     output: str
     file: str
     sources: Mapping[str, FileSource]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, Part]  # by name, in the order of the file; each has its k, unless it is of claims
     seed: int = 0
     threads: int | None = None
     engine: str = "auto"

@@ -6,20 +6,14 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
-from cloister.manifests import AnyManifest, rules_of, shape_of, typed
-from cloister.release import is_internal
+from cloister.manifests import AnyManifest, outline_of, rules_of, typed
 from cloister.release_folder import (
     FIGURES,
-    MANIFEST,
     README,
     REPORT,
-    REPORTS,
     SCHEMA,
-    any_manifest,
-    is_release,
     json_bytes,
     read_figures,
 )
@@ -34,42 +28,17 @@ JOB: Literal["job"] = "job"
 
 def is_job(manifest: Manifest) -> bool:
     """Whether a manifest says that it is of a job."""
-    return shape_of(manifest) == JOB
+    return outline_of(manifest).shape == JOB
 
 
 def part_names(manifest: Manifest) -> list[str]:
     """Return the names of the parts that a manifest lists; none where it lists something else."""
-    parts = manifest.get("parts")
+    parts = outline_of(manifest).parts
     if not isinstance(parts, list):
         return []
     named = [part.get("name") if isinstance(part, dict) else None for part in parts]
     names = [name for name in named if isinstance(name, str) and name and Path(name).name == name and name != ".."]
     return names if len(set(names)) == len(parts) else []
-
-
-def is_job_release(folder: Path) -> bool:
-    """Whether a folder is the release of a job and holds nothing else."""
-    try:
-        manifest = any_manifest(folder)
-    except CloisterError:
-        return False
-    names = part_names(manifest)
-    if not is_job(manifest) or not names:
-        return False
-    there = {entry.name for entry in folder.iterdir()}
-    parts = there & {*names}
-    own = [folder / name for name in there - parts]
-    return (
-        there <= {MANIFEST, *REPORTS, *names}
-        and all(is_release(folder / name) for name in parts)
-        and all(path.is_file() and not path.is_symlink() for path in own)
-    )
-
-
-def is_internal_of_job(folder: Path) -> bool:
-    """Whether a folder holds what a job wrote for the custodian alone, and nothing else."""
-    entries = list(folder.iterdir())
-    return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:
@@ -174,13 +143,7 @@ class JobManifest(Section):
 
 
 def describe_job(
-    name: str,
-    manifests: Mapping[str, AnyManifest],
-    *,
-    seed: int,
-    created: str,
-    seconds: float,
-    files: Mapping[str, str],
+    name: str, parts: Mapping[str, AnyManifest], *, seed: int, created: str, seconds: float, files: Mapping[str, str]
 ) -> JobManifest:
     """Return the manifest of a job."""
     return JobManifest(
@@ -190,7 +153,7 @@ def describe_job(
         name=name,
         seed=seed,
         created=created,
-        parts=tuple(JobPart.of(part, manifest) for part, manifest in manifests.items()),
+        parts=tuple(JobPart.of(part, manifest) for part, manifest in parts.items()),
         guarantee=JobGuarantee(sentences=SENTENCES, not_promised=NOT_PROMISED, verified=True),
         files=dict(files),
         seconds=JobSeconds(total=seconds),

@@ -1,21 +1,125 @@
-"""What makes a release of parts that are written already: the refusal of parts that can be joined, manifest, report."""
+"""What makes a release of parts that are written already: which can be joined, the manifest, the report, what changed.
 
-from collections.abc import Mapping
+Sets of shared columns grow by one column at a time, as in Apriori: where no row of one table agrees with a row of the
+other on a set, none agrees on a larger one. All of them are compared, not just all columns at once: one column that
+never agrees would hide the others.
+
+No hash of the input stands in a release. But the same data and settings give the same bytes, so that data files that
+differ from those of the release that is replaced, under the same settings, by the same version, tell that the data
+changed.
+"""
+
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 
-from cloister.errors import NoSafeRelease
+import polars as pl
+
+from cloister.errors import CloisterError, NoSafeRelease
 from cloister.io import write_private
-from cloister.manifests import typed
-from cloister.release_folder import MANIFEST, json_bytes
-from cloister.results import Manifest
-from cloister.stopwatch import DIGITS
+from cloister.manifests import outline_of, typed
+from cloister.release import is_internal
+from cloister.release_folder import CODEBOOK, MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
+from cloister.results import DIGITS, Manifest
 
 from .job import Job
 from .job_file import APART
-from .manifest import describe_job, files_of_parts, report_of_job
-from .shared_columns import leading_to_few
-from .unlinkable import joinable
+from .manifest import describe_job, files_of_parts, is_job, part_names, report_of_job
+from .unlinkable import MOST_SETS, TOO_MANY, joinable
+
+
+def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
+    """Return why rows of two tables lead to each other by values of the same columns, in words; None if they do not.
+
+    ``k``: rows that share any values that occur in both
+    ``exempt``: columns that need not be compared where no other column is known
+    """
+    columns = [column for column in one.columns if not set(one[column].unique()).isdisjoint(two[column].unique())]
+    counts = [frame.group_by(columns).agg(pl.len().alias(" n")) for frame in (one, two) if columns]
+    grown: list[tuple[str, ...]] = [(column,) for column in columns]
+    compared = 0
+    while grown:
+        agreeing = []
+        for subset in grown:
+            if compared == MOST_SETS:
+                return TOO_MANY
+            compared += 1
+            fewest = _fewest(counts, subset)
+            if fewest is not None:
+                agreeing.append(subset)
+                if fewest < k and not exempt.issuperset(subset):
+                    return f"values of {', '.join(subset)} lead to fewer than {k}"
+        # sets of one column more, all of whose parts agree somewhere
+        known = set(agreeing)
+        larger = [(*subset, column) for subset in agreeing for column in columns[columns.index(subset[-1]) + 1 :]]
+        grown = [subset for subset in larger if known.issuperset(combinations(subset, len(subset) - 1))]
+    return None
+
+
+def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | None:
+    """The fewest rows of either table with values that occur in both; None where no values do."""
+    one, two = (frame.group_by(subset).agg(pl.col(" n").sum()) for frame in counts)
+    both = one.join(two, on=subset, how="inner", nulls_equal=True, suffix=" of the other")
+    fewest: int | None = both.select(pl.min_horizontal(" n", " n of the other").min()).item()
+    return fewest
+
+
+LIMIT = "whoever has both releases can compare them (see known limits)"
+
+
+def earlier_manifests(folder: Path) -> dict[str, Manifest]:
+    """Return the manifest of a release that is there, or of each part of it, by name; none where none can be read."""
+    try:
+        manifest = any_manifest(folder)
+        places = [folder / name for name in part_names(manifest)] if is_job(manifest) else [folder]
+        return {place.name: any_manifest(place) for place in places}
+    except (CloisterError, OSError):
+        return {}
+
+
+def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -> list[str]:
+    """Return notes on releases that differ from those that they replace."""
+    notes = []
+    for name in (name for name in now if name in earlier):
+        old, new = outline_of(earlier[name]), outline_of(now[name])
+        hashes = [{file: digest for file, digest in one.hashes.items() if file != CODEBOOK} for one in (old, new)]
+        n_records = [one.records.get("in") if isinstance(one.records, dict) else None for one in (old, new)]
+        alike = ("cloister", "method", "seed", "settings")
+        if hashes[0] == hashes[1]:
+            continue
+        if n_records[0] != n_records[1] or all(
+            one in old.model_fields_set and same(getattr(old, one), getattr(new, one)) for one in alike
+        ):
+            notes.append(f"the data of {name} changed since the release that was replaced: {LIMIT}")
+        else:
+            notes.append(f"{name} differs from the release that was replaced, by its settings or by its data: {LIMIT}")
+    return notes
+
+
+def is_job_release(folder: Path) -> bool:
+    """Whether a folder is the release of a job and holds nothing else."""
+    try:
+        manifest = any_manifest(folder)
+    except CloisterError:
+        return False
+    names = part_names(manifest)
+    if not is_job(manifest) or not names:
+        return False
+    there = {entry.name for entry in folder.iterdir()}
+    parts = there & {*names}
+    own = [folder / name for name in there - parts]
+    return (
+        there <= {MANIFEST, *REPORTS, *names}
+        and all(is_release(folder / name) for name in parts)
+        and all(path.is_file() and not path.is_symlink() for path in own)
+    )
+
+
+def is_internal_of_job(folder: Path) -> bool:
+    """Whether a folder holds what a job wrote for the custodian alone, and nothing else."""
+    entries = list(folder.iterdir())
+    return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:

@@ -21,6 +21,11 @@ QUASI = "quasi-identifier"
 RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
 FULL_DOMAIN = "full-domain"
 
+MOST_SETS = 4_096
+"""Sets of columns that are compared, each with one count of the rows; twelve columns have so many."""
+
+TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to compare"
+
 Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
 """Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
 
@@ -33,32 +38,25 @@ WHOLE_HISTORIES = (
 
 @dataclass(frozen=True)
 class ReleasedPart:
-    """What a part releases of each patient, one row a patient.
-
-    Attributes
-    ----------
-    k : patients that share what is known of one
-    generalized : those of the columns that are quasi-identifiers, of which k records share each combination
-    is_overlapping : whether one label of a column may hold another
-    """
+    """What a part releases of each patient, one row a patient."""
 
     frame: pl.DataFrame = field(repr=False)
-    k: int
+    k: int  # patients that share what is known of one
+    # those of the columns that are quasi-identifiers, of which k records share each combination
     generalized: frozenset[str] = frozenset()
-    is_overlapping: bool = False
+    is_overlapping: bool = False  # whether one label of a column may hold another
 
 
 def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search) -> list[str]:
     """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
 
-    Parameters
-    ----------
-    search : compares values of shared columns
+    ``search``: compares values of shared columns
     """
     inside = {name: manifest for name, manifest in manifests.items() if is_in_database(manifest)}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
     there = [(name, one) for name, one in shown.items() if one is not None]
-    whole = [name for name, manifest in manifests.items() if has_whole_histories(manifest)]
+    # each row, or each patient, is released with all own codes, so that hardly two are alike
+    whole = [name for name, manifest in manifests.items() if manifest.form in ("claims", "generalization")]
     histories = [f"rows of {' and '.join(whole)} can be joined: {WHOLE_HISTORIES}"] if len(whole) > 1 else []
     return (
         histories
@@ -93,11 +91,6 @@ def _roles(manifest: AnyManifest) -> dict[str, str]:
         return {name: column.role for name, column in manifest.columns.patients.items()}
     columns = manifest.columns.items() if isinstance(manifest.columns, dict) else manifest.columns
     return {name: column.role for name, column in columns if column is not None}
-
-
-def has_whole_histories(manifest: AnyManifest) -> bool:
-    """Whether each row, or each patient, is released with all own codes, so that hardly two are alike."""
-    return manifest.form in ("claims", "generalization")
 
 
 def _why(one: ReleasedPart, two: ReleasedPart, search: Search) -> list[str]:
@@ -138,7 +131,7 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
         if (
             not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
             if column in generalized
-            else have_values_in_common(one, two, column)
+            else not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
         )
     }
     told = [
@@ -149,11 +142,6 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
         return []
     recorded = dict.fromkeys(told[0] + told[1])
     return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
-
-
-def have_values_in_common(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:
-    """Whether some value of a column stands in both parts."""
-    return not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
 
 
 def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:

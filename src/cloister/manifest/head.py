@@ -7,20 +7,15 @@ columns and files. What does not fit its type was not written by cloister.
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from cloister.errors import InputError
 from cloister.results import Manifest
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -69,9 +64,9 @@ class Section(BaseModel):
         required = {name for name, field in cls.model_fields.items() if field.is_required()}
         return cls.model_validate({name: one for name, one in fields.items() if one is not None or name in required})
 
-    def published(self) -> dict[str, Any]:
+    def published(self) -> Manifest:
         """Return the section as JSON has it, without what was not set."""
-        found: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        found: Manifest = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
         return found
 
 
@@ -138,12 +133,7 @@ class ManifestHead(Section):
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
-        """Read a manifest.
-
-        Raises
-        ------
-        InputError : it is not what this version writes; the message names the place and quotes nothing
-        """
+        """Read a manifest."""
         found, places = read_section(cls, manifest)
         if found is None:
             raise InputError(f"release.json is not what a release says: {', '.join(places)}.", file="release.json")
@@ -162,12 +152,7 @@ class MisfitError(ValueError):
 
 
 def fitting(section: S, fits: Mapping[str, bool]) -> S:
-    """Return a section if each of its parts fits the others; for validators.
-
-    Parameters
-    ----------
-    fits : by names of parts, which messages hold
-    """
+    """Return a section if each of its parts, by names that messages hold, fits the others; for validators."""
     if not all(fits.values()):
         raise MisfitError([part for part, fit in fits.items() if not fit])
     return section
@@ -187,7 +172,7 @@ def read_section(kind: type[S], content: object) -> tuple[S | None, list[str]]:
         return None, ["its text"]
 
 
-def _places(error: Mapping[str, Any], known: set[str]) -> list[str]:
+def _places(error: "ErrorDetails", known: set[str]) -> list[str]:
     """Name the places of an error by known fields: of parts that do not fit each other each, of unknown keys above."""
     found, path, kind = error.get("ctx", {}).get("error"), error["loc"], error["type"]
     inside = path[:-1] if kind == "extra_forbidden" else path

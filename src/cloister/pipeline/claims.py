@@ -20,7 +20,7 @@ from cloister.claims.verify import verify
 from cloister.claims.verify_original import PreparedOriginal
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 
 from .stages import check_useful, completed, passed
 

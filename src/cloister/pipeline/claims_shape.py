@@ -88,7 +88,7 @@ class ClaimsShape:
             stated=stated,
         )
 
-    def typed(self, options: ClaimsOptions, key: str, word: Any) -> Any:
+    def typed(self, options: ClaimsOptions, key: str, word: object) -> object:
         """Return the value of a key of the plan that a word of a grid stands for."""
         problem = InputError(f"{GRID}: {key} has no such value.")
         for value in candidates(word):

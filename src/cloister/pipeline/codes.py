@@ -24,8 +24,7 @@ from cloister.codesets.policy import as_published
 from cloister.codesets.request import check_codes
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.results import Manifest
-from cloister.stopwatch import Stopwatch
+from cloister.results import Manifest, Stopwatch
 
 from .stages import completed, passed
 

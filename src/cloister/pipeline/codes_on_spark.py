@@ -16,7 +16,7 @@ from cloister.engines.spark.session import session_of, spark_session
 from cloister.engines.spark.tasks import forget
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 
 from .codes import verified_codes
 from .places import IN_MEMORY

@@ -16,7 +16,7 @@ from cloister.io.columns import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
+from cloister.settings import Given, Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
@@ -33,7 +33,7 @@ IDS = ("number", "drop")
 USUAL_M = 2
 
 
-class CodesShape(KeyedShape):
+class CodesShape(KeyedShape[CodesOptions]):
     """One set of codes a patient."""
 
     name = "codes"
@@ -255,7 +255,7 @@ def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:
     }
 
 
-def _typed(options: CodesOptions) -> Keywords:
+def _typed(options: CodesOptions) -> Given:
     """Settings that say something, sensitive codes apart where commas or white space separate them."""
     words = [word for text in options.sensitive or () for word in text.replace(",", " ").split()]
     return settings_given(options) | {"sensitive": words}

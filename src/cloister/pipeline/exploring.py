@@ -7,14 +7,21 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from cloister.errors import InputError
 from cloister.errors import setting as called
 from cloister.exploration.comparison import exploration_page
 from cloister.exploration.figures import Figures, exact_figures_of
-from cloister.exploration.outcome import Exploration, Outcome, Setting, outcome_of, rule_named, summed_up
-from cloister.exploration.record import FOR_THE_CUSTODIAN, recorded
+from cloister.exploration.outcome import (
+    FOR_THE_CUSTODIAN,
+    Exploration,
+    Outcome,
+    Setting,
+    outcome_of,
+    recorded,
+    rule_named,
+    summed_up,
+)
 from cloister.io import sha256, write_private
 from cloister.jobs.job import SHAPES
 from cloister.registry import shape_of
@@ -36,14 +43,9 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 
 @dataclass(frozen=True)
 class ExploreRequest:
-    """How settings are explored.
+    """How settings are explored."""
 
-    Attributes
-    ----------
-    grid : values by key, or words for them
-    """
-
-    grid: Mapping[str, Sequence[Any]]
+    grid: Mapping[str, Sequence[object]]  # values by key, or words for them
     out: Path | None = None
     recommend: str = "knee"
     risk_limit: float | None = None
@@ -65,7 +67,7 @@ class Ground:
 
     shape: str
     options: RunOptions
-    read: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False)
+    read: dict[tuple[str, ...], object] = field(default_factory=dict, repr=False)
 
     def prepared(self, setting: Setting) -> Prepared:
         """Return what is about to be done under a setting."""
@@ -121,7 +123,7 @@ def in_words(setting: Setting) -> str:
     return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Return a value of a setting as it would be typed."""
     if isinstance(value, list):
         return ",".join(map(word_of, value))
@@ -166,7 +168,7 @@ def _identity(ground: Ground, grid: Keywords, asked: ExploreRequest) -> Keywords
     return {"asked": requested, "files": {str(path): f"sha256:{sha256(path)}" for path in files}}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Words):
         return [*value.texts, *([_plain(value.later)] if value.later else [])]
     if is_dataclass(value):
@@ -180,7 +182,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def files_named(values: Any, folder: Path) -> tuple[Path, ...]:
+def files_named(values: object, folder: Path) -> tuple[Path, ...]:
     """Return the files that settings name, in order of their names; of folders the files in them."""
     found = set()
     for text in _texts(values):
@@ -195,7 +197,7 @@ def files_named(values: Any, folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

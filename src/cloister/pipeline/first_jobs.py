@@ -1,20 +1,31 @@
-"""A first job, guessed from data and tried: as it is written it runs, or it is said why not."""
+"""A first job, guessed from data, as text that reads back, and tried: it runs as written, or it is said why not."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
-from cloister.errors import InputError, NoSafeRelease
-from cloister.io import Query, Source, is_taken, write_private
+import polars as pl
+
+from cloister.claims.first_plan import filled_template, toml_text
+from cloister.claims.guessing import Guess, roles_of
+from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
-from cloister.jobs.first_job import FirstJob, first_job
+from cloister.jobs.guessing import DROP, PATIENT, guess_table
+from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
+from cloister.jobs.job import Job
+from cloister.jobs.job_file import parse_job
 from cloister.reading import ReadingWords, how_read
 from cloister.sources import form_of, profiled, read_table
 
 from .jobs import JobRun, prepare_part
 
+SHAPES = ("table", "codes", "trajectories")
+LONGEST_NAME = 40
 UNDOES = "it would undo the protection of another column"
 MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release
 
@@ -30,6 +41,101 @@ class FirstJobRequest:
     reading: ReadingWords = field(default_factory=ReadingWords)
 
 
+@dataclass(frozen=True)
+class FirstJob:
+    """A job that was guessed."""
+
+    # the TOML; holds no value of the data but names of columns, and how missing values are written
+    text: str = field(repr=False)
+    job: Job = field(repr=False)  # the same, read back
+    columns: tuple[Guess, ...]  # what each column was taken for
+    problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
+
+
+def first_job(
+    asked: FirstJobRequest, source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
+) -> FirstJob:
+    """Guess a job in a folder that protects one file, or what one query gives.
+
+    ``left_out``: columns of a table that are not released whatever they seem to be, and why
+    """
+    said = asked.reading.said.items()
+    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in said}
+    place = _place(asked.data, folder)
+    guesses: list[Guess]
+    if asked.shape == "table":
+        found = guess_table(source.frame, source.name)
+        guesses = [
+            Guess(one.column, DROP, "sure", left_out[one.column]) if one.column in left_out else one
+            for one in found.columns
+        ]
+        given = keywords.get("missing")
+        missing = [*dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])]
+        seen: dict[str, object] = {
+            "missing": missing,
+            "date_format": [*found.date_format],
+            "decimal": found.decimal,
+            "numbers": [*found.numbers],
+            "dates": [*found.dates],
+        }
+        seen = {**seen, **keywords, "missing": missing}
+        keywords = {key: value for key, value in seen.items() if value not in (None, [])}
+    else:
+        guesses = {"codes": guess_codes, "trajectories": guess_events}[asked.shape](source.frame, source.name)
+    roles = roles_of(guesses)
+    filled: dict[str, object] = {
+        "shape": asked.shape,
+        "name": name_of(place.get("file", source.name)),
+        "place": place,
+        "k": asked.k,
+        "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
+        "guesses": guesses,
+        "settings": _settings(asked.shape, source.frame, roles),
+    }
+    text = filled_template("cloister.jobs", "job.toml.j2", filled)
+    return FirstJob(text, _read_back(text), tuple(guesses))
+
+
+def name_of(file: str) -> str:
+    """Return what a source is called after its file: letters, digits, - and _.
+
+    Examples
+    --------
+    >>> name_of("data/patients 2026.csv.gz"), name_of("é.csv")
+    ('patients_2026', 'data')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(file).name.partition(".")[0]).strip("_-")
+    return stem[:LONGEST_NAME] or "data"
+
+
+def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the part, as TOML writes them."""
+    if shape == "codes":
+        column = roles.get(CODE) or roles[CODES]
+        key = CODE if CODE in roles else CODES
+        keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
+    if shape == "trajectories":
+        keys = {CODE: toml_text(roles[CODE])}
+        keys |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
+        if DATE in roles:
+            keys["anchor"] = toml_text(roles.get(ANCHOR, "first"))
+        unknown = unknown_codes(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+        if unknown == 1:
+            return keys | {"code_hierarchy": toml_text("suppress")}
+        return keys | ({"on_unknown_code": toml_text("root")} if unknown else {})
+    return {PATIENT: toml_text(roles[PATIENT])} if PATIENT in roles else {}
+
+
+def _read_back(text: str) -> Job:
+    problem = ""
+    try:
+        return parse_job(text, "the job")
+    except InputError as error:
+        problem = error.text
+    raise InternalError(f"The first job does not read back: {problem}")
+
+
 def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     """Read, guess, try, and write a job that does not exist yet."""
     out = asked.out
@@ -43,18 +149,17 @@ def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
     folder = out.absolute().parent
     if not folder.is_dir():
         raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
-    made = _tried(asked, source, folder, asked.reading.said)
+    made = _tried(asked, source, folder)
     write_private(out, made.text.encode())
     return made, source
 
 
-def _tried(asked: FirstJobRequest, source: Source, folder: Path, keywords: Mapping[str, object]) -> FirstJob:
+def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
     """The job, with columns left out that undo the protection of others: which do, only the release tells."""
-    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in keywords.items()}
     left_out: dict[str, str] = {}
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
-        made = first_job(asked.shape, source, _place(asked.data, folder), asked.k, keywords, left_out)
+        made = first_job(asked, source, folder, left_out)
         run = JobRun(made.job, asked.out.absolute(), folder / made.job.output)
         try:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written

@@ -21,7 +21,7 @@ from cloister.codesets.policy import as_published, classified
 from cloister.codesets.request import check_codes
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 
 from .stages import check_useful, completed, passed
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import SHAPES, FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
 from cloister.reading import KEYS
-from cloister.settings import Keywords, Words, settings_of
+from cloister.settings import Given, Keywords, ReleaseOptions, Words, settings_of
 
 T = TypeVar("T")
+Options = TypeVar("Options", bound=ReleaseOptions)
 GRID = setting("grid")
 EXAMPLE = setting("grid", "k=2,5,11")
 MOST_SETTINGS = 10_000
@@ -23,25 +24,22 @@ OF_READING = ("id", *KEYS)
 """What a source says of how it is read, as settings have it."""
 
 
-class KeyedShape:
-    """A shape that is read from one source, and whose settings have keys in a job.
-
-    Attributes
-    ----------
-    usual_grid : values by key that are compared where no grid is given
-    """
+class KeyedShape(Generic[Options]):
+    """A shape that is read from one source, and whose settings have keys in a job."""
 
     name: str
+    # values by key that are compared where no grid is given
     usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
 
-    def of_part(self, keywords: Keywords, part: Part, job: Job, _path: Path) -> Any:
+    def of_part(self, keywords: Keywords, part: Part, job: Job, _path: Path) -> Options:
         """Return the settings of a part of a job."""
         called = part.sources["source"]
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
-        return SHAPES[self.name].options(**of_source, **keywords)
+        options: Options = SHAPES[self.name].options(**of_source, **keywords)
+        return options
 
-    def check_grid(self, options: Any, grid: Keywords) -> None:
+    def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
         for one in settings_of(SHAPES[self.name].options):
             value = getattr(options, one.name)
@@ -50,7 +48,7 @@ class KeyedShape:
         if "k" not in grid and not options.k:
             raise InputError(f"k is needed. Give {setting('k')}, or {EXAMPLE}.")
 
-    def typed(self, _options: Any, key: str, word: Any) -> Any:
+    def typed(self, _options: Options, key: str, word: object) -> object:
         """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
         head, column = self._split(key)
         problem = InputError(f"{GRID}: {key} has no such value.")
@@ -65,13 +63,15 @@ class KeyedShape:
             return value
         raise problem
 
-    def changed(self, options: Any, setting: Keywords) -> Any:
+    def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
         for key, value in setting.items():
             head, column = self._split(key)
             part = self._part({head: {column: value} if column else value})
-            for name, keywords in part.options().items():
-                options = replace(options, **{name: _joined(getattr(options, name), keywords) if column else keywords})
+            changes = part.options()
+            if column:
+                changes = {name: _joined(getattr(options, name), values) for name, values in changes.items()}
+            options = replace(options, **changes)
         return options
 
     def _part(self, keywords: Keywords) -> Part:
@@ -95,7 +95,7 @@ class KeyedShape:
         return head, column
 
 
-def candidates(word: Any) -> Iterator[Any]:
+def candidates(word: object) -> Iterator[object]:
     """Return what a word may stand for: a number, true or false, numbers apart by commas, itself, a list of itself."""
     if not isinstance(word, str):
         yield list(word) if isinstance(word, tuple) else word
@@ -116,7 +116,7 @@ def _joined(earlier: Keywords | Words | None, keywords: Keywords) -> Keywords | 
     return {**_without(earlier or {}, keywords), **keywords}
 
 
-def _without(earlier: Keywords, keywords: Keywords) -> dict[str, Any]:
+def _without(earlier: Keywords, keywords: Keywords) -> Given:
     return {column: value for column, value in earlier.items() if column not in keywords}
 
 

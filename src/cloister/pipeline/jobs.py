@@ -6,7 +6,7 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.errors import (
     CloisterError,
@@ -19,18 +19,15 @@ from cloister.errors import (
     worded,
 )
 from cloister.io import Place, appearing, is_taken
-from cloister.jobs.changes import earlier_parts, what_changed
 from cloister.jobs.job import SHAPES, Job, Part
 from cloister.jobs.job_file import database_of, unused
-from cloister.jobs.manifest import is_internal_of_job, is_job_release
-from cloister.jobs.release import finish_job
+from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
 from cloister.manifests import typed
 from cloister.registry import shape_of
 from cloister.release import Release
-from cloister.results import Manifest
-from cloister.settings import settings_of
+from cloister.results import Figures, Manifest, Stopwatch
+from cloister.settings import RunOptions, settings_of
 from cloister.shape import Original, Prepared, Rows, Run
-from cloister.stopwatch import Stopwatch
 from cloister.verification import verify_folder
 
 from .places import check_places
@@ -51,7 +48,7 @@ class JobRun:
     run: Run = field(default_factory=Run)
 
 
-def options_of(job_run: JobRun, name: str) -> Any:
+def options_of(job_run: JobRun, name: str) -> RunOptions:
     """Return the settings that protect a part: those of the job, of its source and its own."""
     job, part = job_run.job, job_run.job.parts[name]
     keywords = {
@@ -62,7 +59,8 @@ def options_of(job_run: JobRun, name: str) -> Any:
         "engine": job.engine,
         "attack": job.attack,
     }
-    return shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
+    options: RunOptions = shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
+    return options
 
 
 def without_keys(part: Part, keys: Iterable[str]) -> Part:
@@ -112,7 +110,7 @@ class DryRun:
     parts: Mapping[str, Rows]
     notes: list[str]
 
-    def summary(self, word: Callable[[str], str]) -> dict[str, Any]:
+    def summary(self, word: Callable[[str], str]) -> Figures:
         """Return the same as an object of JSON, its notes in the words of a front end."""
         parts = [
             {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}
@@ -131,7 +129,7 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
             with of_part(job_run.job, name):
                 one.check()
         parts = {name: one.request_in_words() for name, one in prepared.items()}
-        return DryRun(job_run.job, parts, [*_unused(job_run.job), *there, *_in_common(prepared)])
+        return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
 
 
 def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
@@ -139,7 +137,7 @@ def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None
     started = time.perf_counter() if started is None else started
     with _ready(job_run, overwrite) as prepared:
         written = _protected(job_run, prepared, overwrite, started)
-    return replace(written, notes=[*_unused(job_run.job), *written.notes])
+    return replace(written, notes=[*unused(job_run.job), *written.notes])
 
 
 @contextmanager
@@ -179,10 +177,6 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
             taken.add(secret)
 
 
-def _unused(job: Job) -> list[str]:
-    return [f"sources.{name} is used by no part" for name in unused(job.parts, job.sources)]
-
-
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
     return [
@@ -194,7 +188,7 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
 
 def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
-    job, earlier = job_run.job, earlier_parts(job_run.out) if overwrite else {}
+    job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
     maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
     places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
     if job_run.custodian_dir is not None:
@@ -217,14 +211,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
         manifest = _finish(job, partial, manifests, started)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return WrittenRelease(
-        manifest,
-        [
-            *notes,
-            *_notes_of_other_parts(manifests),
-            *what_changed(earlier, manifests),
-        ],
-    )
+    return WrittenRelease(manifest, [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)])
 
 
 def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:

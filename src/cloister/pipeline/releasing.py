@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cloister.checker import Request
 from cloister.errors import InternalError, setting
-from cloister.jobs.changes import changes, earlier_release
+from cloister.jobs.release import earlier_manifests, what_changed
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
 from cloister.registry import shape_of
@@ -47,11 +47,11 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
     with run.engines:
         prepared = work.prepare(options, run)
         release = protected(prepared, attack=options.attack, seed=options.seed)
-        earlier = earlier_release(options.out) if options.overwrite else None
+        earlier = earlier_manifests(options.out) if options.overwrite else {}
         manifest = release.write(
             options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
         )
-    changed = [] if earlier is None else changes(earlier, manifest, options.out.name)
+    changed = what_changed(earlier, {options.out.name: manifest})
     notes = [*prepared.notes(release, typed(manifest)), *formula_notes(options.out), *changed]
     return WrittenRelease(manifest, notes, run.watch.seconds.get(ATTACK))
 

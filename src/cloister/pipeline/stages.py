@@ -7,8 +7,7 @@ from importlib.metadata import version
 
 from cloister.errors import InternalError, NoSafeRelease, setting
 from cloister.release_folder import SCHEMA
-from cloister.results import Manifest, Verdict
-from cloister.stopwatch import Stopwatch
+from cloister.results import Manifest, Stopwatch, Verdict
 
 MOST_LOST = 0.9  # more is no useful release
 

@@ -20,10 +20,10 @@ from cloister.io.foreign import interruptible
 from cloister.io.query import Query
 from cloister.release import Release
 from cloister.release_folder import TABLE
+from cloister.results import Stopwatch
 from cloister.search.problem import Report
 from cloister.search.warm import load_kernels
 from cloister.shape import Original, Rows, Run
-from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import check_ids, encoded, resolve_roles
 from cloister.tabular.manifest import DatabasePlace

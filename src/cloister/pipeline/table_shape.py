@@ -40,7 +40,7 @@ class JoinedOptions(TableOptions):
     codes_from: FileSource
 
 
-class TableShape(KeyedShape):
+class TableShape(KeyedShape[TableOptions]):
     """One row a patient."""
 
     name = "table"

@@ -14,7 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
 from cloister.privacy import KAnonymity
 from cloister.reading import how_read
 from cloister.release import Release
@@ -22,6 +22,7 @@ from cloister.settings import ByColumn, Words
 from cloister.shape import Prepared, Rows, Run
 from cloister.sources import profiled
 from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
+from cloister.tabular.manifest import TableManifest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.tabular.protect import TableRelease
 from cloister.tabular.settings import parse_ids, read_rule, requested
@@ -308,18 +309,16 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return {column: int(level) for column, level in levels.items()}
     if options.levels_from is None:
         return None
-    earlier = release_at(options.levels_from)
-    if earlier.get("method") != FULL_DOMAIN:
+    earlier = typed(release_at(options.levels_from))
+    if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
         raise InputError(
             f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
             "Take a release by full-domain generalization.",
             file="release.json",
         )
-    search = earlier.get("search")
-    found = search.get("levels") if isinstance(search, dict) else None
-    if not isinstance(found, dict) or not all(type(level) is int for level in found.values()):
+    if earlier.search is None:
         raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
-    return found
+    return earlier.search.levels
 
 
 def _ids(text: str) -> tuple[Ids, bytes | None]:

@@ -18,9 +18,8 @@ from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
 from cloister.manifests import WITH_CODES
 from cloister.report_figures import ReportCounts
-from cloister.results import Verdict
+from cloister.results import Stopwatch, Verdict
 from cloister.search.problem import Report
-from cloister.stopwatch import Stopwatch
 from cloister.table_with_codes.data import (
     CodesRequested,
     asking_presence,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
-from cloister.stopwatch import Stopwatch
+from cloister.results import Stopwatch
 from cloister.trajectories.data import Attributes, TrajectoriesRequest
 from cloister.trajectories.domain import FittedTrajectories, fitted
 from cloister.trajectories.facts import codebook, facts_of, shown_of

@@ -31,7 +31,7 @@ from .trajectories import fit_to_each_other, protect_trajectories
 USUAL_DIVERSITY = 2
 
 
-class TrajectoriesShape(KeyedShape):
+class TrajectoriesShape(KeyedShape[TrajectoriesOptions]):
     """One sequence of pairs of code and age a patient."""
 
     name = "trajectories"
@@ -154,19 +154,19 @@ class PreparedTrajectories(Prepared):
         ]
 
 
-def request_of(settings: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
+def request_of(keywords: Keywords, trajectories: Trajectories, policy: UtilityPolicy | None) -> TrajectoriesRequest:
     """Return what settings by name ask, hierarchies and weights in words or as Python has them."""
-    check_numbers(TrajectoriesOptions, settings)
-    weights = settings["weights"]
-    wanted = [settings.get(name) for name in ("code_hierarchy", "age_hierarchy")]
+    check_numbers(TrajectoriesOptions, keywords)
+    weights = keywords["weights"]
+    wanted = [keywords.get(name) for name in ("code_hierarchy", "age_hierarchy")]
     codes, ages = (parse_hierarchy(one) if isinstance(one, str) else one for one in wanted)
     return build_request(
         TrajectoriesRequest,
-        settings,
+        keywords,
         code_hierarchy=usual_codes(trajectories) if codes is None else codes,
         age_hierarchy=USUAL_AGES if ages is None else ages,
         weights=weights_of(*(weights.split(",") if isinstance(weights, str) else weights)),
-        diversity=diversity_of(*(settings.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
+        diversity=diversity_of(*(keywords.get(name) for name in ("sensitive", "sensitive_codes", "diversity"))),
         constraints=() if policy is None else constraints_of(policy),
         policy=None if policy is None else policy.spec,
     )

@@ -1,9 +1,10 @@
 """Where bars and points of pictures stand, and in which order labels are shown; nothing is counted or compared here."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from cloister.results import Figures
 
 WIDTH, LABELS, BARS = 340, 100, 168
 """Of the whole chart, of the labels at its left, and of the longest bar."""
@@ -37,7 +38,7 @@ class Chart:
     height: int
 
 
-def class_size_chart(sizes: Mapping[str, Any]) -> Chart:
+def class_size_chart(sizes: Figures) -> Chart:
     """Return where the bars of a histogram of class sizes stand."""
     after, before = sizes["bands"], sizes["before"]
     longest = max(1, *after.values(), *(before or {}).values())
@@ -59,13 +60,13 @@ def _length(count: int, longest: int) -> float:
     return 0.0 if not count else round(max(1.5, BARS * count / longest), 1)
 
 
-def in_order(labels: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def in_order(labels: Sequence[Figures]) -> list[Figures]:
     """Return labels as they are read: those that begin with numbers by these, others as they come."""
     found = [BEGINS_WITH_A_NUMBER.match(str(cell["label"])) for cell in labels if cell["label"] not in UNNAMED]
     if not found or not all(found):
         return list(labels)
 
-    def place(cell: Mapping[str, Any]) -> tuple[bool, int, bool, str]:
+    def place(cell: Figures) -> tuple[bool, int, bool, str]:
         text = str(cell["label"])
         matched = BEGINS_WITH_A_NUMBER.match(text)
         number = int(matched["number"]) if matched else 0

@@ -3,20 +3,30 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
-from cloister.results import Manifest
+from cloister.results import Figures, Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
-from .claim_steps import worded_steps
-from .sentences import accepted_words, assumed_words, columns_of, empty_words, guarantee_sentences, one_row_words
+from .sentences import (
+    accepted_words,
+    codes_sentences,
+    columns_of,
+    empty_words,
+    guarantee_sentences,
+    one_row_words,
+    table_sentences,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from cloister.claims.data import Step
+    from cloister.claims.manifest import ClaimsManifest, Sensitivity
 
 TEMPLATES = {
     "table": "report.html",
@@ -26,8 +36,10 @@ TEMPLATES = {
     "trajectories": "trajectories.html",
     "claims": "claims.html",
 }
-PAGE, JOB, READ_ME = "page.html", "job.html", "readme.txt"
+PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme.txt", "claims_words.txt"
 ENDING = ".j2"
+ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
+"""Roles of the columns of claims in which codes of each kind are looked for."""
 
 
 @cache
@@ -57,10 +69,13 @@ def environment() -> "Environment":
         "in_order": in_order,
         "scatter": scatter,
         "sentences": guarantee_sentences,
+        "table_sentences": table_sentences,
+        "codes_sentences": codes_sentences,
         "one_row": one_row_words,
         "worded_steps": worded_steps,
         "assumed": assumed_words,
         "accepted_words": accepted_words,
+        "quoted": repr,
         "columns_of": columns_of,
         "empty_words": empty_words,
     }
@@ -101,28 +116,41 @@ def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else _number(value)
 
 
+def worded_steps(manifest: "ClaimsManifest") -> list[tuple["Step", str]]:
+    """Return the steps of a release of claims, each with what was done, in a sentence."""
+    roles = {role: column for column, role in manifest.settings.plan.claims.roles.items()}  # of several, the last
+    (kinds,) = [step.looked_for for step in manifest.steps if step.looked_for is not None]
+    there = [kind for kind in kinds if any(role in roles for role in ROLES_OF_KIND[kind])]
+    words = vars(on_lines().get_template(CLAIMS_WORDS).module)
+    lines = words["steps"](manifest, roles, kinds, there).split("\n")
+    sentences = {name: said.replace("\0", "|") for name, _, said in (line.partition(" | ") for line in lines)}
+    return [(step, sentences[step.step]) for step in manifest.steps]
+
+
+def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
+    """Return what an adversary of claims knows, in a sentence or two."""
+    row = next((row for row in sensitivity.attacks if row.adversary == adversary), None)
+    words = vars(environment().get_template(CLAIMS_WORDS).module)
+    return str(words["assumed"](adversary, sensitivity.voter_list, row)).strip()
+
+
 def render_report(
     manifest: AnyManifest, figures: Mapping[str, object] | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML page of a manifest.
 
-    Parameters
-    ----------
-    figures : class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are none
-    exact : figures for the custodian alone; their page must not be part of a release
+    ``figures``: class sizes, labels and signs of identifiers, as ``report.json`` has them; left out where there are
+       none
+    ``exact``: figures for the custodian alone; their page must not be part of a release
     """
     title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
 
 
-def report_files(
-    manifest: Manifest, figures: Mapping[str, Any], exact: Mapping[str, Any] | None = None
-) -> dict[str, bytes]:
+def report_files(manifest: Manifest, figures: Figures, exact: Figures | None = None) -> dict[str, bytes]:
     """Return the page of a manifest, its numbers and a page of plain text, by the names of their files.
 
-    Parameters
-    ----------
-    figures, exact : see `render_report`; the custodian's has no page of plain text
+    ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
     numbers, read = {"schema": SCHEMA, "release": manifest, "figures": figures}, typed(manifest)
     return {
@@ -135,6 +163,27 @@ def report_files(
 def render_readme(manifest: Section) -> bytes:
     """Return the page of plain text that says what is in the folder of a release, or of a job, and how to read it."""
     return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
+
+
+@cache
+def on_lines() -> "Environment":
+    """Return the templates of text in lines and cells: what is filled in makes no new ones."""
+    return environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"))
+
+
+def screen(template: str, **content: object) -> list[tuple[str, str, list[list[str]]]]:
+    """Return what a template says to the terminal: signs, titles or sentences, and the rows of tables.
+
+    A line begins with ``|=`` and the title of a table of facts, ``|#`` and that of a table whose first row is its head,
+    or ``|>`` and a sentence; else it is a row, with bars between its cells.
+    """
+    found: list[tuple[str, str, list[list[str]]]] = []
+    for line in on_lines().get_template(f"{template}.txt").render(content).split("\n"):
+        if line.startswith("|"):
+            found.append((line[1], line[3:].replace("\0", "|"), []))
+        elif line:
+            found[-1][2].append([cell.strip().replace("\0", "|") for cell in line.split("|")])
+    return found
 
 
 def _sections(
@@ -162,12 +211,10 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(facts: Mapping[str, Any], source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
+def render_exploration(facts: Figures, source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
     """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
 
-    Parameters
-    ----------
-    more : names of further figures of a setting, by how they are called
+    ``more``: names of further figures of a setting, by how they are called
     """
     columns = list(facts["settings"][0]["setting"]) if facts["settings"] else []
     filled = {**facts, "source": source, "points": points, "columns": columns, "more": more}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from cloister.manifests import AnyManifest, codes_of
 
 if TYPE_CHECKING:
-    from cloister.claims.manifest import RiskRule, Sensitivity
+    from cloister.claims.manifest import RiskRule
     from cloister.codesets.disassociation.manifest import DisassociationManifest
     from cloister.codesets.generalization.manifest import GeneralizationManifest
     from cloister.tabular.manifest import AcceptedColumn, TableManifest
@@ -149,71 +149,3 @@ def _of_claims(rule: "RiskRule", known: float) -> list[str]:
         )
     held = rule.patients_of_a_label
     return [*sentences, f"Each label of a quasi-identifier is held by at least {held} released patients"]
-
-
-ADVERSARIES = {
-    "patients alone": "Knows the quasi-identifiers of a patient, and nothing of the claims.",
-    "claims alone": "Knows as many values of claims as the plan says, and nothing else of the patient.",
-    "patients and claims together": (
-        "Knows both of the same patient at once: the adversary of the plan, whose risk is limited."
-    ),
-    "one value of each column": "Knows one value of each column of claims, of every patient alike.",
-    "five values of each column": "Knows five values of each column of claims, of every patient alike.",
-    "all values": (
-        "Knows all values of each column of claims, those left out of the release as well, but not which stood in one "
-        "claim."
-    ),
-    "whole claims (exact knowledge)": (
-        "Knows which values stood in one claim, of as many claims as the adversary of the plan knows values."
-    ),
-    "values in their order (exact order)": (
-        "Knows of each column in which order the values came, and could tell the order of released claims."
-    ),
-    "flags believed (tolerant)": (
-        "Knows the same as the adversary of the plan, and lets values be missing where flags say that some were left "
-        "out."
-    ),
-    "flags believed where nobody fits": "Lets values be missing only where nobody fits without.",
-    "flags believed, fewest missing": "The same, and takes only who lacks fewest of the values.",
-    "picks the likeliest": (
-        "Knows the same, and picks of those who fit the one of whom it is likeliest, not one at random."
-    ),
-    "unbounded": (
-        "Knows every quasi-identifier that is released of a patient and of each claim, and how many claims there are."
-    ),
-}
-"""What adversaries of claims know; of others see `assumed_words`."""
-
-POWER = "power up to "
-"""Begins the names of adversaries like that of the plan, with another highest power."""
-
-
-def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
-    """Return what an adversary of claims knows, in a sentence or two."""
-    if adversary.startswith(POWER):
-        most = adversary.removeprefix(POWER)
-        return f"Knows up to {most} values of each column of claims, by the formula of the plan's adversary."
-    voters = sensitivity.voter_list
-    known = ", ".join(map(repr, voters.columns))
-    if adversary == "counted in the population":
-        return (
-            "Knows the same, but not who of the population is released: candidates are scaled up to the people of the "
-            f"same {known}."
-        )
-    if adversary == "voter list":
-        is_population = voters.list == "population"
-        return (
-            f"Knows of everybody on a voter list {known or 'nothing'} and no claims, and guesses for each person one "
-            "patient who is alike. The list holds "
-            f"{'the population' if is_population else 'nobody but the released patients, which is the worst case'}."
-        )
-    if adversary == "discharge database":
-        (row,) = [row for row in sensitivity.attacks if row.adversary == adversary]
-        share = row.listed if isinstance(row.listed, str) else f"{row.listed} %"
-        columns = ", ".join(map(repr, row.columns or ()))
-        return (
-            f"Has a list of the hospital stays of {share} of the released patients, with one stay of each "
-            f"({columns}, all exact) and the quasi-identifiers of patients; the mean risk "
-            "is the share matched rightly."
-        )
-    return ADVERSARIES.get(adversary, "")

@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.attacks.adversary import Matches
-from cloister.attacks.figures import Attack, Inference, Level, found_among, level_of
+from cloister.attacks.adversary import Attack, Inference, Level, Matches, found_among, level_of
 from cloister.attacks.opening import OpenedPart, attack_parts
 from cloister.checker import Request
 from cloister.errors import InputError

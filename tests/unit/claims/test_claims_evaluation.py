@@ -31,7 +31,7 @@ from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.manifests import typed
 from cloister.pipeline.claims import protect_claims
-from cloister.report.sentences import assumed_words
+from cloister.report.page import assumed_words
 from cloister.verification import verify_folder
 
 THREE_PARTS = """

@@ -20,7 +20,7 @@ from cloister.kernels.claim_candidates import ordered_class_sizes
 from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
 from cloister.kernels.claim_draws import draw_patients, draw_values
 from cloister.kernels.postings import make_postings, with_bits
-from cloister.report.sentences import assumed_words
+from cloister.report.page import assumed_words
 
 LEVELS = (3, 1, 2, 2, 1, 1)
 

@@ -15,7 +15,7 @@ from cloister.claims.prepare import derived, leave_out_without_claims, numbered,
 from cloister.claims.representativeness import representativeness
 from cloister.errors import InputError
 from cloister.masking import WITHHELD
-from cloister.report.claim_steps import worded_steps
+from cloister.report.page import worded_steps
 
 EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
 UNSEEN = "Not looked for, as no column has them: procedure, place."

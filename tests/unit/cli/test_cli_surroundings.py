@@ -11,7 +11,7 @@ import time
 import pytest
 from tests.processes import handled
 
-from cloister.cli.memory_limit import TOO_LARGE, TOO_LITTLE
+from cloister.cli.main import TOO_LARGE, TOO_LITTLE
 from cloister.testing import hospital
 
 PROTECT = [

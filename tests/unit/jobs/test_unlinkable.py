@@ -11,14 +11,14 @@ from tests.oracles import joined_parts as oracle
 from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import Source
-from cloister.jobs import shared_columns, shared_columns_check
+from cloister.jobs import recheck, release
 from cloister.jobs.unlinkable import ReleasedPart, _why
 from cloister.pipeline.tables_with_codes import with_codes
 
 NAMES = ("u", "v", "w", "x", "y")
 CELLS = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(*[CELLS] * len(NAMES)), min_size=1, max_size=12)
-SEARCHES = (shared_columns.leading_to_few, shared_columns_check.leading_to_few)
+SEARCHES = (release.leading_to_few, recheck.leading_to_few)
 
 
 @given(ROWS, ROWS, st.integers(2, 3), st.sets(st.sampled_from(NAMES)), st.integers(1, 3))
