@@ -7,7 +7,7 @@ top-coded (`162+`) keeps its own label up to the root, except where a hierarchy 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -200,17 +200,9 @@ OF_GROUPS = {"diagnosis-group": "diagnosis", "procedure-group": "procedure", "pl
 
 def hierarchies(tables: Mapping[str, str]) -> dict[str, Callable[[], Hierarchy]]:
     """Return the words for hierarchies that a plan has besides builders and files."""
-    found: dict[str, Callable[[], Hierarchy]] = {one.kind: partial(_itself, one) for one in OF_NUMBERS}
+    found: dict[str, Callable[[], Hierarchy]] = {one.kind: partial(replace, one) for one in OF_NUMBERS}
     found |= {role: partial(_of_codes, role, tables) for role in ("diagnosis", "procedure")}
-    return found | {kind: partial(_of_groups, kind, role) for kind, role in OF_GROUPS.items()}
-
-
-def _itself(hierarchy: Hierarchy) -> Hierarchy:
-    return hierarchy
-
-
-def _of_groups(kind: str, role: str) -> Hierarchy:
-    return NamedHierarchy(kind, (_coarser(role),))
+    return found | {kind: partial(NamedHierarchy, kind, (_coarser(role),)) for kind, role in OF_GROUPS.items()}
 
 
 OF_CODES = frozenset({"icd9", "icd10"})

@@ -50,20 +50,12 @@ UNJOINED = (
 )
 
 
-def _are_percentiles(given: Sequence[str | float]) -> bool:
-    return bool(given) and all(level == "none" or 50 <= float(level) < 100 for level in given)
-
-
-def _are_grouped(tables: Mapping[str, str]) -> bool:
-    return set(tables) <= {*RANGED, *NAMED}
-
-
 def _is_kind_of_id(text: str) -> bool:
     """In a plan as it is published, `hmac` stands without the file of the key."""
     return text in ("number", "drop", "hmac") or text.removeprefix(HMAC) not in ("", text)
 
 
-class Section:
+class TablePlan:
     """Columns of a file: what each one is, and the hierarchies of quasi-identifiers."""
 
     roles: Mapping[str, str]
@@ -80,7 +72,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class PatientsPlan(Section):
+class PatientsPlan(TablePlan):
     """Columns of the patients' file: roles of all, hierarchies of quasi-identifiers, derived columns among them.
 
     Derived are the age at the first claim (years) and the days in hospital (15 and more are ``15+``).
@@ -94,7 +86,7 @@ class PatientsPlan(Section):
 
 
 @dataclass(frozen=True)
-class ClaimsTablePlan(Section):
+class ClaimsTablePlan(TablePlan):
     """Columns of the claims' file, likewise.
 
     Derived are days since the patient's first claim, length of stay (days, at least 1), pay delay (days), year.
@@ -135,7 +127,7 @@ class GroupingPlan:
     columns: tuple[GroupedRole, ...] = key(
         ("place", "specialty"), "a list among diagnosis, procedure, place, specialty"
     )
-    tables: Annotated[Mapping[str, str], Predicate(_are_grouped)] = field(
+    tables: Annotated[Mapping[str, str], Predicate(lambda tables: {*tables} <= {*RANGED, *NAMED})] = field(
         default_factory=dict, metadata={"allowed": "names of CSV files, by role (diagnosis, procedure, ...)"}
     )
 
@@ -155,7 +147,10 @@ class TruncationPlan:
     """Percentiles of claims per patient to which claims may be truncated; the search takes one of them."""
 
     __pydantic_config__: ClassVar = STRICT
-    percentiles: Annotated[tuple[Literal["none"] | float, ...], Predicate(_are_percentiles)] = key(
+    percentiles: Annotated[
+        tuple[Literal["none"] | float, ...],
+        Predicate(lambda given: given and all(one == "none" or 50 <= one < 100 for one in given)),
+    ] = key(
         ("none", 99.0, 97.5, 95.0, 90.0),
         'a list of "none" and numbers from 50 to below 100, so that most patients keep all of their claims',
     )
@@ -278,7 +273,7 @@ class ClaimsPlan:
         file = Path(path)
         return parse_plan(load_text(file).data.decode(), file.name, file.resolve().parent)
 
-    def of(self, table: str) -> Section:
+    def of(self, table: str) -> TablePlan:
         """What is said of one file."""
         return self.patients if table == "patients" else self.claims
 
@@ -360,7 +355,7 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
         yield "ids.patients must be number or hmac:KEYFILE."
 
 
-def _of_table(table: str, section: Section) -> Iterator[str]:
+def _of_table(table: str, section: TablePlan) -> Iterator[str]:
     """What a column can be; what is released and neither an id nor kept has a hierarchy, and nothing else has one."""
     given = [str(role) for role in section.roles.values()]
     for role in sorted({role for role in given if role not in SEVERAL and given.count(role) > 1}):
