@@ -41,22 +41,19 @@ KERNELS: dict[str, Kernels] = {
             "horpart._split": 5.5,
             "parts._partition_parts": 13.0,
             "shared_chunks._group_all": 7.5,
-            "subrecords._fill_shared": 4.0,
             "reconstruction._place_shared": 4.0,
         },
     ),
     "optimal": Kernels("cloister.search.warm", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
     "no search": Kernels("cloister.search.warm", {"shared_labels._common_levels": 1.0}, ("no search",)),
-    "trajectories": Kernels("cloister.trajectories.protect", {"grouping._group": 11.5}),
-    "claims": Kernels(
-        "cloister.claims.protect", {"claim_classes._class_sizes": 2.0, "claim_candidates._likeliest": 3.0}
-    ),
+    "trajectories": Kernels("cloister.trajectories.protect", {"clusters._group": 11.5}),
+    "claims": Kernels("cloister.claims.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}),
     "every other search": Kernels(
         "cloister.search.warm",
         {"classes._roll_up": 2.0, "ranks._collect": 3.0},
         ("exhaustive", "bfs", "ola", "incognito", "samarati", "datafly", "igreedy", "flash"),
     ),
-    "risk": Kernels("cloister.risk.assessment", {"special_uniques._label": 1.5, "itemset_support._least_of": 2.0}),
+    "risk": Kernels("cloister.risk.assessment", {"classes._label": 1.5, "itemset_support._least_of": 2.0}),
     "generalization": Kernels("cloister.codesets.generalization.protect", {"terms._cheapest_pair": 1.5}),
 }
 """By method or search; what takes longest comes first, so that processes side by side end together."""

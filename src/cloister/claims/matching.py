@@ -9,21 +9,20 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.claim_candidates import ReleasedValues, count_as_likely, count_nearest, make_released_values
-from cloister.kernels.claim_classes import (
+from cloister.kernels.claim_draws import Draws, Recoding, Span
+from cloister.kernels.claim_matches import (
     NO_LIMIT,
-    Cells,
-    Recoding,
-    Span,
+    Question,
+    ReleasedValues,
     are_contained,
     class_sizes,
+    count_as_likely,
+    count_nearest,
     count_tolerated,
-    make_cells,
-    make_leeway,
+    make_released_values,
     rarest_values,
 )
-from cloister.kernels.claim_draws import Draws
-from cloister.kernels.postings import joined_postings, make_postings
+from cloister.kernels.postings import Cells, joined_postings, make_cells, make_leeway, make_postings
 
 from .encode import MISSING, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
@@ -100,9 +99,8 @@ class Matching:
 
     def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
         """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
-        found = np.zeros(draws.patients.size, dtype=np.bool_)
-        recoding = self.recoding(levels)
-        self._run(span, found.size, lambda part: are_contained(self._postings, recoding, draws, part, found))
+        found, question = np.zeros(draws.patients.size, dtype=np.bool_), self._question(levels, draws, self._nowhere)
+        self._run(span, found.size, lambda part: are_contained(question, part, found))
         return found
 
     def sizes(
@@ -115,13 +113,8 @@ class Matching:
     ) -> NDArray[np.int64]:
         """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span."""
         found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        where = self._where(cells, draws, wanted)
-        self._run(
-            span,
-            found.size,
-            lambda part: class_sizes(self._postings, cells, recoding, draws, where, part, found, most=most),
-        )
+        question = self._question(levels, draws, self.cells(levels), wanted)
+        self._run(span, found.size, lambda part: class_sizes(question, part, found, most=most))
         return found
 
     def tolerated(
@@ -143,13 +136,9 @@ class Matching:
         self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: NDArray[np.bool_] | None, most: int
     ) -> NDArray[np.int64]:
         """Count patients who fit each draw where values may be missing of those who are flagged."""
-        found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        leeway = make_leeway(cells.of, self.released.room)
-        where = self._where(cells, draws, wanted)
-        self._run(
-            None, found.size, lambda part: count(self._postings, leeway, recoding, draws, where, part, found, most=most)
-        )
+        found, room = np.zeros(draws.patients.size, dtype=np.int64), self.released.room
+        question = self._question(levels, draws, make_leeway(self.cells(levels).of, room), wanted)
+        self._run(None, found.size, lambda part: count(question, room, part, found, most=most))
         return found
 
     def likeliest(self, levels: Levels, draws: Draws) -> NDArray[np.int64]:
@@ -158,21 +147,15 @@ class Matching:
         A draw is likely of a patient by the released values: the share of all samples of this size that are this one.
         """
         found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        self._run(
-            None,
-            found.size,
-            lambda part: count_as_likely(self._shown, self._postings, cells, recoding, draws, part, found),
-        )
+        question = self._question(levels, draws, self.cells(levels))
+        self._run(None, found.size, lambda part: count_as_likely(question, self._shown, part, found))
         return found
 
     def rarest(self, levels: Levels, draws: Draws) -> RarestValues:
         """The value of each draw that fewest released patients have."""
         columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
-        recoding = self.recoding(levels)
-        self._run(
-            None, columns.size, lambda part: rarest_values(self._postings, recoding, draws, part, columns, labels)
-        )
+        question = self._question(levels, draws, self._nowhere)
+        self._run(None, columns.size, lambda part: rarest_values(question, part, columns, labels))
         begins = self._begins[self._parts(levels)]
         return RarestValues(columns, np.where(columns >= 0, labels - begins[columns], MISSING))
 
@@ -190,9 +173,18 @@ class Matching:
         ]
         return make_released_values(gather(parts))
 
-    def _where(self, cells: Cells, draws: Draws, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    @cached_property
+    def _nowhere(self) -> Cells:
+        """No cell at all, for questions about a draw's own patient."""
+        return make_cells(np.full(self.released.encoded.n_patients, MISSING, dtype=np.int64))
+
+    def _question(
+        self, levels: Levels, draws: Draws, cells: Cells, wanted: NDArray[np.bool_] | None = None
+    ) -> Question:
         where: NDArray[np.int64] = cells.of[draws.patients]
-        return where if wanted is None else np.where(wanted, where, MISSING)
+        if wanted is not None:
+            where = np.where(wanted, where, MISSING)
+        return Question(draws, self.recoding(levels), self._postings, cells, where)
 
     def _run(self, span: Span | None, n_draws: int, work: Callable[[Span], None]) -> None:
         begin, end = span or (0, n_draws)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
-from cloister.kernels.claim_classes import ANY_NUMBER
+from cloister.kernels.claim_matches import ANY_NUMBER
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 

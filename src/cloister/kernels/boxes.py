@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .classes import _measure
-from .layout import Task
+from .layout import MOST_FOUND, TOLERANCE, Best, Task, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .segments import Rise, Span, Workspace, merge, move, raise_codes, split, suppressed_if_split
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)

@@ -76,25 +76,32 @@ class Clusters(NamedTuple):
 
 
 @inner
+def _joint_label(maps, clusters, one, other, j, highest):
+    """The least common label of two clusters, as level and code, and the code of the other where it is too high."""
+    low = clusters.levels[one, j]
+    level = clusters.levels[other, j]
+    code = clusters.codes[one, j]
+    goal = clusters.codes[other, j]
+    # Labels of unlike levels are first brought to the higher of them; from there both rise together.
+    if low < level:
+        code = np.int64(maps.up[maps.start[j, low, level] + code])
+    elif level < low:
+        goal = np.int64(maps.up[maps.start[j, level, low] + goal])
+        level = low
+    while code != goal and level < highest:
+        rise = maps.start[j, level, level + 1]
+        code = np.int64(maps.up[rise + code])
+        goal = np.int64(maps.up[rise + goal])
+        level += 1
+    return level, code, goal
+
+
+@inner
 def _joint_price(maps, prices, clusters, one, other, most):
     """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
     total = 0.0
     for j in range(clusters.levels.shape[1]):
-        low = clusters.levels[one, j]
-        level = clusters.levels[other, j]
-        code = clusters.codes[one, j]
-        goal = clusters.codes[other, j]
-        # Labels of unlike levels are first brought to the higher of them; from there both rise together.
-        if low < level:
-            code = np.int64(maps.up[maps.start[j, low, level] + code])
-        elif level < low:
-            goal = np.int64(maps.up[maps.start[j, level, low] + goal])
-            level = low
-        while code != goal and level < prices.highest[j]:
-            rise = maps.start[j, level, level + 1]
-            code = np.int64(maps.up[rise + code])
-            goal = np.int64(maps.up[rise + goal])
-            level += 1
+        level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
         if code != goal:
             return np.inf
         total += prices.price[prices.start[j, level] + code]
@@ -108,14 +115,7 @@ def _joint_price(maps, prices, clusters, one, other, most):
 def _join(maps, clusters, one, other):
     """Raise the labels of one cluster until they cover another, and add its records."""
     for j in range(clusters.levels.shape[1]):
-        level = max(clusters.levels[one, j], clusters.levels[other, j])
-        code = maps.up[maps.start[j, clusters.levels[one, j], level] + clusters.codes[one, j]]
-        goal = maps.up[maps.start[j, clusters.levels[other, j], level] + clusters.codes[other, j]]
-        while code != goal and level + 1 < maps.heights[j]:
-            rise = maps.start[j, level, level + 1]
-            code = maps.up[rise + code]
-            goal = maps.up[rise + goal]
-            level += 1
+        level, code, _ = _joint_label(maps, clusters, one, other, j, maps.heights[j] - 1)
         clusters.levels[one, j] = level
         clusters.codes[one, j] = code
     clusters.sizes[one] += clusters.sizes[other]
@@ -242,34 +242,6 @@ class MergedClasses(NamedTuple):
     is_there: NDArray[np.bool_]
 
 
-@inner
-def _common_level(classes, attribute, one, other):
-    """The lowest level, not below that of either class, at which both have one label."""
-    level = max(classes.levels[attribute, one], classes.levels[attribute, other])
-    # All classes have one label at the last level, which `merge_prices` has checked: this ends.
-    while classes.codes[attribute, level, one] != classes.codes[attribute, level, other]:
-        level += 1
-    return level
-
-
-@jit
-def _prices(classes, one, weights, highest, prices):
-    for other in range(classes.sizes.shape[0]):
-        prices[other] = np.inf
-        if other == one or not classes.is_there[other]:
-            continue
-        price = 0.0
-        for j in range(weights.shape[0]):
-            level = _common_level(classes, j, one, other)
-            if level > highest[j]:
-                price = np.inf
-                break
-            mine = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, one], one]
-            theirs = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, other], other]
-            price += weights[j] * (mine * classes.sizes[one] + theirs * classes.sizes[other])
-        prices[other] = price
-
-
 def merge_prices(
     classes: MergedClasses, one: int, weights: NDArray[np.float64], highest: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -292,6 +264,16 @@ def merge_prices(
         raise ValueError("weights and highest must have one entry an attribute")
     if n and np.any(classes.codes[:, -1] != classes.codes[:, -1, :1]):
         raise ValueError("all classes must have one label at the last level")
-    prices = np.empty(n, dtype=np.float64)
-    _prices(classes, one, weights, highest, prices)
+    prices = np.where(classes.is_there, 0.0, np.inf)
+    prices[one] = np.inf
+    every = np.arange(n)
+    for j, (codes, costs, levels) in enumerate(zip(classes.codes, classes.costs, classes.levels, strict=True)):
+        level = np.maximum(levels, levels[one])
+        # The lowest level at which both have one label; all have one at the last level: this ends.
+        while (apart := codes[level, every] != codes[level, one]).any():
+            level[apart] += 1
+        mine = costs[level, one] - costs[levels[one], one]
+        theirs = costs[level, every] - costs[levels, every]
+        prices += weights[j] * (mine * classes.sizes[one] + theirs * classes.sizes)
+        prices[level > highest[j]] = np.inf
     return prices

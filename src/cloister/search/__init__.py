@@ -10,11 +10,9 @@ from .bfs import bfs
 from .exhaustive import exhaustive
 from .flash import flash
 from .greedy import datafly, igreedy
-from .incognito import incognito
-from .ola import ola
+from .minimal import incognito, ola, samarati
 from .optimal import optimal
 from .problem import Progress, Report, SearchProblem
-from .samarati import samarati
 
 __all__ = [
     "SEARCHES",

@@ -1,17 +1,10 @@
 """Exhaustive search: every transformation is measured. The oracle of all others; for small lattices."""
 
-import math
-import time
-
 from cloister.errors import NoSafeRelease
-from cloister.kernels.bounds import TOLERANCE
 from cloister.results import SearchResult
 
-from .problem import Candidate, Progress, Report, SearchProblem, best_of
-
-REPORT_EVERY = 256
-"""Transformations measured between two reports of progress."""
-
+from .problem import Report, SearchProblem
+from .search_run import SearchRun
 
 def exhaustive(
     problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
@@ -22,26 +15,14 @@ def exhaustive(
     decided as described at `best_of`. With a time limit, the best one measured, not proven. Cost: transformations x
     distinct rows x attributes.
     """
-    started = time.perf_counter()
-    safe: list[Candidate] = []
-    least = math.inf
-    checked = 0
+    run = SearchRun(problem, time_limit, report, rolls_up=False)
     complete = True
     for levels in problem.transformations():
-        if time_limit is not None and time.perf_counter() - started > time_limit:
+        if run.is_over:
             complete = False
             break
-        candidate = problem.measure(levels)
-        checked += 1
-        if problem.is_safe(candidate) and candidate.loss <= least + TOLERANCE:
-            least = min(least, candidate.loss)
-            # Ties are decided at the end: until then all that is within the tolerance stays.
-            safe = [c for c in (*safe, candidate) if c.loss <= least + TOLERANCE]
-        if report is not None and checked % REPORT_EVERY == 0:
-            report(Progress(time.perf_counter() - started, least, 0.0, problem.lattice - checked, checked))
-    if not safe:
-        raise no_safe_transformation(problem, complete)
-    return problem.result(best_of(safe), bound=None if complete else 0.0, checked=checked, started=started)
+        run.measure(levels)
+    return run.result(complete=complete, bound=None if complete else 0.0)
 
 
 def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:

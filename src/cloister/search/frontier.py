@@ -13,9 +13,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE, Best, reference
 from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box, explore
-from cloister.kernels.layout import Task
+from cloister.kernels.layout import TOLERANCE, Best, Task, reference
 from cloister.kernels.segments import Workspace
 
 from .problem import Candidate, SearchProblem, best_of, distinct_levels, restricted

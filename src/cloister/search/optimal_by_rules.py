@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.boxes import Box, generalization_bound, settled
+from cloister.kernels.layout import TOLERANCE
 from cloister.kernels.segments import Workspace
 from cloister.results import SearchResult
 
@@ -24,8 +24,8 @@ from .frontier import Frontier, explored
 from .problem import Candidate, Progress, Report, SearchProblem
 from .projections import projected_bounds
 
-WORK = 20_000_000
-"""Visits of row groups before an exploration hands back what is left."""
+WORK_BY_RULES = 20_000_000
+"""Visits of row groups before an exploration of that part hands back what is left."""
 
 SHARE = 0.25
 """Of a limited time that goes into a bound from projections."""
@@ -83,7 +83,7 @@ class _Checker:
         raised = self._raised(box)
         if raised is None or raised.bound > self._frontier.least + TOLERANCE:
             return
-        found = explored(task, self._workspace or Workspace(task), raised, self._frontier.reference(), WORK)
+        found = explored(task, self._workspace or Workspace(task), raised, self._frontier.reference(), WORK_BY_RULES)
         self._workspace = found.workspace
         self._frontier.statistics += found.statistics
         # Further rules only suppress more, so what class sizes refute needs no other look.

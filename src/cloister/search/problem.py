@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
-from cloister.kernels.layout import LevelMaps, Rows, Task, key_strides, make_task
+from cloister.kernels.layout import TOLERANCE, LevelMaps, Rows, Task, key_strides, make_task
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 Aggregate = Callable[[Sequence[float]], float]

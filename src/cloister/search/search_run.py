@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.bounds import NOISE, TOLERANCE
 from cloister.kernels.classes import Grouped, measure_grouped, roll_up
+from cloister.kernels.layout import NOISE, TOLERANCE
 from cloister.results import Levels, SearchResult, SearchStatistics
 
-from .exhaustive import no_safe_transformation
 from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 MOST_GROUPINGS = 512
@@ -110,9 +109,17 @@ class SearchRun:
     Parameters
     ----------
     time_limit : seconds from now
+    rolls_up : whether transformations may be measured from rows that are already grouped
     """
 
-    def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:
+    def __init__(
+        self,
+        problem: SearchProblem,
+        time_limit: float | None = None,
+        report: Report | None = None,
+        *,
+        rolls_up: bool = True,
+    ) -> None:
         self.problem = problem
         self.checked = 0
         self.least = math.inf
@@ -120,7 +127,7 @@ class SearchRun:
         self._deadline = math.inf if time_limit is None else self._started + time_limit
         self._report = report
         # An evaluator looks at more than class sizes, which is all that a grouping of rows tells.
-        self._measure = problem.measure if problem.evaluator is not None else RollUp(problem).measure
+        self._measure = RollUp(problem).measure if rolls_up and problem.evaluator is None else problem.measure
         self._winners: list[Candidate] = []
         self._seconds_to_best = 0.0
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import NoSafeRelease
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import align, distances
-from cloister.kernels.grouping import Groups
+from cloister.kernels.clusters import Groups
 
 from .data import Alignment, AnonymizedTrajectories, Diversity, Integers, Numbers
 from .problem import Problem

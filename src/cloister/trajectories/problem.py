@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.kernels.alignment import Branches, Domain
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Sequences
 
 from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .tree import ValueTree

@@ -9,8 +9,7 @@ import numpy as np
 from cloister.errors import InputError, InternalError, NoSafeRelease, setting
 from cloister.hierarchy import suppress
 from cloister.kernels.alignment import Domain
-from cloister.kernels.grouping import Groups, group
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Groups, Sequences, group
 
 from .clusters import gather, merge_for_diversity, release, require_possible, suppress_for_diversity
 from .data import Attributes, Cost, Integers, Method, ProtectedTrajectories, Trajectories, TrajectoriesRequest

@@ -15,7 +15,7 @@ from cloister.codesets.data import CodeSets
 from cloister.codesets.encode import occurrences
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
-from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
+from cloister.kernels.parts import Entries, Marks, partition_parts
 from cloister.kernels.verpart import Rule
 
 from .data import DisassociationRequest, RecordClasses
@@ -194,8 +194,4 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     ----------
     Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
     """
-    parts = split.starts.size - 1
-    entries = part_entries(records, split)
-    marks = Marks(np.zeros(parts, dtype=np.bool_), np.zeros(parts, dtype=np.bool_))
-    partition_parts(records, split, unit, rule, entries, marks)
-    return VerticalPartition(entries, marks)
+    return VerticalPartition(*partition_parts(records, split, unit, rule))

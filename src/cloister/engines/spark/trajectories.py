@@ -11,8 +11,7 @@ from typing import Any
 
 from cloister.errors import InternalError
 from cloister.kernels.alignment import Domain
-from cloister.kernels.grouping import Groups, group
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Groups, Sequences, group
 from cloister.trajectories.protect import ClusterBlocks, check_groups
 
 from .tasks import PIECE, Row, computed, frame_of, in_pieces, on_workers, pack, rows_of, unpack

@@ -236,8 +236,8 @@ class TransformationEvaluator:
         losses: tuple[float, ...] = ()
         if isinstance(self.loss, AttributeLoss):
             task = self.task
-            at, kept = np.array(levels, dtype=np.int64), is_kept[grouping.labels]
-            lost = leaves_lost(task.rows, task.maps, task.costs, at, kept)
+            at = np.array(levels, dtype=np.int64)
+            lost = leaves_lost(task.rows, task.maps, task.costs, at, grouping, is_kept)
             losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self.aggregate(losses)
             bound = self.aggregate(self.task.costs.mean[np.arange(len(levels)), levels].tolist())

@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import group
-from cloister.kernels.layout import Rows
+from cloister.kernels.layout import TOLERANCE, Rows
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
