@@ -44,12 +44,12 @@ KERNELS: dict[str, Kernels] = {
             "reconstruction._place_shared": 4.0,
         },
     ),
-    "optimal": Kernels("cloister.search.warm", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
-    "no search": Kernels("cloister.search.warm", {"shared_labels._common_levels": 1.0}, ("no search",)),
+    "optimal": Kernels("cloister.search", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
+    "no search": Kernels("cloister.search", {"shared_labels._common_levels": 1.0}, ("no search",)),
     "trajectories": Kernels("cloister.trajectories.protect", {"clusters._group": 11.5}),
     "claims": Kernels("cloister.claims.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}),
     "every other search": Kernels(
-        "cloister.search.warm",
+        "cloister.search",
         {"classes._roll_up": 2.0, "ranks._collect": 3.0},
         ("exhaustive", "bfs", "ola", "incognito", "samarati", "datafly", "igreedy", "flash"),
     ),
@@ -64,7 +64,7 @@ _AHEAD: dict[str, subprocess.Popen[bytes]] = {}
 
 def _kernels(method: str) -> Kernels:
     """The kernels of a method; all searches but the optimal one have most of theirs in common."""
-    return KERNELS.get(method) or Kernels("cloister.search.warm", {"classes._roll_up": 1.0}, (method,))
+    return KERNELS.get(method) or Kernels("cloister.search", {"classes._roll_up": 1.0}, (method,))
 
 
 def load(method: str) -> None:

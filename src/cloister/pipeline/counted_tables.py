@@ -13,8 +13,8 @@ from cloister.errors import InputError, setting
 from cloister.io import RECORDS
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
+from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import Ids, Role, TableRequest
 from cloister.tabular.encode import check_ids, encoded

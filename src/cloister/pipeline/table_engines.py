@@ -20,8 +20,8 @@ from cloister.io.query import Query
 from cloister.manifests import AnyManifest
 from cloister.release import Custody, Release
 from cloister.release_folder import TABLE
+from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.search.warm import load_kernels
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, ProtectedTable, TableRequest

@@ -12,8 +12,8 @@ from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
 from cloister.results import Disclosing, Verdict
+from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.search.warm import load_kernels
 from cloister.stopwatch import Stopwatch
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.describe import (

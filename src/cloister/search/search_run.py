@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.classes import Grouped, measure_grouped, roll_up
 from cloister.kernels.layout import NOISE, TOLERANCE
 from cloister.results import Levels, SearchResult, SearchStatistics
@@ -210,3 +210,47 @@ class SearchRun:
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)
         minimal = tuple(self.problem.by_name(candidate.levels) for candidate in by_levels)
         return self.result(complete=True, bound=bound, among=by_levels, statistics=statistics, minimal=minimal)
+
+
+def exhaustive(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
+    """Best transformation of the whole lattice, by measuring each.
+
+    *Guarantee*: the transformation of least loss among all transformations that suppress no more than the limit, ties
+    decided as described at `best_of`. With a time limit, the best one measured, not proven. Cost: transformations x
+    distinct rows x attributes.
+    """
+    run = SearchRun(problem, time_limit, report, rolls_up=False)
+    complete = True
+    for levels in problem.transformations():
+        if run.is_over:
+            complete = False
+            break
+        run.measure(levels)
+    return run.result(complete=complete, bound=None if complete else 0.0)
+
+
+def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:
+    """Say why nothing can be released."""
+    n, k = problem.task.threshold.n_records, problem.task.threshold.k
+    if not complete:
+        return NoSafeRelease(
+            f"No allowed transformation was found within the time limit that suppresses at most {problem.limit} "
+            f"of {n} records under what was asked ({problem.requirement}). Give more time, raise the suppression limit "
+            "or allow coarser levels."
+        )
+    if n < k:
+        return NoSafeRelease(
+            f"Classes of at least {k} records were asked for, but the table has only {n}. "
+            "Ask for less or release more records together."
+        )
+    asked = f"Asked for was: {problem.requirement}; at most {problem.limit} of {n} records suppressed"
+    if not problem.is_monotone:
+        return NoSafeRelease(
+            f"{asked}. No allowed transformation keeps to it. Raise the suppression limit or ask for less."
+        )
+    return NoSafeRelease(
+        f"{asked}. Even the coarsest allowed levels suppress more. "
+        "Raise the suppression limit, ask for less or allow coarser levels."
+    )
