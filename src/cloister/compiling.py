@@ -20,18 +20,11 @@ Progress = Callable[[float, float], None]
 
 
 class Kernels(NamedTuple):
-    """The kernels of a method.
+    """The kernels of a method."""
 
-    Attributes
-    ----------
-    module : has ``load_kernels``, which runs each of them once on a few made-up records
-    seconds : what takes longest, in the order in which it is compiled; only proportions matter
-    variants : ``load_kernels`` is called with each of these
-    """
-
-    module: str
-    seconds: Mapping[str, float]
-    variants: tuple[str, ...] = ()
+    module: str  # has ``load_kernels``, which runs each of them once on a few made-up records
+    seconds: Mapping[str, float]  # what takes longest, in the order in which it is compiled; only proportions matter
+    variants: tuple[str, ...] = ()  # ``load_kernels`` is called with each of these
 
 
 KERNELS: dict[str, Kernels] = {

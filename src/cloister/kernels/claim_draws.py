@@ -20,35 +20,31 @@ class Known(NamedTuple):
     """What there is to know of each patient, one quasi-identifier of claims after the other.
 
     starts : (n_columns, n_patients + 1) int64; ``values[starts[h, i]:starts[h, i + 1]]`` are those of patient i, sorted
-    values : flat int32, base values that are not missing, repeated as often as they occur
     """
 
     starts: NDArray[np.int64]
-    values: NDArray[np.int32]
+    values: NDArray[np.int32]  # flat; base values that are not missing, repeated as often as they occur
 
 
 class Draws(NamedTuple):
     """Samples, one after the other.
 
-    patients : (n_draws,) int64, whose values were drawn
     starts : (n_draws, n_columns + 1) int64; ``values[starts[d, h]:starts[d, h + 1]]`` are those of column h, sorted
-    values : flat int32, base values
     """
 
-    patients: NDArray[np.int64]
+    patients: NDArray[np.int64]  # (n_draws,) whose values were drawn
     starts: NDArray[np.int64]
-    values: NDArray[np.int32]
+    values: NDArray[np.int32]  # flat; base values
 
 
 class Recoding(NamedTuple):
     """One level for each quasi-identifier of claims.
 
     labels : flat int64, place in ``Postings.first`` of each base value's label, column by column and level by level
-    at : (n_columns,) int64; the label of base value v of column h is ``labels[at[h] + v]``
     """
 
     labels: NDArray[np.int64]
-    at: NDArray[np.int64]
+    at: NDArray[np.int64]  # (n_columns,) the label of base value v of column h is ``labels[at[h] + v]``
 
 
 @inner

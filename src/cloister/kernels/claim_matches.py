@@ -28,27 +28,20 @@ ALIKE = 1e-9
 
 
 class Question(NamedTuple):
-    """Draws, and where they are looked for.
-
-    wanted : (n_draws,) int64, the cell in which to look for each draw, -1 for draws that are not asked for
-    """
+    """Draws, and where they are looked for."""
 
     draws: Draws
     recoding: Recoding
     postings: Postings
     cells: Cells
-    wanted: NDArray[np.int64]
+    wanted: NDArray[np.int64]  # (n_draws,) the cell in which to look for each draw, -1 for draws that are not asked for
 
 
 class ReleasedValues(NamedTuple):
-    """What is released of each patient.
+    """What is released of each patient."""
 
-    known : released base values, renumbered and sorted by patient
-    logs : float64, logarithm of n! at n, as far as there are values of one column of one patient
-    """
-
-    known: Known
-    logs: NDArray[np.float64]
+    known: Known  # released base values, renumbered and sorted by patient
+    logs: NDArray[np.float64]  # logarithm of n! at n, as far as there are values of one column of one patient
 
 
 @inner

@@ -20,16 +20,11 @@ class Measured(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """The equivalence classes of rows, numbered in order of first appearance.
+    """The equivalence classes of rows, numbered in order of first appearance."""
 
-    labels : (n_rows,) int64, class of each row
-    sizes : (n_classes,) int64, records of each class
-    first : (n_classes,) int64, the first row of each class
-    """
-
-    labels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    first: NDArray[np.int64]
+    labels: NDArray[np.int64]  # (n_rows,) class of each row
+    sizes: NDArray[np.int64]  # (n_classes,) records of each class
+    first: NDArray[np.int64]  # (n_classes,) the first row of each class
 
 
 @inner
@@ -275,16 +270,11 @@ ROOMY = 4
 
 
 class Cells(NamedTuple):
-    """Rows of numbered values.
+    """Rows of numbered values."""
 
-    values : (n_columns, n_rows) uint32, below the width of their column
-    widths : (n_columns,) int64, at least 1
-    records : (n_rows,) int64, how often each row occurs, at least 1
-    """
-
-    values: NDArray[np.uint32]
-    widths: NDArray[np.int64]
-    records: NDArray[np.int64]
+    values: NDArray[np.uint32]  # (n_columns, n_rows) below the width of their column
+    widths: NDArray[np.int64]  # (n_columns,) at least 1
+    records: NDArray[np.int64]  # (n_rows,) how often each row occurs, at least 1
 
 
 class Separated(NamedTuple):

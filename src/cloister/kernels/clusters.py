@@ -17,69 +17,43 @@ CLUSTERS, MEMBERS, PAIRS, NODES, ALIVE, SINCE = 0, 1, 2, 3, 4, 5
 
 
 class Sequences(NamedTuple):
-    """Distinct sequences of leaves, in an order that does not depend on the input.
+    """Distinct sequences of leaves, in an order that does not depend on the input."""
 
-    start : (n + 1,) int64, where each begins in ``symbol``
-    symbol : int32, numbers of the pairs
-    code, age : (n_symbols,) int32, ranks of the leaves of each pair
-    times : (n,) int64, how often each sequence occurs; counted down
-    value : (n,) int32, a sensitive value that all of them have; -1: none
-    """
-
-    start: NDArray[np.int64]
-    symbol: NDArray[np.int32]
-    code: NDArray[np.int32]
+    start: NDArray[np.int64]  # (n + 1,) where each begins in ``symbol``
+    symbol: NDArray[np.int32]  # numbers of the pairs
+    code: NDArray[np.int32]  # code, age: (n_symbols,) ranks of the leaves of each pair
     age: NDArray[np.int32]
-    times: NDArray[np.int64]
-    value: NDArray[np.int32]
+    times: NDArray[np.int64]  # (n,) how often each sequence occurs; counted down
+    value: NDArray[np.int32]  # (n,) a sensitive value that all of them have; -1: none
 
 
 class Scratch(NamedTuple):
-    """The cluster that is being formed, as nodes and what each loses, and room for the search.
+    """The cluster that is being formed, as nodes and what each loses, and room for the search."""
 
-    code, age : (longest,) int32, nodes of X
-    lost : (longest + 1,) int64, what each pair of X loses by suppression
-    price : (n_symbols * longest,) int64, what each pair of X loses with each symbol
-    least : (n_symbols,) int64, the least of these, or suppression
-    row : (longest + 1,) int64
-    bound : (n,) int64, a lower bound for each sequence
-    alive : (n,) int32, sequences that are left, longest first
-    held : (n_values,) int64, patients of the cluster with each sensitive value
-    code_row, age_row : what a node loses with each leaf
-    """
-
-    code: NDArray[np.int32]
+    code: NDArray[np.int32]  # code, age: (longest,) nodes of X
     age: NDArray[np.int32]
-    lost: NDArray[np.int64]
-    price: NDArray[np.int64]
-    least: NDArray[np.int64]
-    row: NDArray[np.int64]
-    bound: NDArray[np.int64]
-    alive: NDArray[np.int32]
-    held: NDArray[np.int64]
-    code_row: NDArray[np.int64]
+    lost: NDArray[np.int64]  # (longest + 1,) what each pair of X loses by suppression
+    price: NDArray[np.int64]  # (n_symbols * longest,) what each pair of X loses with each symbol
+    least: NDArray[np.int64]  # (n_symbols,) the least of these, or suppression
+    row: NDArray[np.int64]  # (longest + 1,) int64
+    bound: NDArray[np.int64]  # (n,) a lower bound for each sequence
+    alive: NDArray[np.int32]  # (n,) sequences that are left, longest first
+    held: NDArray[np.int64]  # (n_values,) patients of the cluster with each sensitive value
+    code_row: NDArray[np.int64]  # code_row, age_row: what a node loses with each leaf
     age_row: NDArray[np.int64]
 
 
 class Groups(NamedTuple):
-    """What was found, and how far.
+    """What was found, and how far."""
 
-    member : (n_patients,) int32, the sequence of each patient, cluster by cluster
-    position : (n_pairs,) int32, place of each of their pairs in the cluster's sequence, -1: suppressed
-    size, length : (n_clusters,) int64, patients of each cluster, and pairs of its sequence
-    code, age : int32, nodes of the clusters' sequences
-    gained : (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
-    cursor : (6,) int64
-    """
-
-    member: NDArray[np.int32]
-    position: NDArray[np.int32]
-    size: NDArray[np.int64]
+    member: NDArray[np.int32]  # (n_patients,) the sequence of each patient, cluster by cluster
+    position: NDArray[np.int32]  # (n_pairs,) place of each of their pairs in the cluster's sequence, -1: suppressed
+    size: NDArray[np.int64]  # size, length: (n_clusters,) patients of each cluster, and pairs of its sequence
     length: NDArray[np.int64]
-    code: NDArray[np.int32]
+    code: NDArray[np.int32]  # code, age: nodes of the clusters' sequences
     age: NDArray[np.int32]
-    gained: NDArray[np.int64]
-    cursor: NDArray[np.int64]
+    gained: NDArray[np.int64]  # (n_clusters, 2) leaves that codes and ages gained, as the paper counts them
+    cursor: NDArray[np.int64]  # (6,) int64
 
 
 @inner

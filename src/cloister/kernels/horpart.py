@@ -28,14 +28,12 @@ class Records(NamedTuple):
 class Split(NamedTuple):
     """Parts of a horizontal partitioning, in the order of the split tree.
 
-    order : (n_records,) int32, the record at each place
-    starts : (n_parts + 1,) int64, the place at which each part begins
     depths : (n_parts - 1,) int32, depth of the split between each part and the next, -1 between classes; they determine
         the tree of each class
     """
 
-    order: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    order: NDArray[np.int32]  # (n_records,) the record at each place
+    starts: NDArray[np.int64]  # (n_parts + 1,) the place at which each part begins
     depths: NDArray[np.int32]
 
 
@@ -221,17 +219,12 @@ def _by_class(classes: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int
 
 
 class Tree(NamedTuple):
-    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1.
+    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1."""
 
-    depth : (n_nodes,) int32, depth of each node; -1 where the parts on its sides are in different trees
-    low, high : (n_nodes,) int32, first and last part below each node
-    highest : (n_steps, n_nodes) int32, the node of least depth among 2**step nodes from each on
-    """
-
-    depth: NDArray[np.int32]
-    low: NDArray[np.int32]
+    depth: NDArray[np.int32]  # (n_nodes,) depth of each node; -1 where the parts on its sides are in different trees
+    low: NDArray[np.int32]  # low, high: (n_nodes,) first and last part below each node
     high: NDArray[np.int32]
-    highest: NDArray[np.int32]
+    highest: NDArray[np.int32]  # (n_steps, n_nodes) the node of least depth among 2**step nodes from each on
 
 
 @jit

@@ -19,14 +19,10 @@ LARGEST = 3
 
 
 class ItemSets(NamedTuple):
-    """Records as sets of items.
+    """Records as sets of items."""
 
-    offsets : (n_records + 1,) int64, where the items of each record begin
-    items : (n_occurrences,) int32, ascending within a record
-    """
-
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int32]
+    offsets: NDArray[np.int64]  # (n_records + 1,) where the items of each record begin
+    items: NDArray[np.int32]  # (n_occurrences,) ascending within a record
 
 
 class ItemRecords(NamedTuple):
@@ -47,15 +43,12 @@ class Tallies(NamedTuple):
     """What the sets of one size tell.
 
     least : (n_records,) int64, records that hold the rarest set of each record; 0 for records of fewer items
-    alone : (n_records,) int64, sets of each record that no other record holds
-    few : (n_records,) int64, sets of each record that fewer than k records hold
-    distinct : (3,) int64, distinct sets: all, those in one record, those in fewer than k
     """
 
     least: NDArray[np.int64]
-    alone: NDArray[np.int64]
-    few: NDArray[np.int64]
-    distinct: NDArray[np.int64]
+    alone: NDArray[np.int64]  # (n_records,) sets of each record that no other record holds
+    few: NDArray[np.int64]  # (n_records,) sets of each record that fewer than k records hold
+    distinct: NDArray[np.int64]  # (3,) distinct sets: all, those in one record, those in fewer than k
 
 
 @inner

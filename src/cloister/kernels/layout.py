@@ -20,56 +20,40 @@ LARGEST_EXACT_KEY = 2**62
 
 
 class Rows(NamedTuple):
-    """The distinct rows of the quasi-identifiers with how often each occurs.
+    """The distinct rows of the quasi-identifiers with how often each occurs."""
 
-    codes : (n_attributes, n_groups) uint32, value of each attribute at level 0
-    records : (n_groups,) int64, records that have this combination
-    """
-
-    codes: NDArray[np.uint32]
-    records: NDArray[np.int64]
+    codes: NDArray[np.uint32]  # (n_attributes, n_groups) value of each attribute at level 0
+    records: NDArray[np.int64]  # (n_groups,) records that have this combination
 
 
 class LevelMaps(NamedTuple):
     """How codes rise from level to level.
 
     up : flat table; ``up[start[j, a, b] + c]`` is the code at level b of what has code c at level a <= b
-    start : (n_attributes, n_levels, n_levels) int64, offsets into ``up``
-    sizes : (n_attributes, n_levels) int64, number of codes at each level; 0 beyond the attribute's top
-    heights : (n_attributes,) int64, number of levels of each attribute
-    number : (n_attributes, n_levels) int64, what the user calls each level; ranks are added up from these
-    stride : (n_attributes,) int64, multipliers that turn a row of codes into one key
-    exact : whether different rows always have different keys (else a match of keys is verified code by code)
     """
 
     up: NDArray[np.uint32]
-    start: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    heights: NDArray[np.int64]
-    number: NDArray[np.int64]
-    stride: NDArray[np.int64]
-    exact: bool
+    start: NDArray[np.int64]  # (n_attributes, n_levels, n_levels) offsets into ``up``
+    sizes: NDArray[np.int64]  # (n_attributes, n_levels) number of codes at each level; 0 beyond the attribute's top
+    heights: NDArray[np.int64]  # (n_attributes,) number of levels of each attribute
+    number: NDArray[np.int64]  # (n_attributes, n_levels) what the user calls each level; ranks are added up from these
+    stride: NDArray[np.int64]  # (n_attributes,) multipliers that turn a row of codes into one key
+    exact: bool  # whether different rows always have different keys (else a match of keys is verified code by code)
 
 
 class Costs(NamedTuple):
     """What a generalized value costs, in whole leaves, so that sums are exact in any order.
 
     leaves : flat int64; ``leaves[start[j, a] + c]`` is (leaves covered - 1) of code c at level a of attribute j
-    start : (n_attributes, n_levels) int64, offsets into ``leaves``
-    domain : (n_attributes,) int64, (leaves of the domain - 1), at least 1
-    mean : (n_attributes, n_levels) float64, mean loss of a record by generalization alone
-    worst : (n_attributes, n_levels) float64, largest loss of a value present
-    weight : (n_attributes,) float64, weights of the attributes, adding up to 1
-    geometric : aggregate by the geometric mean of (1 + loss), else by the arithmetic mean
     """
 
     leaves: NDArray[np.int64]
-    start: NDArray[np.int64]
-    domain: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    worst: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    geometric: bool
+    start: NDArray[np.int64]  # (n_attributes, n_levels) offsets into ``leaves``
+    domain: NDArray[np.int64]  # (n_attributes,) (leaves of the domain - 1), at least 1
+    mean: NDArray[np.float64]  # (n_attributes, n_levels) mean loss of a record by generalization alone
+    worst: NDArray[np.float64]  # (n_attributes, n_levels) largest loss of a value present
+    weight: NDArray[np.float64]  # (n_attributes,) weights of the attributes, adding up to 1
+    geometric: bool  # aggregate by the geometric mean of (1 + loss), else by the arithmetic mean
 
 
 class Threshold(NamedTuple):
@@ -84,13 +68,12 @@ class Packing(NamedTuple):
     """Where the code of each attribute stands in the machine words of a row.
 
     word, shift, mask : (n_attributes,) which word, how far from its lowest bit, and the bits it takes
-    n_words : words of a row
     """
 
     word: NDArray[np.int64]
     shift: NDArray[np.uint64]
     mask: NDArray[np.uint64]
-    n_words: int
+    n_words: int  # words of a row
 
 
 def pack(sizes: NDArray[np.int64]) -> Packing:
@@ -156,28 +139,24 @@ MOST_FOUND = 64
 class Best(NamedTuple):
     """What is known of good transformations.
 
-    loss : (2,) least loss seen, and loss of the reference
-    suppressed : (1,) records that the reference suppresses
     levels : (n_attributes,) the reference: of the transformations found, the one of least loss, ties decided
     found : (MOST_FOUND, n_attributes) transformations found in this exploration, no dearer than the least then known
-    n_found : (1,) how many
     uppers, least : (MOST_FOUND, n_attributes), (MOST_FOUND,) where boxes are handed over: ``found`` holds their lower
         transformations, these their upper ones and the records suppressed throughout
-    is_final : whether class size alone decides what is suppressed; else settled boxes are handed over
 
     Equality of losses within a tolerance is not transitive, so which transformation wins is decided only at the end,
     among all that were found. The reference only rules transformations out: what loses no less and stands behind it in
     the tie break can never win.
     """
 
-    loss: NDArray[np.float64]
-    suppressed: NDArray[np.int64]
+    loss: NDArray[np.float64]  # (2,) least loss seen, and loss of the reference
+    suppressed: NDArray[np.int64]  # (1,) records that the reference suppresses
     levels: NDArray[np.int64]
     found: NDArray[np.int64]
-    n_found: NDArray[np.int64]
+    n_found: NDArray[np.int64]  # (1,) how many
     uppers: NDArray[np.int64]
     least: NDArray[np.int64]
-    is_final: bool
+    is_final: bool  # whether class size alone decides what is suppressed; else settled boxes are handed over
 
 
 def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:

@@ -12,18 +12,12 @@ from .words import starts_of
 
 
 class Entries(NamedTuple):
-    """The codes of each part.
+    """The codes of each part."""
 
-    offsets : (n_parts + 1,) int64, where each part's codes begin
-    code : int32, ascending within a part
-    support : int32, records of the part that have the code
-    place : int32, number of the record chunk in the part, ITEM_CHUNK or KEPT_BACK
-    """
-
-    offsets: NDArray[np.int64]
-    code: NDArray[np.int32]
-    support: NDArray[np.int32]
-    place: NDArray[np.int32]
+    offsets: NDArray[np.int64]  # (n_parts + 1,) where each part's codes begin
+    code: NDArray[np.int32]  # ascending within a part
+    support: NDArray[np.int32]  # records of the part that have the code
+    place: NDArray[np.int32]  # number of the record chunk in the part, ITEM_CHUNK or KEPT_BACK
 
 
 class Marks(NamedTuple):
@@ -191,14 +185,10 @@ def partition_parts(records: Records, split: Split, family: NDArray[np.int32], r
 
 
 class Occurrences(NamedTuple):
-    """Occurrences of codes in lots.
+    """Occurrences of codes in lots."""
 
-    starts : (n_lots + 1,) int64, where those of each lot begin
-    place, code : int32, place of the record and the code of each, by place, then by code
-    """
-
-    starts: NDArray[np.int64]
-    place: NDArray[np.int32]
+    starts: NDArray[np.int64]  # (n_lots + 1,) where those of each lot begin
+    place: NDArray[np.int32]  # place, code: place of the record and the code of each, by place, then by code
     code: NDArray[np.int32]
 
 

@@ -21,17 +21,13 @@ class Postings(NamedTuple):
     """Lists of patients: for a label and a count c, those who have the label at least c times.
 
     first : int64; the lists of label v are ``first[v]`` to ``first[v + 1] - 1``, for counts 1, 2, ...
-    starts : (n_lists + 1,) int64; list q is ``members[starts[q]:starts[q + 1]]``
-    members : int32, patients in rising order
-    dense : (n_lists,) int32, row of ``bits``, -1 where the list is short
-    bits : (n_dense, n_words) uint64, bit i of word w is patient 64 w + i
     """
 
     first: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    members: NDArray[np.int32]
-    dense: NDArray[np.int32]
-    bits: NDArray[np.uint64]
+    starts: NDArray[np.int64]  # (n_lists + 1,) list q is ``members[starts[q]:starts[q + 1]]``
+    members: NDArray[np.int32]  # patients in rising order
+    dense: NDArray[np.int32]  # (n_lists,) row of ``bits``, -1 where the list is short
+    bits: NDArray[np.uint64]  # (n_dense, n_words) bit i of word w is patient 64 w + i
 
 
 @inner
@@ -120,14 +116,10 @@ def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = D
 
 
 class Cells(NamedTuple):
-    """Patients that are alike in the quasi-identifiers of patients.
+    """Patients that are alike in the quasi-identifiers of patients."""
 
-    lists : one list a cell
-    of : (n_patients,) int64, cell of each, -1 where a patient is not released
-    """
-
-    lists: Postings
-    of: NDArray[np.int64]
+    lists: Postings  # one list a cell
+    of: NDArray[np.int64]  # (n_patients,) cell of each, -1 where a patient is not released
 
 
 def make_cells(groups: NDArray[np.int64]) -> Cells:

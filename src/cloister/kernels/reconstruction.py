@@ -17,16 +17,11 @@ ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
 
 
 class Rows(NamedTuple):
-    """Rows by position of the cluster, and what each holds so far.
+    """Rows by position of the cluster, and what each holds so far."""
 
-    starts : (n_clusters + 1,) int64, first row of the cluster at each position
-    filled : (n_rows,) int32, subrecords and codes in each row
-    stamp : (n_rows,) int64, the last chunk that used each row
-    """
-
-    starts: NDArray[np.int64]
-    filled: NDArray[np.int32]
-    stamp: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (n_clusters + 1,) first row of the cluster at each position
+    filled: NDArray[np.int32]  # (n_rows,) subrecords and codes in each row
+    stamp: NDArray[np.int64]  # (n_rows,) the last chunk that used each row
 
 
 class Shared(NamedTuple):

@@ -132,19 +132,13 @@ def take_sequences(
 
 
 class Filled(NamedTuple):
-    """Chunks with their subrecords in lexicographic order.
+    """Chunks with their subrecords in lexicographic order."""
 
-    owner : (n_chunks,) int64, part or node
-    domain_starts, domain : codes of each chunk, ascending
-    starts : (n_chunks + 1,) int64, where each chunk's subrecords begin
-    item_starts, items : codes of each subrecord, ascending
-    """
-
-    owner: NDArray[np.int64]
-    domain_starts: NDArray[np.int64]
+    owner: NDArray[np.int64]  # (n_chunks,) part or node
+    domain_starts: NDArray[np.int64]  # domain_starts, domain: codes of each chunk, ascending
     domain: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    item_starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (n_chunks + 1,) where each chunk's subrecords begin
+    item_starts: NDArray[np.int64]  # item_starts, items: codes of each subrecord, ascending
     items: NDArray[np.int32]
 
 

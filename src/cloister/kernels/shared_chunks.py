@@ -25,24 +25,18 @@ COUNT = (1 << LEVEL) - 1
 class Pool(NamedTuple):
     """What the parts hold in their item chunks and may give away, and what they hold elsewhere.
 
-    start : (n_codes + 1,) int64, where each unit's entries begin; a unit has the number of its first code
-    part : (n_entries,) int32, ascending within a unit
-    state : (n_entries,) int64
-    occurrence : (n_entries + 1,) int64, where each entry's occurrences begin
-    place, code : int32, place of the record and the code of each occurrence
     fixed_start, fixed_part : parts that hold each unit elsewhere (a record chunk, or kept back), by unit
-    unit, constraint : of each code
     """
 
-    start: NDArray[np.int64]
-    part: NDArray[np.int32]
-    state: NDArray[np.int64]
-    occurrence: NDArray[np.int64]
-    place: NDArray[np.int32]
+    start: NDArray[np.int64]  # (n_codes + 1,) where each unit's entries begin; a unit has the number of its first code
+    part: NDArray[np.int32]  # (n_entries,) ascending within a unit
+    state: NDArray[np.int64]  # (n_entries,) int64
+    occurrence: NDArray[np.int64]  # (n_entries + 1,) where each entry's occurrences begin
+    place: NDArray[np.int32]  # place, code: place of the record and the code of each occurrence
     code: NDArray[np.int32]
     fixed_start: NDArray[np.int64]
     fixed_part: NDArray[np.int32]
-    unit: NDArray[np.int32]
+    unit: NDArray[np.int32]  # unit, constraint: of each code
     constraint: NDArray[np.int32]
 
 

@@ -53,26 +53,20 @@ class Prices(NamedTuple):
     """What labels cost, and how far they may rise.
 
     price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
-    start : (n_attributes, n_levels) int64, offsets into ``price``
-    lowest, highest : (n_attributes,) int64, levels allowed
     """
 
     price: NDArray[np.float64]
-    start: NDArray[np.int64]
-    lowest: NDArray[np.int64]
+    start: NDArray[np.int64]  # (n_attributes, n_levels) offsets into ``price``
+    lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels allowed
     highest: NDArray[np.int64]
 
 
 class Clusters(NamedTuple):
-    """Clusters by their labels.
+    """Clusters by their labels."""
 
-    levels, codes : (n_clusters, n_attributes) int64, the label of each attribute
-    sizes : (n_clusters,) int64, records; 0 where a cluster is no more
-    """
-
-    levels: NDArray[np.int64]
+    levels: NDArray[np.int64]  # levels, codes: (n_clusters, n_attributes) the label of each attribute
     codes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (n_clusters,) records; 0 where a cluster is no more
 
 
 @inner
@@ -229,17 +223,13 @@ class MergedClasses(NamedTuple):
     """Classes of a table, each by its first row.
 
     codes : (n_attributes, n_levels, n) int64, label of the row at each level; levels beyond the top repeat it
-    costs : (n_attributes, n_levels, n) float64, loss of that label, in [0, 1]
-    levels : (n_attributes, n) int64, level of each class now
-    sizes : (n,) int64, records
-    is_there : (n,) bool, whether the class was not merged into another
     """
 
     codes: NDArray[np.int64]
-    costs: NDArray[np.float64]
-    levels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    is_there: NDArray[np.bool_]
+    costs: NDArray[np.float64]  # (n_attributes, n_levels, n) loss of that label, in [0, 1]
+    levels: NDArray[np.int64]  # (n_attributes, n) level of each class now
+    sizes: NDArray[np.int64]  # (n,) records
+    is_there: NDArray[np.bool_]  # (n,) whether the class was not merged into another
 
 
 def merge_prices(

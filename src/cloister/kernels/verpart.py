@@ -31,20 +31,14 @@ ONE = np.uint64(1)
 
 
 class Table(NamedTuple):
-    """Records of a group by row and by code.
+    """Records of a group by row and by code."""
 
-    row_start, row_codes : the codes of each row
-    code_start, code_rows : the rows of each code
-    unit : smallest code of the unit that each code is in
-    constraint : of each code, -1 for none, BARRED where the code must be in no chunk
-    """
-
-    row_start: NDArray[np.int64]
+    row_start: NDArray[np.int64]  # row_start, row_codes: the codes of each row
     row_codes: NDArray[np.int32]
-    code_start: NDArray[np.int64]
+    code_start: NDArray[np.int64]  # code_start, code_rows: the rows of each code
     code_rows: NDArray[np.int32]
-    unit: NDArray[np.int32]
-    constraint: NDArray[np.int32]
+    unit: NDArray[np.int32]  # smallest code of the unit that each code is in
+    constraint: NDArray[np.int32]  # of each code, -1 for none, BARRED where the code must be in no chunk
 
 
 class Rule(NamedTuple):

@@ -145,19 +145,12 @@ class Frontier(Generic[Waiting]):
 
 @dataclass(frozen=True)
 class Explored:
-    """What an exploration brings back from a box.
+    """What an exploration brings back from a box."""
 
-    Attributes
-    ----------
-    best : what was known of good transformations, and what was found
-    statistics : (STATISTICS,) int64, what was done; see `cloister.kernels.boxes`
-    workspace : the memory used, for the next box
-    """
-
-    best: Best
-    statistics: NDArray[np.int64]
+    best: Best  # what was known of good transformations, and what was found
+    statistics: NDArray[np.int64]  # (STATISTICS,) what was done; see `cloister.kernels.boxes`
     left: list[Box]
-    workspace: Workspace
+    workspace: Workspace  # the memory used, for the next box
 
 
 def explored(task: Task, workspace: Workspace, box: Box, best: Best, work: int) -> Explored:

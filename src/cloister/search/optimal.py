@@ -45,21 +45,13 @@ SHARE = 0.25
 
 @dataclass(frozen=True)
 class Settled:
-    """A box settled as far as class sizes go.
+    """A box settled as far as class sizes go."""
 
-    Attributes
-    ----------
-    lower, upper : (n_attributes,) its corners, by place among the levels worth trying
-    bound : least loss of any of its transformations that is not yet measured
-    suppressed : records suppressed at each of its transformations at least
-    by_size : records suppressed throughout because of the size of their class
-    """
-
-    lower: NDArray[np.int64]
+    lower: NDArray[np.int64]  # lower, upper: (n_attributes,) its corners, by place among the levels worth trying
     upper: NDArray[np.int64]
-    bound: float
-    suppressed: int
-    by_size: int
+    bound: float  # least loss of any of its transformations that is not yet measured
+    suppressed: int  # records suppressed at each of its transformations at least
+    by_size: int  # records suppressed throughout because of the size of their class
 
     @property
     def is_single(self) -> bool:

@@ -28,24 +28,17 @@ class Candidate:
 
     Attributes
     ----------
-    levels : level of each attribute, as the user counts levels
-    suppressed : records in classes that violate a rule
-    kept : classes that satisfy all rules
     losses : loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
-    loss : of the release
-    bound : what this transformation and every coarser one loses at least, by generalization alone
-    least_suppressed : records that this transformation and every finer one suppresses at least
-    smallest : records of the smallest class, before suppression
     """
 
-    levels: tuple[int, ...]
-    suppressed: int
-    kept: int
+    levels: tuple[int, ...]  # level of each attribute, as the user counts levels
+    suppressed: int  # records in classes that violate a rule
+    kept: int  # classes that satisfy all rules
     losses: tuple[float, ...]
-    loss: float
-    bound: float
-    least_suppressed: int
-    smallest: int
+    loss: float  # of the release
+    bound: float  # what this transformation and every coarser one loses at least, by generalization alone
+    least_suppressed: int  # records that this transformation and every finer one suppresses at least
+    smallest: int  # records of the smallest class, before suppression
 
     @property
     def tie_break(self) -> tuple[int, int, tuple[int, ...]]:
@@ -75,30 +68,23 @@ class SearchProblem:
 
     Attributes
     ----------
-    task : the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
-    aggregate : loss of a release from the losses of its attributes
-    lowest, highest : (n_attributes,) levels that a transformation may have
-    row_of_record : (n_records,) distinct row of each record
-    requirement : what is asked of classes, in words
     evaluator : measures transformations; None where class size and the mean of attribute losses are all there is
     is_monotone : whether "not safe" holds for all finer transformations as well, and "safe" for all coarser ones
-    is_nested : whether what a transformation keeps, every coarser one keeps as well
-    is_mean_loss : whether the loss is a mean of the attribute losses in ``task.costs``
     ignores_suppression : whether the loss is the same however many records are suppressed, and equal losses of two
         transformations, one coarser, mean that both release the same
     """
 
     names: tuple[str, ...]
-    task: Task
-    aggregate: Aggregate
-    lowest: NDArray[np.int64]
+    task: Task  # the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
+    aggregate: Aggregate  # loss of a release from the losses of its attributes
+    lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels that a transformation may have
     highest: NDArray[np.int64]
-    row_of_record: NDArray[np.int64]
-    requirement: str = "the rules"
+    row_of_record: NDArray[np.int64]  # (n_records,) distinct row of each record
+    requirement: str = "the rules"  # what is asked of classes, in words
     evaluator: Evaluator | None = None
     is_monotone: bool = True
-    is_nested: bool = True
-    is_mean_loss: bool = True
+    is_nested: bool = True  # whether what a transformation keeps, every coarser one keeps as well
+    is_mean_loss: bool = True  # whether the loss is a mean of the attribute losses in ``task.costs``
     ignores_suppression: bool = False
 
     @property
@@ -273,22 +259,13 @@ def _rows_at(task: Task, lowest: list[int], maps: LevelMaps) -> Rows:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a running search.
+    """The state of a running search."""
 
-    Attributes
-    ----------
-    seconds : since the search began
-    loss : least loss found so far
-    bound : proven lower bound on the loss so far
-    remaining : parts of the lattice still to be decided
-    checked : transformations or sets of transformations decided by counting records
-    """
-
-    seconds: float
-    loss: float
-    bound: float
-    remaining: int
-    checked: int
+    seconds: float  # since the search began
+    loss: float  # least loss found so far
+    bound: float  # proven lower bound on the loss so far
+    remaining: int  # parts of the lattice still to be decided
+    checked: int  # transformations or sets of transformations decided by counting records
 
 
 Report = Callable[[Progress], None]
