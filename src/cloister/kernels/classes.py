@@ -52,16 +52,18 @@ def _number_rows(keys, codes, exact, labels, first):
     """
     slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
     mask = slots.shape[0] - 1
+    # The keys of classes stand close together, so that few classes are compared within few cache lines.
+    known = np.empty_like(keys)
     found = 0
     for i in range(keys.shape[0]):
         slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
         while slots[slot] >= 0:
-            seen = first[slots[slot]]
-            if keys[seen] == keys[i] and (exact or _same_codes(codes, seen, i)):
+            if known[slots[slot]] == keys[i] and (exact or _same_codes(codes, first[slots[slot]], i)):
                 break
             slot = (slot + 1) & mask
         if slots[slot] < 0:
             slots[slot] = found
+            known[found] = keys[i]
             first[found] = i
             found += 1
         labels[i] = slots[slot]
@@ -86,48 +88,30 @@ def _classes(rows, maps, levels, labels, first):
     return _number_rows(keys, raised, maps.exact, labels, first)
 
 
-@inner
-def _merge(keys, codes, records, exact):
-    """Move the first row of each class to the front and add up its records; return how many classes there are."""
-    slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
-    mask = slots.shape[0] - 1
-    found = 0
-    for i in range(keys.shape[0]):
-        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
-        while slots[slot] >= 0:
-            seen = slots[slot]
-            # Class ``seen`` stands at the front already, so that few classes are compared within few cache lines.
-            if keys[seen] == keys[i] and (exact or _same_codes(codes, seen, i)):
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] >= 0:
-            records[slots[slot]] += records[i]
-            continue
-        slots[slot] = found
-        # found <= i: a row is read before another takes its place.
-        keys[found] = keys[i]
-        records[found] = records[i]
-        for j in range(codes.shape[0]):
-            codes[j, found] = codes[j, i]
-        found += 1
-    return found
-
-
 @jit
 def _roll_up(rows, maps, base, levels, codes, records):
     """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
     keys = _raise(rows, maps, base, levels, codes)
-    records[:] = rows.records
-    return _merge(keys, codes, records, maps.exact)
+    labels = np.empty_like(keys)
+    first = np.empty_like(keys)
+    found = _number_rows(keys, codes, maps.exact, labels, first)
+    records[:found] = 0
+    for i in range(keys.shape[0]):
+        records[labels[i]] += rows.records[i]
+    # No class has a higher number than its first row: a row is read before another takes its place.
+    for j in range(codes.shape[0]):
+        for label in range(found):
+            codes[j, label] = codes[j, first[label]]
+    return found
 
 
 @jit
-def _cost(codes, records, costs, levels, k, leaves):
+def _cost(codes, records, found, costs, levels, k, leaves):
     """Suppressed records, kept classes and smallest class; fills ``leaves`` with what the kept records lose."""
     suppressed = 0
     kept = 0
     smallest = records[0]
-    for i in range(records.shape[0]):
+    for i in range(found):
         smallest = min(smallest, records[i])
         if records[i] < k:
             suppressed += records[i]
@@ -137,20 +121,11 @@ def _cost(codes, records, costs, levels, k, leaves):
     for j in range(levels.shape[0]):
         cost = costs.start[j, levels[j]]
         total = 0
-        for i in range(records.shape[0]):
+        for i in range(found):
             if records[i] >= k:
                 total += records[i] * costs.leaves[cost + codes[j, i]]
         leaves[j] = total
     return suppressed, kept, smallest
-
-
-@jit
-def _measure(rows, maps, costs, levels, k, leaves):
-    """Suppressed records, kept classes and smallest class at these levels; fills ``leaves`` with what is lost."""
-    codes = np.empty_like(rows.codes)
-    records = np.empty_like(rows.records)
-    found = _roll_up(rows, maps, np.zeros_like(levels), levels, codes, records)
-    return _cost(codes, records[:found], costs, levels, k, leaves)
 
 
 def _checked(maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -167,8 +142,22 @@ def measure(rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64]
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    leaves = np.zeros(maps.heights.shape[0], dtype=np.int64)
-    suppressed, kept, smallest = _measure(rows, maps, costs, _checked(maps, levels), threshold.k, leaves)
+    levels = _checked(maps, levels)
+    codes, records = np.empty_like(rows.codes), np.empty_like(rows.records)
+    found = int(_roll_up(rows, maps, np.zeros_like(levels), levels, codes, records))
+    return _measured(codes, records, found, costs, levels, threshold.k)
+
+
+def _measured(
+    codes: NDArray[np.uint32],
+    records: NDArray[np.int64],
+    found: int,
+    costs: Costs,
+    levels: NDArray[np.int64],
+    k: int,
+) -> Measured:
+    leaves = np.zeros_like(levels)
+    suppressed, kept, smallest = _cost(codes, records, found, costs, levels, k, leaves)
     return Measured(int(suppressed), int(kept), int(smallest), leaves)
 
 
@@ -260,9 +249,8 @@ def roll_up(grouped: Grouped, maps: LevelMaps, levels: NDArray[np.int64]) -> Gro
 
 def measure_grouped(grouped: Grouped, costs: Costs, k: int) -> Measured:
     """Suppressed records, kept classes, the smallest class and leaves lost at the levels that rows are grouped at."""
-    leaves = np.zeros(grouped.levels.shape[0], dtype=np.int64)
-    suppressed, kept, smallest = _cost(grouped.rows.codes, grouped.rows.records, costs, grouped.levels, k, leaves)
-    return Measured(int(suppressed), int(kept), int(smallest), leaves)
+    rows = grouped.rows
+    return _measured(rows.codes, rows.records, rows.records.size, costs, grouped.levels, k)
 
 
 ROOMY = 4

@@ -339,7 +339,7 @@ def make_scratch(domain: Domain, data: Sequences) -> Scratch:
     nodes = [np.empty(longest, dtype=np.int32) for _ in range(2)]
     held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
     rows = [np.empty(tree.leaf.size, dtype=np.int64) for tree in (domain.code, domain.age)]
-    return Scratch(*nodes, *wide, alive, held, *rows)
+    return Scratch(nodes[0], nodes[1], wide[0], wide[1], wide[2], wide[3], wide[4], alive, held, rows[0], rows[1])
 
 
 def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:

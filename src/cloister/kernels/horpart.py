@@ -183,8 +183,11 @@ def split_records(records: Records, k: int, limit: int, classes: NDArray[np.int6
     """
     n_codes = _checked(records)
     n = records.offsets.size - 1
+    counts, start, end = np.zeros((3, n_codes), dtype=np.int64)
     bench = Bench(
-        *(np.zeros(n_codes, dtype=np.int64) for _ in range(3)),
+        counts,
+        start,
+        end,
         np.empty(n_codes, dtype=np.int32),
         np.empty(records.items.size, dtype=np.int32),
         np.empty(n, dtype=np.int32),
