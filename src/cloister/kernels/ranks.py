@@ -26,7 +26,7 @@ class Known(NamedTuple):
 
 
 class Order(NamedTuple):
-    """In which order transformations of one rank are tried: less of the first, less of the second, then lower levels."""
+    """The order in which transformations of one rank are tried: less of the first, of the second, then lower levels."""
 
     first: NDArray[np.float64]  # first, second: (n_attributes, n_levels) what each level adds
     second: NDArray[np.float64]
