@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.boxes import COUNTED, MEASURED, STATISTICS, Box, explore
-from cloister.kernels.classes import distinct_rows
-from cloister.kernels.layout import TOLERANCE, Best, Task, key_strides, make_task, reference
+from cloister.kernels.layout import TOLERANCE, Best, Task, reference
 from cloister.kernels.segments import Workspace
 
 from .greedy import descents
-from .problem import Candidate, SearchProblem, best_of, distinct_levels, restricted
+from .problem import Candidate, SearchProblem, best_of, distinct_levels, part_of
 
 
 class Bounded(Protocol):
@@ -44,7 +43,7 @@ class Frontier(Generic[Waiting]):
     def __init__(self, problem: SearchProblem, first: Candidate | None) -> None:
         self._problem = problem
         self._levels = distinct_levels(problem)
-        self.task = restricted(problem.task, self._levels)
+        self.task = part_of(problem.task, np.arange(len(self._levels)), self._levels)
         self.statistics = np.zeros(STATISTICS, dtype=np.int64)
         self._found: dict[tuple[int, ...], Candidate] = {}
         self._waiting: list[tuple[float, int, Waiting]] = []
@@ -249,33 +248,16 @@ def projected(problem: SearchProblem, attributes: NDArray[np.int64]) -> SearchPr
 
     Of the rules, what they ask of class sizes at least.
     """
-    task = problem.task
-    sizes = task.maps.sizes[attributes]
-    stride, exact = key_strides(sizes[:, 0])
-    maps = task.maps._replace(
-        start=task.maps.start[attributes],
-        sizes=sizes,
-        heights=task.maps.heights[attributes],
-        number=task.maps.number[attributes],
-        stride=stride,
-        exact=exact,
-    )
-    costs = task.costs._replace(
-        start=task.costs.start[attributes],
-        domain=task.costs.domain[attributes],
-        mean=task.costs.mean[attributes],
-        worst=task.costs.worst[attributes],
-        weight=task.costs.weight[attributes],
-    )
-    rows = distinct_rows(task.rows.codes[attributes], maps, task.rows.records).rows
+    heights = problem.task.maps.heights[attributes].tolist()
+    task = part_of(problem.task, attributes, [list(range(height)) for height in heights])
 
     def aggregate(losses: Sequence[float]) -> float:
-        terms = np.log1p(losses) if costs.geometric else np.asarray(losses)
-        return _loss(problem, float(costs.weight @ terms))
+        terms = np.log1p(losses) if task.costs.geometric else np.asarray(losses)
+        return _loss(problem, float(task.costs.weight @ terms))
 
     return SearchProblem(
         names=tuple(problem.names[j] for j in attributes),
-        task=make_task(rows, maps, costs, task.threshold),
+        task=task,
         aggregate=aggregate,
         lowest=problem.lowest[attributes],
         highest=problem.highest[attributes],

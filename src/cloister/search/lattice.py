@@ -136,13 +136,7 @@ class ImplicitProperties:
 
 
 class ExplicitProperties:
-    """A flag for each transformation of the lattice, tagged by slices.
-
-    Raises
-    ------
-    InputError
-        The lattice is too large for that.
-    """
+    """A flag for each transformation of the lattice, tagged by slices."""
 
     def __init__(self, problem: SearchProblem) -> None:
         if problem.lattice > MOST_FLAGS:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
-from cloister.kernels.layout import TOLERANCE, LevelMaps, Rows, Task, key_strides, make_task
+from cloister.kernels.layout import TOLERANCE, LevelMaps, Task, key_strides, make_task
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -216,45 +216,38 @@ def distinct_levels(problem: SearchProblem) -> list[list[int]]:
     return worth
 
 
-def restricted(task: Task, levels: list[list[int]]) -> Task:
-    """Return the same task with only these levels, rows encoded at the lowest of them."""
-    n_attributes = len(levels)
+def part_of(task: Task, attributes: NDArray[np.int64], levels: list[list[int]]) -> Task:
+    """Return the task of some attributes with only these of their levels, rows encoded at the lowest of them."""
     n_levels = max(len(chosen) for chosen in levels)
-    index = np.zeros((n_attributes, n_levels), dtype=np.int64)
-    heights = np.array([len(chosen) for chosen in levels], dtype=np.int64)
-    for j, chosen in enumerate(levels):
-        index[j, : len(chosen)] = chosen
-        # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
-        index[j, len(chosen) :] = chosen[-1]
-    attribute = np.arange(n_attributes)[:, None]
+    # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
+    index = np.array([chosen + chosen[-1:] * (n_levels - len(chosen)) for chosen in levels], dtype=np.int64)
+    of = attributes[:, None]
     full = task.maps
-    sizes = full.sizes[attribute, index]
+    sizes = full.sizes[of, index]
     stride, exact = key_strides(sizes[:, 0])
     maps = LevelMaps(
         up=full.up,
-        start=np.ascontiguousarray(full.start[attribute[:, :, None], index[:, :, None], index[:, None, :]]),
+        start=np.ascontiguousarray(full.start[of[:, :, None], index[:, :, None], index[:, None, :]]),
         sizes=sizes,
-        heights=heights,
-        number=full.number[attribute, index],
+        heights=np.array([len(chosen) for chosen in levels], dtype=np.int64),
+        number=full.number[of, index],
         stride=stride,
         exact=exact,
     )
     costs = task.costs._replace(
-        start=np.ascontiguousarray(task.costs.start[attribute, index]),
-        mean=np.ascontiguousarray(task.costs.mean[attribute, index]),
-        worst=np.ascontiguousarray(task.costs.worst[attribute, index]),
+        start=np.ascontiguousarray(task.costs.start[of, index]),
+        domain=task.costs.domain[attributes],
+        mean=np.ascontiguousarray(task.costs.mean[of, index]),
+        worst=np.ascontiguousarray(task.costs.worst[of, index]),
+        weight=task.costs.weight[attributes],
     )
-    return make_task(_rows_at(task, [chosen[0] for chosen in levels], maps), maps, costs, task.threshold)
-
-
-def _rows_at(task: Task, lowest: list[int], maps: LevelMaps) -> Rows:
-    """Distinct rows at the lowest levels."""
-    if not any(lowest):
-        return task.rows
-    codes = np.empty_like(task.rows.codes)
-    for j, level in enumerate(lowest):
-        codes[j] = task.maps.up[task.maps.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
-    return distinct_rows(codes, maps, task.rows.records).rows
+    rows = task.rows
+    if index[:, 0].any() or attributes.size < full.heights.size:
+        codes = [
+            full.up[full.start[j, 0, i] + task.rows.codes[j]] for j, i in zip(attributes, index[:, 0], strict=True)
+        ]
+        rows = distinct_rows(np.stack(codes), maps, task.rows.records).rows
+    return make_task(rows, maps, costs, task.threshold)
 
 
 @dataclass(frozen=True)
