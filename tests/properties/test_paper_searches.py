@@ -14,7 +14,7 @@ from tests.oracles.full_domain import at_least, best_policy
 from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
-from cloister.search import search_run
+from cloister.search import exhaustive, search_run
 from cloister.search.bfs import bfs
 from cloister.search.flash import flash
 from cloister.search.greedy import datafly, igreedy
@@ -86,7 +86,7 @@ def test_nearly_equal_losses_are_decided_at_the_end(name, case, weights):
     problem = replace(case, weights=tuple(weights[: len(case.names)])).problem()
     search, options = EXACT[name]
 
-    assert levels_of(problem, run(search_run, problem)) == levels_of(problem, run(search, problem, **options))
+    assert levels_of(problem, run(exhaustive, problem)) == levels_of(problem, run(search, problem, **options))
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -98,7 +98,7 @@ def test_rules_need_not_be_monotone(name, case, extra):
     problem = replace(plain, evaluator=Odd(plain, extra), is_monotone=False)
     search, options = EXACT[name]
 
-    assert levels_of(problem, run(search_run, problem)) == levels_of(problem, run(search, problem, **options))
+    assert levels_of(problem, run(exhaustive, problem)) == levels_of(problem, run(search, problem, **options))
 
 
 @pytest.mark.parametrize("search", [ola, incognito])
@@ -117,7 +117,7 @@ def test_minimal_policies_are_found(search, case):
         return
     assert minimal == {tuple(levels[name] for name in problem.names) for levels in found.minimal}
     assert oracle.best(case, [safe[levels] for levels in minimal]) == levels_of(problem, found)
-    assert found.bound <= search_run(problem).loss + 1e-12
+    assert found.bound <= exhaustive(problem).loss + 1e-12
 
 
 @pytest.mark.parametrize("search", [ola, incognito])
@@ -126,7 +126,7 @@ def test_minimal_policies_are_found(search, case):
 def test_the_best_minimal_policy_is_optimal_without_suppression(search, case):
     """Where nothing may be suppressed the best minimal policy is the optimum, and is said to be."""
     problem = replace(case, suppression=Decimal(0)).problem()
-    best, found = run(search_run, problem), run(search, problem)
+    best, found = run(exhaustive, problem), run(search, problem)
 
     assert levels_of(problem, best) == levels_of(problem, found)
     if found is not None:
@@ -174,7 +174,7 @@ def test_igreedy_takes_the_path_it_defines(variant, case):
 def test_no_search_is_better_than_the_optimum(search, case):
     """Loss is never below that of exhaustive search, the bound never above it; all find a policy if there is one."""
     problem = case.problem()
-    best, found = run(search_run, problem), run(search, problem)
+    best, found = run(exhaustive, problem), run(search, problem)
 
     assert (best is None) == (found is None)
     if found is not None:
@@ -188,7 +188,7 @@ def test_no_search_is_better_than_the_optimum(search, case):
 def test_a_search_that_is_stopped_is_right_so_far(search, case, ticks):
     """Stopped anywhere, the policy is safe, the bound holds, and nothing is said to be proven that is not."""
     problem = case.problem()
-    best = run(search_run, problem)
+    best = run(exhaustive, problem)
     clock = count()
     with patch.object(search_run.time, "perf_counter", lambda: float(next(clock))):
         found = run(search, problem, time_limit=ticks)

@@ -10,11 +10,11 @@ from tests.oracles.full_domain import carry_out, generalize
 from tests.ruled_tables import ruled_cases, table_rules
 
 from cloister.errors import NoSafeRelease
-from cloister.search import optimal, search_run
+from cloister.search import exhaustive, optimal
 from cloister.tabular.encode import encode
 from cloister.utility import LOSSES
 
-SEARCHES = {"optimal": optimal, "exhaustive": search_run}
+SEARCHES = {"optimal": optimal, "exhaustive": exhaustive}
 
 
 def outcomes(ruled):

@@ -11,12 +11,12 @@ from tests.oracles.full_domain import at_least, best_policy
 from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
-from cloister.search import optimal, search_run
+from cloister.search import exhaustive, optimal
 from cloister.search.frontier import projected_bounds
 from cloister.tabular.encode import encode
 from cloister.utility import LOSSES
 
-SEARCHES = {"optimal": optimal, "exhaustive": search_run}
+SEARCHES = {"optimal": optimal, "exhaustive": exhaustive}
 
 
 def answer(search, problem, **options):
@@ -101,7 +101,7 @@ def test_projections_bound_the_loss_of_every_safe_transformation(case):
         patch.setattr("cloister.search.frontier.SMALLEST", 1)
         bounds = list(projected_bounds(problem))
     try:
-        least = search_run(problem).loss
+        least = exhaustive(problem).loss
     except NoSafeRelease:
         return
 
@@ -125,7 +125,7 @@ def test_levels_can_be_bounded(case, data):
     }
     bounded_problem = encode(case.frame(), replace(request, quasi_identifiers=bounded)).problem
 
-    assert answer(optimal, bounded_problem) == answer(search_run, bounded_problem)
+    assert answer(optimal, bounded_problem) == answer(exhaustive, bounded_problem)
 
 
 @examples(300)
@@ -134,4 +134,4 @@ def test_nearly_equal_losses_are_decided_at_the_end(case, weights):
     """Equality within a tolerance is not transitive; with weights far apart the searches still agree."""
     problem = replace(case, weights=tuple(weights[: len(case.names)])).problem()
 
-    assert answer(search_run, problem) == answer(optimal, problem)
+    assert answer(exhaustive, problem) == answer(optimal, problem)

@@ -9,7 +9,7 @@ from tests.examples import examples
 from tests.tables import cases
 
 from cloister.errors import InputError, NoSafeRelease
-from cloister.search import optimal, search, search_run
+from cloister.search import exhaustive, optimal, search
 from cloister.search.greedy import descents
 
 optimal_module = sys.modules["cloister.search.optimal"]
@@ -18,7 +18,7 @@ optimal_module = sys.modules["cloister.search.optimal"]
 def optimum(problem):
     """Result of the exhaustive search, or None."""
     try:
-        return search_run(problem)
+        return exhaustive(problem)
     except NoSafeRelease:
         return None
 
@@ -104,4 +104,4 @@ def test_an_unknown_search_is_refused(case):
 def test_an_exhaustive_search_cut_short_proves_nothing(case):
     """Without time there is no answer, and the message says so."""
     with pytest.raises(NoSafeRelease, match="time limit"):
-        search_run(case.problem(), time_limit=-1.0)
+        exhaustive(case.problem(), time_limit=-1.0)
