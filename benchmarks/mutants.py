@@ -29,14 +29,15 @@ TABLES = "tests/unit/tabular tests/properties/test_verified_rules.py tests/prope
 RISK = "tests/properties/test_risk.py tests/properties/test_itemsets.py tests/unit/risk"
 
 MUTANTS = {
-    "kernels/classes.py": f"""{SEARCH}
-        if sizes[label] < k:  ->  if sizes[label] <= k:
-        is_kept[i] = sizes[labels[i]] >= k  ->  is_kept[i] = sizes[labels[i]] > k
-        if classes.records[i] < k:  ->  if classes.records[i] < k - 1:""",
+    "kernels/classes.py": f"""{SEARCH} {RISK}
+        if records[i] < k:  ->  if records[i] < k - 1:
+        if records[i] >= k:  ->  if records[i] > k:
+        totals[labels[i]] == 1  ->  totals[labels[i]] <= 2
+        total * (total - 1) // 2  ->  total * (total + 1) // 2""",
     "kernels/boxes.py": f"""{SEARCH}
         if suppressed > task.threshold.limit or kept == 0:  ->  if suppressed > task.threshold.limit:
         if suppressed > task.threshold.limit or kept == 0:  ->  if suppressed >= task.threshold.limit or kept == 0:""",
-    "kernels/bounds.py": f"""{SEARCH}
+    "kernels/layout.py": f"""{SEARCH}
         return rank < 0  ->  return rank > 0
         return suppressed < best.suppressed[0]  ->  return suppressed > best.suppressed[0]
         share * (1.0 - costs.worst[attribute, level])  ->  share""",
@@ -51,8 +52,7 @@ MUTANTS = {
         and count > bench.counts[best])  ->  and count < bench.counts[best])""",
     "kernels/verpart.py": f"""{DISASSOCIATION}
         if count < k:  ->  if count < k - 1:
-        holds = support >= rule.k  ->  holds = support >= rule.k - 1
-        if rule.m >= 2 and counts[j] < rule.k  ->  if rule.m > 2 and counts[j] < rule.k""",
+        few = rule.m >= 2 and counts[other] < rule.k  ->  few = rule.m > 2 and counts[other] < rule.k""",
     "kernels/shared_chunks.py": f"""{DISASSOCIATION}
         if records < k:  ->  if records <= k:""",
     "kernels/reconstruction.py": f"""{DISASSOCIATION}
@@ -60,15 +60,11 @@ MUTANTS = {
     "kernels/itemset_support.py": f"""{RISK}
         if found < k:  ->  if found <= k:
         if found == 1:  ->  if found == 2:""",
-    "kernels/special_uniques.py": f"""{RISK}
-        totals[labels[i]] == 1  ->  totals[labels[i]] <= 2
-        total * (total - 1) // 2  ->  total * (total + 1) // 2""",
-    "kernels/nearest.py": f"""{TRAJECTORIES}
+    "kernels/clusters.py": f"""{TRAJECTORIES}
         if lowest + left > limit:  ->  if lowest > limit:
-        if loss < best or  ->  if loss <= best or""",
-    "kernels/grouping.py": f"""{TRAJECTORIES}
+        if loss < best or  ->  if loss <= best or
         while left >= 2 * k:  ->  while left >= 2 * k + 1:""",
-    "kernels/claim_classes.py": f"""{CLAIMS}
+    "kernels/claim_matches.py": f"""{CLAIMS}
         if one >= postings.first[label + 1]:  ->  if one > postings.first[label + 1]:
         one = postings.first[label] + count - 1  ->  one = postings.first[label]""",
     "tabular/verify_rules.py": f"""{TABLES}

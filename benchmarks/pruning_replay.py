@@ -20,10 +20,9 @@ from cloister.kernels import antichain, ranks
 from cloister.kernels.antichain import HITS, LIST, SIZE, Antichain, make_antichain
 from cloister.search import lattice
 from cloister.search.flash import _Flash
-from cloister.search.lattice import PROTECTION, QUALITY, SAFE, ImplicitProperties, Transformation
+from cloister.search.lattice import PROTECTION, QUALITY, SAFE, STORES, ImplicitProperties, Transformation
 from cloister.search.problem import SearchProblem
 from cloister.search.search_run import SearchRun
-from cloister.search.stores import STORES
 from pruning_runs import Place, compile_kernels, problem_of
 
 PROPERTIES = {QUALITY: "quality", PROTECTION: "protection", SAFE: "safe"}

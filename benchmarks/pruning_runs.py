@@ -17,9 +17,8 @@ import polars as pl
 from cloister.errors import NoSafeRelease
 from cloister.io import Source, read_table
 from cloister.results import PropertyStatistics
-from cloister.search import SEARCHES, search, search_run
+from cloister.search import SEARCHES, load_kernels, search, search_run
 from cloister.search.problem import Progress, SearchProblem
-from cloister.search.warm import load_kernels
 from cloister.tabular.encode import encode
 from cloister.tabular.settings import available_cores
 from cloister.testing import hospital_patients

@@ -27,8 +27,7 @@ from cloister.hierarchy import hierarchy_file, parse_hierarchy
 from cloister.io import Source, read_table
 from cloister.privacy import KAnonymity
 from cloister.results import SearchResult
-from cloister.search import optimal
-from cloister.search.warm import load_kernels
+from cloister.search import load_kernels, optimal
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.settings import available_cores

@@ -20,18 +20,11 @@ Progress = Callable[[float, float], None]
 
 
 class Kernels(NamedTuple):
-    """The kernels of a method.
+    """The kernels of a method."""
 
-    Attributes
-    ----------
-    module : has ``load_kernels``, which runs each of them once on a few made-up records
-    seconds : what takes longest, in the order in which it is compiled; only proportions matter
-    variants : ``load_kernels`` is called with each of these
-    """
-
-    module: str
-    seconds: Mapping[str, float]
-    variants: tuple[str, ...] = ()
+    module: str  # has ``load_kernels``, which runs each of them once on a few made-up records
+    seconds: Mapping[str, float]  # what takes longest, in the order in which it is compiled; only proportions matter
+    variants: tuple[str, ...] = ()  # ``load_kernels`` is called with each of these
 
 
 KERNELS: dict[str, Kernels] = {
@@ -41,22 +34,19 @@ KERNELS: dict[str, Kernels] = {
             "horpart._split": 5.5,
             "parts._partition_parts": 13.0,
             "shared_chunks._group_all": 7.5,
-            "subrecords._fill_shared": 4.0,
             "reconstruction._place_shared": 4.0,
         },
     ),
-    "optimal": Kernels("cloister.search.warm", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
-    "no search": Kernels("cloister.search.warm", {"shared_labels._common_levels": 1.0}, ("no search",)),
-    "trajectories": Kernels("cloister.trajectories.protect", {"grouping._group": 11.5}),
-    "claims": Kernels(
-        "cloister.claims.protect", {"claim_classes._class_sizes": 2.0, "claim_candidates._likeliest": 3.0}
-    ),
+    "optimal": Kernels("cloister.search", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
+    "no search": Kernels("cloister.search", {"shared_labels._common_levels": 1.0}, ("no search",)),
+    "trajectories": Kernels("cloister.trajectories.protect", {"clusters._group": 11.5}),
+    "claims": Kernels("cloister.claims.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}),
     "every other search": Kernels(
-        "cloister.search.warm",
+        "cloister.search",
         {"classes._roll_up": 2.0, "ranks._collect": 3.0},
         ("exhaustive", "bfs", "ola", "incognito", "samarati", "datafly", "igreedy", "flash"),
     ),
-    "risk": Kernels("cloister.risk.assessment", {"special_uniques._label": 1.5, "itemset_support._least_of": 2.0}),
+    "risk": Kernels("cloister.risk.assessment", {"classes._label": 1.5, "itemset_support._least_of": 2.0}),
     "generalization": Kernels("cloister.codesets.generalization.protect", {"terms._cheapest_pair": 1.5}),
 }
 """By method or search; what takes longest comes first, so that processes side by side end together."""
@@ -67,7 +57,7 @@ _AHEAD: dict[str, subprocess.Popen[bytes]] = {}
 
 def _kernels(method: str) -> Kernels:
     """The kernels of a method; all searches but the optimal one have most of theirs in common."""
-    return KERNELS.get(method) or Kernels("cloister.search.warm", {"classes._roll_up": 1.0}, (method,))
+    return KERNELS.get(method) or Kernels("cloister.search", {"classes._roll_up": 1.0}, (method,))
 
 
 def load(method: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.antichains import branches, transformations_in
 
 from cloister.results import PropertyStatistics
-from cloister.search.stores import STORES, CompiledStore
+from cloister.search.lattice import STORES, CompiledStore
 
 FOUND = [(1, 1, 1), (1, 3, 0), (3, 2, 0)]
 LEAST_RANKS = {

@@ -18,9 +18,7 @@ from cloister.search import exhaustive, search_run
 from cloister.search.bfs import bfs
 from cloister.search.flash import flash
 from cloister.search.greedy import datafly, igreedy
-from cloister.search.incognito import incognito
-from cloister.search.ola import ola
-from cloister.search.samarati import samarati
+from cloister.search.minimal import incognito, ola, samarati
 
 EXACT = {
     "flash": (flash, {}),

@@ -12,8 +12,8 @@ from tests.examples import examples
 from tests.oracles import risk as oracle
 
 from cloister.kernels import itemset_support
+from cloister.kernels.classes import cells_of, stand_out
 from cloister.kernels.itemset_support import item_sets, least_of, records_of_items, supports
-from cloister.kernels.special_uniques import cells_of, stand_out
 from cloister.risk.assessment import assess_table
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import group

@@ -12,7 +12,7 @@ from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal
-from cloister.search.projections import projected_bounds
+from cloister.search.frontier import projected_bounds
 from cloister.tabular.encode import encode
 from cloister.utility import LOSSES
 
@@ -98,7 +98,7 @@ def test_projections_bound_the_loss_of_every_safe_transformation(case):
     """No bound from groups of attributes passes the least loss of a safe transformation, and none falls."""
     problem = case.problem()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cloister.search.projections.SMALLEST", 1)
+        patch.setattr("cloister.search.frontier.SMALLEST", 1)
         bounds = list(projected_bounds(problem))
     try:
         least = exhaustive(problem).loss

@@ -10,8 +10,7 @@ from tests.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
 from cloister.kernels.alignment import align
-from cloister.kernels.grouping import group
-from cloister.kernels.nearest import _bound_all, _prepare, make_scratch
+from cloister.kernels.clusters import _bound_all, _prepare, group, make_scratch
 from cloister.trajectories.data import Cost, Method, TrajectoriesRequest
 from cloister.trajectories.problem import pose
 

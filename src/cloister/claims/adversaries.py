@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.claim_candidates import ordered_class_sizes
-from cloister.kernels.claim_draws import Known
+from cloister.kernels.claim_draws import Known, Recoding, ordered_class_sizes
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .facts import PeopleCounted
@@ -174,13 +173,13 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     own = attacked.of_claims
     tables = [column.levels[level].astype(np.int64) for column, level in zip(encoded.claims, own, strict=True)]
     at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
-    labels = np.concatenate(tables)
+    recoding = Recoding(np.concatenate(tables), at)
     draws = knowledge.repeat(0)
     sizes = np.zeros(draws.patients.size, dtype=np.int64)
     mean = max(1.0, float(np.bincount(cells.of[cells.of >= 0])[cells.of[draws.patients]].mean()))
     n_draws = int(min(draws.patients.size, max(FEWEST, WORK // mean)))
     with ThreadPoolExecutor(settings.threads) as pool:
-        count = partial(ordered_class_sizes, seen, cells, draws, labels, at, sizes=sizes)
+        count = partial(ordered_class_sizes, seen, cells, draws, recoding, sizes=sizes)
         # each span in its own part of the sizes
         list(pool.map(count, [(begin, min(begin + SPAN, n_draws)) for begin in range(0, n_draws, SPAN)]))
     return ClaimsAttack("values in their order (exact order)", RiskFigures.of(sizes[:n_draws], settings.k))

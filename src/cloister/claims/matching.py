@@ -3,29 +3,28 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
-from cloister.kernels.claim_candidates import ReleasedValues, count_as_likely, count_nearest, make_released_values
-from cloister.kernels.claim_classes import (
+from cloister.kernels.claim_draws import Draws, Recoding, Span
+from cloister.kernels.claim_matches import (
     ANY_NUMBER,
     NO_LIMIT,
-    Cells,
-    Recoding,
-    Span,
+    Question,
+    ReleasedValues,
     are_contained,
     class_sizes,
+    count_as_likely,
+    count_nearest,
     count_tolerated,
-    make_cells,
-    make_leeway,
+    make_released_values,
     rarest_values,
 )
-from cloister.kernels.claim_draws import Draws
-from cloister.kernels.postings import joined_postings, make_postings
+from cloister.kernels.postings import Cells, joined_postings, make_cells, make_leeway, make_postings
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
@@ -191,48 +190,37 @@ class Matching:
 
     def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
         """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
-        found = np.zeros(draws.patients.size, dtype=np.bool_)
-        recoding = self.recoding(levels)
-        self._run(span, found.size, lambda part: are_contained(self._postings, recoding, draws, part, found))
+        found, question = np.zeros(draws.patients.size, dtype=np.bool_), self._question(levels, draws, self._nowhere)
+        self._run(span, found.size, lambda part: are_contained(question, part, found))
         return found
 
     def sizes(
         self, levels: Levels, draws: Draws, wanted: Flags | None = None, span: Span | None = None, most: int = NO_LIMIT
     ) -> Sizes:
         """Patients that fit each draw, (n_draws,), no further than ``most``; 0 where not wanted or not in the span."""
-        cells = self.cells(levels)
-        return self._counted(class_sizes, cells, levels, draws, wanted, span, most)
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        question = self._question(levels, draws, self.cells(levels), wanted)
+        self._run(span, found.size, lambda part: class_sizes(question, part, found, most=most))
+        return found
 
     def tolerated(self, levels: Levels, draws: Draws, wanted: Flags | None = None, most: int = NO_LIMIT) -> Sizes:
         """Patients that fit each draw only because flags say that something is missing, (n_draws,), up to ``most``."""
-        leeway = make_leeway(self.cells(levels).of, self.released.room)
-        return self._counted(count_tolerated, leeway, levels, draws, wanted, None, most)
+        return self._tolerating(count_tolerated, levels, draws, wanted, most)
 
     def nearest(self, levels: Levels, draws: Draws, wanted: Flags, most: int = NO_LIMIT) -> Sizes:
         """Of those tolerated who lack fewest values, their number, (n_draws,); 0 where the patient lacks more.
 
         Counted up to ``most``, at which some who lack fewer may not have been looked at.
         """
-        leeway = make_leeway(self.cells(levels).of, self.released.room)
-        return self._counted(count_nearest, leeway, levels, draws, wanted, None, most)
+        return self._tolerating(count_nearest, levels, draws, wanted, most)
 
-    def _counted(
-        self,
-        count: Callable[..., None],
-        people: object,
-        levels: Levels,
-        draws: Draws,
-        wanted: Flags | None,
-        span: Span | None,
-        most: int,
+    def _tolerating(
+        self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: Flags | None, most: int
     ) -> Sizes:
-        """Count those of some people who fit each draw; of each draw, those of the patient's cell are looked at."""
-        found, recoding = np.zeros(draws.patients.size, dtype=np.int64), self.recoding(levels)
-        where = self.cells(levels).of[draws.patients]
-        where = where if wanted is None else np.where(wanted, where, MISSING)
-        self._run(
-            span, found.size, lambda part: count(self._postings, people, recoding, draws, where, part, found, most=most)
-        )
+        """Count patients who fit each draw where values may be missing of those who are flagged."""
+        found, room = np.zeros(draws.patients.size, dtype=np.int64), self.released.room
+        question = self._question(levels, draws, make_leeway(self.cells(levels).of, room), wanted)
+        self._run(None, found.size, lambda part: count(question, room, part, found, most=most))
         return found
 
     def likeliest(self, levels: Levels, draws: Draws) -> Sizes:
@@ -241,12 +229,8 @@ class Matching:
         A draw is likely of a patient by the released values: the share of all samples of this size that are this one.
         """
         found = np.zeros(draws.patients.size, dtype=np.int64)
-        cells, recoding = self.cells(levels), self.recoding(levels)
-        self._run(
-            None,
-            found.size,
-            lambda part: count_as_likely(self._shown, self._postings, cells, recoding, draws, part, found),
-        )
+        question = self._question(levels, draws, self.cells(levels))
+        self._run(None, found.size, lambda part: count_as_likely(question, self._shown, part, found))
         return found
 
     def rarest(self, levels: Levels, draws: Draws) -> tuple[Sizes, Sizes]:
@@ -255,8 +239,8 @@ class Matching:
         (n_draws,) each, -1 where nothing was drawn.
         """
         columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
-        work = partial(rarest_values, self._postings, self.recoding(levels), draws, columns=columns, labels=labels)
-        self._run(None, columns.size, work)
+        question = self._question(levels, draws, self._nowhere)
+        self._run(None, columns.size, lambda part: rarest_values(question, part, columns, labels))
         begins = self._begins[self._parts(levels)]
         return columns, np.where(columns >= 0, labels - begins[columns], MISSING)
 
@@ -273,6 +257,17 @@ class Matching:
             for h, number in enumerate(self._numbers)
         ]
         return make_released_values(gather(parts))
+
+    @cached_property
+    def _nowhere(self) -> Cells:
+        """No cell at all, for questions about a draw's own patient."""
+        return make_cells(np.full(self.released.encoded.n_patients, MISSING, dtype=np.int64))
+
+    def _question(self, levels: Levels, draws: Draws, cells: Cells, wanted: Flags | None = None) -> Question:
+        where: NDArray[np.int64] = cells.of[draws.patients]
+        if wanted is not None:
+            where = np.where(wanted, where, MISSING)
+        return Question(draws, self.recoding(levels), self._postings, cells, where)
 
     def _run(self, span: Span | None, n_draws: int, work: Callable[[Span], None]) -> None:
         begin, end = span or (0, n_draws)

@@ -28,8 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.claim_classes import Span
-from cloister.kernels.claim_draws import Draws
+from cloister.kernels.claim_draws import Draws, Span
 
 from .form import smallest_class
 from .knowledge import REPEAT, DrawnKnowledge

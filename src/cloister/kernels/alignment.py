@@ -20,38 +20,25 @@ FORBIDDEN = np.int64(2**61)
 
 
 class Branches(NamedTuple):
-    """A hierarchy as a tree.
+    """A hierarchy as a tree."""
 
-    parent : (n_nodes,) int32, -1 for the root
-    leaves : (n_nodes,) int64, leaves below; 0 for a leaf
-    low, high : (n_nodes,) int32, ranks of the leaves that the node covers
-    leaf : (n_values,) int32, the leaf of each rank
-    closed : (n_nodes,) bool, nodes that nothing may be generalized to
-    """
-
-    parent: NDArray[np.int32]
-    leaves: NDArray[np.int64]
-    low: NDArray[np.int32]
+    parent: NDArray[np.int32]  # (n_nodes,) -1 for the root
+    leaves: NDArray[np.int64]  # (n_nodes,) leaves below; 0 for a leaf
+    low: NDArray[np.int32]  # low, high: (n_nodes,) ranks of the leaves that the node covers
     high: NDArray[np.int32]
-    leaf: NDArray[np.int32]
-    closed: NDArray[np.bool_]
+    leaf: NDArray[np.int32]  # (n_values,) the leaf of each rank
+    closed: NDArray[np.bool_]  # (n_nodes,) nodes that nothing may be generalized to
 
 
 class Domain(NamedTuple):
-    """Both hierarchies, what one leaf of each is worth, and how losses are counted.
+    """Both hierarchies, what one leaf of each is worth, and how losses are counted."""
 
-    code, age : the hierarchies
-    code_unit, age_unit : loss of one leaf
-    weighted : whether a pair of X loses for every patient that it stands for
-    by_index : whether pairs are matched by their index only (Baseline)
-    """
-
-    code: Branches
+    code: Branches  # code, age: the hierarchies
     age: Branches
-    code_unit: int
+    code_unit: int  # code_unit, age_unit: loss of one leaf
     age_unit: int
-    weighted: bool
-    by_index: bool
+    weighted: bool  # whether a pair of X loses for every patient that it stands for
+    by_index: bool  # whether pairs are matched by their index only (Baseline)
 
 
 @inner

@@ -30,28 +30,22 @@ FIRST_ROOM = 64
 class Antichain(NamedTuple):
     """A set of transformations with a property.
 
-    kind : one of the four above
-    sign, offset : (n_attributes,) a level x is kept as offset + sign x
-    rows : (room, n_attributes) the transformations of a list
     level, child, sibling, least : (room,) nodes of a tree: level of its attribute, first child, next sibling with a
         higher level, least rank of the transformations below; node 0 is the root; -1 is no node
-    point : (n_attributes,) scratch: the transformation asked for
-    path, before : (n_attributes + 1,) scratch: where a walk through the tree is
-    counts : (7,) see the names above
     """
 
-    kind: int
-    sign: int
+    kind: int  # one of the four above
+    sign: int  # sign, offset: (n_attributes,) a level x is kept as offset + sign x
     offset: NDArray[np.int64]
-    rows: NDArray[np.int32]
+    rows: NDArray[np.int32]  # (room, n_attributes) the transformations of a list
     level: NDArray[np.int32]
     child: NDArray[np.int32]
     sibling: NDArray[np.int32]
     least: NDArray[np.int32]
-    point: NDArray[np.int64]
-    path: NDArray[np.int64]
+    point: NDArray[np.int64]  # (n_attributes,) scratch: the transformation asked for
+    path: NDArray[np.int64]  # path, before: (n_attributes + 1,) scratch: where a walk through the tree is
     before: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (7,) see the names above
 
 
 @inner

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .bounds import MOST_FOUND, TOLERANCE, Best, aggregate, bound_of, cannot_win, hand_over, keep, term, width
-from .classes import _measure
-from .layout import Task
+from .classes import _cost, _roll_up
+from .layout import MOST_FOUND, TOLERANCE, Best, Task, aggregate, bound_of, cannot_win, hand_over, keep, term, width
 from .segments import Rise, Span, Workspace, merge, move, raise_codes, split, suppressed_if_split
 
 CUT, DRAWN_IN, REFUTED, BOUNDED, MEASURED, COUNTED, VISITED = range(7)
@@ -36,7 +35,10 @@ VISITS_OF_MEASURE = 4
 def _measure_lower(task, lower, best, statistics):
     """Measure one transformation exactly and keep it if it can win."""
     leaves = np.zeros(lower.shape[0], dtype=np.int64)
-    suppressed, kept, _ = _measure(task.rows, task.maps, task.costs, lower, task.threshold.k, leaves)
+    codes = np.empty_like(task.rows.codes)
+    records = np.empty_like(task.rows.records)
+    found = _roll_up(task.rows, task.maps, np.zeros_like(leaves), lower, codes, records)
+    suppressed, kept, _ = _cost(codes, records, found, task.costs, lower, task.threshold.k, leaves)
     statistics[MEASURED] += 1
     statistics[VISITED] += VISITS_OF_MEASURE * task.rows.records.shape[0]
     if suppressed > task.threshold.limit or kept == 0:

@@ -1,4 +1,4 @@
-"""Equivalence classes of the distinct rows at one transformation: sizes, what is suppressed, and what that costs."""
+"""Equivalence classes: of rows at one transformation, with what is suppressed and lost; and by some columns alone."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ._jit import inner, jit
 from .layout import Costs, LevelMaps, Rows, Threshold
-from .words import hashed, number_rows, same_codes, table_size
+from .words import hashed, table_size
 
 
 class Measured(NamedTuple):
@@ -20,16 +20,11 @@ class Measured(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """The equivalence classes of rows at one transformation, numbered in order of first appearance.
+    """The equivalence classes of rows, numbered in order of first appearance."""
 
-    labels : (n_rows,) int64, class of each row
-    sizes : (n_classes,) int64, records of each class
-    first : (n_classes,) int64, the first row of each class
-    """
-
-    labels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    first: NDArray[np.int64]
+    labels: NDArray[np.int64]  # (n_rows,) class of each row
+    sizes: NDArray[np.int64]  # (n_classes,) records of each class
+    first: NDArray[np.int64]  # (n_classes,) the first row of each class
 
 
 @inner
@@ -48,55 +43,88 @@ def _raise(rows, maps, base, levels, raised):
     return keys
 
 
+@inner
+def _number_rows(keys, codes, exact, labels, first):
+    """Number rows by key in order of first appearance, and note the first row of each; how many there are.
+
+    codes : (n_codes, n_rows), compared where keys are equal, unless ``exact`` says that different rows have different
+        keys
+    """
+    slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
+    mask = slots.shape[0] - 1
+    # The keys of classes stand close together, so that few classes are compared within few cache lines.
+    known = np.empty_like(keys)
+    found = 0
+    for i in range(keys.shape[0]):
+        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
+        while slots[slot] >= 0:
+            if known[slots[slot]] == keys[i] and (exact or _same_codes(codes, first[slots[slot]], i)):
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = found
+            known[found] = keys[i]
+            first[found] = i
+            found += 1
+        labels[i] = slots[slot]
+    return found
+
+
+@inner
+def _same_codes(codes, one, other):
+    """Whether two rows have the same codes."""
+    for j in range(codes.shape[0]):
+        if codes[j, one] != codes[j, other]:
+            return False
+    return True
+
+
 @jit
-def _classes(rows, maps, levels, labels, sizes):
-    """Label each row with its class, in order of appearance, and add up class sizes; return how many there are."""
-    n = labels.shape[0]
+def _classes(rows, maps, levels, labels, first):
+    """Label each row with its class at these levels, in order of appearance; return how many there are."""
     # Sums of strides are different for different rows where 63 bits are enough; only then codes need not be compared.
-    raised = np.empty((levels.shape[0], 0 if maps.exact else n), dtype=np.uint32)
+    raised = np.empty((levels.shape[0], 0 if maps.exact else labels.shape[0]), dtype=np.uint32)
     keys = _raise(rows, maps, np.zeros_like(levels), levels, raised)
-    found = number_rows(keys, raised, maps.exact, labels, np.empty(n, dtype=np.int64))
-    for label in range(found):
-        sizes[label] = 0
-    for i in range(n):
-        sizes[labels[i]] += rows.records[i]
+    return _number_rows(keys, raised, maps.exact, labels, first)
+
+
+@jit
+def _roll_up(rows, maps, base, levels, codes, records):
+    """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
+    keys = _raise(rows, maps, base, levels, codes)
+    labels = np.empty_like(keys)
+    first = np.empty_like(keys)
+    found = _number_rows(keys, codes, maps.exact, labels, first)
+    records[:found] = 0
+    for i in range(keys.shape[0]):
+        records[labels[i]] += rows.records[i]
+    # No class has a higher number than its first row: a row is read before another takes its place.
+    for j in range(codes.shape[0]):
+        for label in range(found):
+            codes[j, label] = codes[j, first[label]]
     return found
 
 
 @jit
-def _leaves_lost(rows, maps, costs, levels, is_kept, leaves):
-    """Fill ``leaves`` with what the rows that are kept lose at these levels."""
-    for j in range(levels.shape[0]):
-        rise = maps.start[j, 0, levels[j]]
-        cost = costs.start[j, levels[j]]
-        total = 0
-        for i in range(is_kept.shape[0]):
-            if is_kept[i]:
-                total += rows.records[i] * costs.leaves[cost + maps.up[rise + rows.codes[j, i]]]
-        leaves[j] = total
-
-
-@jit
-def _measure(rows, maps, costs, levels, k, leaves):
-    """Suppressed records, kept classes and smallest class at these levels; fills ``leaves`` with what is lost."""
-    n = rows.records.shape[0]
-    # Sums are of whole numbers, so that they are the same in any order of the rows.
-    labels = np.empty(n, dtype=np.int64)
-    sizes = np.empty(n, dtype=np.int64)
-    found = _classes(rows, maps, levels, labels, sizes)
+def _cost(codes, records, found, costs, levels, k, leaves):
+    """Suppressed records, kept classes and smallest class; fills ``leaves`` with what the kept records lose."""
     suppressed = 0
     kept = 0
-    smallest = sizes[0]
-    for label in range(found):
-        smallest = min(smallest, sizes[label])
-        if sizes[label] < k:
-            suppressed += sizes[label]
+    smallest = records[0]
+    for i in range(found):
+        smallest = min(smallest, records[i])
+        if records[i] < k:
+            suppressed += records[i]
         else:
             kept += 1
-    is_kept = np.empty(n, dtype=np.bool_)
-    for i in range(n):
-        is_kept[i] = sizes[labels[i]] >= k
-    _leaves_lost(rows, maps, costs, levels, is_kept, leaves)
+    # Sums are of whole numbers, so that they are the same in any order of the classes.
+    for j in range(levels.shape[0]):
+        cost = costs.start[j, levels[j]]
+        total = 0
+        for i in range(found):
+            if records[i] >= k:
+                total += records[i] * costs.leaves[cost + codes[j, i]]
+        leaves[j] = total
     return suppressed, kept, smallest
 
 
@@ -114,8 +142,22 @@ def measure(rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64]
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    leaves = np.zeros(maps.heights.shape[0], dtype=np.int64)
-    suppressed, kept, smallest = _measure(rows, maps, costs, _checked(maps, levels), threshold.k, leaves)
+    levels = _checked(maps, levels)
+    codes, records = np.empty_like(rows.codes), np.empty_like(rows.records)
+    found = int(_roll_up(rows, maps, np.zeros_like(levels), levels, codes, records))
+    return _measured(codes, records, found, costs, levels, threshold.k)
+
+
+def _measured(
+    codes: NDArray[np.uint32],
+    records: NDArray[np.int64],
+    found: int,
+    costs: Costs,
+    levels: NDArray[np.int64],
+    k: int,
+) -> Measured:
+    leaves = np.zeros_like(levels)
+    suppressed, kept, smallest = _cost(codes, records, found, costs, levels, k, leaves)
     return Measured(int(suppressed), int(kept), int(smallest), leaves)
 
 
@@ -126,47 +168,40 @@ def group(rows: Rows, maps: LevelMaps, levels: NDArray[np.int64]) -> Grouping:
     ----------
     levels : (n_attributes,) level of each attribute
     """
-    n = rows.records.shape[0]
-    labels = np.empty(n, dtype=np.int64)
-    sizes = np.empty(n, dtype=np.int64)
-    found = int(_classes(rows, maps, _checked(maps, levels), labels, sizes))
-    return Grouping(labels, sizes[:found].copy(), _first_of(labels, found))
+    labels, first = np.empty((2, rows.records.size), dtype=np.int64)
+    return _grouping(rows.records, labels, first, int(_classes(rows, maps, _checked(maps, levels), labels, first)))
+
+
+def _grouping(records: NDArray[np.int64], labels: NDArray[np.int64], first: NDArray[np.int64], found: int) -> Grouping:
+    # Weights are added up as floating-point numbers, exact below 2**53 records.
+    return Grouping(labels, np.bincount(labels, records, found).astype(np.int64), first[:found].copy())
 
 
 def leaves_lost(
-    rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64], is_kept: NDArray[np.bool_]
+    rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64], grouping: Grouping, is_kept: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Return the whole leaves that the kept rows lose at one transformation, shape (n_attributes,) int64.
+    """Return the whole leaves that the kept classes lose at one transformation, shape (n_attributes,) int64.
 
     Parameters
     ----------
-    is_kept : (n_rows,) whether each row is kept
+    is_kept : (n_classes,) whether each class at these levels is kept
     """
-    if is_kept.shape != rows.records.shape or is_kept.dtype != np.bool_:
-        raise ValueError("is_kept must be one truth value a row")
-    leaves = np.zeros(maps.heights.shape[0], dtype=np.int64)
-    _leaves_lost(rows, maps, costs, _checked(maps, levels), is_kept, leaves)
-    return leaves
+    records, codes = grouping.sizes[is_kept], rows.codes[:, grouping.first[is_kept]]
+    lost = []
+    for j, level in enumerate(_checked(maps, levels)):
+        raised = maps.up[maps.start[j, 0, level] + codes[j]]
+        lost.append(records @ costs.leaves[costs.start[j, level] + raised])
+    return np.array(lost, dtype=np.int64)
 
 
 def class_sizes(rows: Rows, maps: LevelMaps, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Size of the class of each distinct row at one transformation, shape (n_groups,) int64."""
-    n = rows.records.shape[0]
-    labels = np.empty(n, dtype=np.int64)
-    sizes = np.empty(n, dtype=np.int64)
-    _classes(rows, maps, _checked(maps, levels), labels, sizes)
-    return sizes[labels]
-
-
-def _first_of(labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """Return the first row of each class."""
-    first = np.empty(n_classes, dtype=np.int64)
-    first[labels[::-1]] = np.arange(labels.shape[0] - 1, -1, -1)
-    return first
+    found = group(rows, maps, levels)
+    return found.sizes[found.labels]
 
 
 class Distinct(NamedTuple):
-    """Distinct rows, and which of them each row given is, shape (n_rows,) int64."""
+    """Distinct rows, and which of them each row given is, (n_rows,)."""
 
     rows: Rows
     labels: NDArray[np.int64]
@@ -182,68 +217,8 @@ def distinct_rows(codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.
     """
     n_attributes, n_rows = codes.shape
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
-    labels = np.empty(n_rows, dtype=np.int64)
-    sizes = np.empty(n_rows, dtype=np.int64)
-    found = _classes(every, maps, np.zeros(n_attributes, dtype=np.int64), labels, sizes)
-    first = _first_of(labels, found)
-    return Distinct(Rows(np.ascontiguousarray(codes[:, first]), sizes[:found].copy()), labels)
-
-
-@inner
-def _merge(keys, codes, records, exact):
-    """Move the first row of each class to the front and add up its records; return how many classes there are."""
-    slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
-    mask = slots.shape[0] - 1
-    found = 0
-    for i in range(keys.shape[0]):
-        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
-        while slots[slot] >= 0:
-            seen = slots[slot]
-            # Class ``seen`` stands at the front already, so that few classes are compared within few cache lines.
-            if keys[seen] == keys[i] and (exact or same_codes(codes, seen, i)):
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] >= 0:
-            records[slots[slot]] += records[i]
-            continue
-        slots[slot] = found
-        # found <= i: a row is read before another takes its place.
-        keys[found] = keys[i]
-        records[found] = records[i]
-        for j in range(codes.shape[0]):
-            codes[j, found] = codes[j, i]
-        found += 1
-    return found
-
-
-@jit
-def _roll_up(rows, maps, base, levels, codes, records):
-    """Group rows at a coarser transformation into ``codes`` and ``records``; return how many classes there are."""
-    keys = _raise(rows, maps, base, levels, codes)
-    records[:] = rows.records
-    return _merge(keys, codes, records, maps.exact)
-
-
-@jit
-def _cost(classes, costs, levels, k, leaves):
-    """Suppressed records, kept classes and smallest class; fills ``leaves`` with what the kept records lose."""
-    suppressed = 0
-    kept = 0
-    smallest = classes.records[0]
-    for i in range(classes.records.shape[0]):
-        smallest = min(smallest, classes.records[i])
-        if classes.records[i] < k:
-            suppressed += classes.records[i]
-        else:
-            kept += 1
-    for j in range(levels.shape[0]):
-        cost = costs.start[j, levels[j]]
-        total = 0
-        for i in range(classes.records.shape[0]):
-            if classes.records[i] >= k:
-                total += classes.records[i] * costs.leaves[cost + classes.codes[j, i]]
-        leaves[j] = total
-    return suppressed, kept, smallest
+    found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
+    return Distinct(Rows(np.ascontiguousarray(codes[:, found.first]), found.sizes), found.labels)
 
 
 class Grouped(NamedTuple):
@@ -274,6 +249,122 @@ def roll_up(grouped: Grouped, maps: LevelMaps, levels: NDArray[np.int64]) -> Gro
 
 def measure_grouped(grouped: Grouped, costs: Costs, k: int) -> Measured:
     """Suppressed records, kept classes, the smallest class and leaves lost at the levels that rows are grouped at."""
-    leaves = np.zeros(grouped.levels.shape[0], dtype=np.int64)
-    suppressed, kept, smallest = _cost(grouped.rows, costs, grouped.levels, k, leaves)
-    return Measured(int(suppressed), int(kept), int(smallest), leaves)
+    rows = grouped.rows
+    return _measured(rows.codes, rows.records, rows.records.size, costs, grouped.levels, k)
+
+
+ROOMY = 4
+"""Tables of totals are addressed directly while they have at most so many places for each row."""
+
+
+class Cells(NamedTuple):
+    """Rows of numbered values."""
+
+    values: NDArray[np.uint32]  # (n_columns, n_rows) below the width of their column
+    widths: NDArray[np.int64]  # (n_columns,) at least 1
+    records: NDArray[np.int64]  # (n_rows,) how often each row occurs, at least 1
+
+
+class Separated(NamedTuple):
+    """Number of classes, and pairs of records that are in one class."""
+
+    n_classes: int
+    pairs: int
+
+
+@jit
+def _label(values, columns, rows, labels, first):
+    """Number the classes of some rows by these columns; returns how many there are."""
+    keys = np.zeros(rows.shape[0], dtype=np.int64)
+    codes = np.empty((columns.shape[0], rows.shape[0]), dtype=np.uint32)
+    for j in range(columns.shape[0]):
+        for i in range(rows.shape[0]):
+            codes[j, i] = values[columns[j], rows[i]]
+            keys[i] = np.int64(hashed(np.uint64(keys[i]), np.uint64(codes[j, i])))
+    return _number_rows(keys, codes, False, labels, first)
+
+
+@jit
+def _stand_out(cells, columns, rows, alone):
+    """Mark which of some rows are alone by these columns; return their classes and the pairs not told apart."""
+    n = rows.shape[0]
+    places = 1.0
+    for j in columns:
+        places *= cells.widths[j]
+    labels = np.zeros(n, dtype=np.int64)
+    if places <= ROOMY * n + 1024:
+        # Labels are addresses then, and without a gap or not they tell the classes apart.
+        for i in range(n):
+            for j in columns:
+                labels[i] = labels[i] * cells.widths[j] + np.int64(cells.values[j, rows[i]])
+        n_places = np.int64(places)
+    else:
+        n_places = _label(cells.values, columns, rows, labels, np.empty(n, dtype=np.int64))
+    totals = np.zeros(n_places, dtype=np.int64)
+    for i in range(n):
+        totals[labels[i]] += cells.records[rows[i]]
+    n_classes = 0
+    pairs = 0
+    for total in totals:
+        if total > 0:
+            n_classes += 1
+            pairs += total * (total - 1) // 2
+    for i in range(n):
+        alone[rows[i]] = totals[labels[i]] == 1
+    return n_classes, pairs
+
+
+def cells_of(values: NDArray[np.uint32], widths: NDArray[np.int64], records: NDArray[np.int64] | None = None) -> Cells:
+    """Return rows of numbered values, checked.
+
+    Parameters
+    ----------
+    values : (n_columns, n_rows)
+    widths : (n_columns,), above every value of the column
+    records : (n_rows,), how often each row occurs; once if not given
+    """
+    values = np.ascontiguousarray(values, dtype=np.uint32)
+    widths = np.ascontiguousarray(widths, dtype=np.int64)
+    counts = np.ones(values.shape[1], dtype=np.int64) if records is None else np.ascontiguousarray(records, np.int64)
+    if widths.shape != values.shape[:1] or counts.shape != values.shape[1:] or values.shape[1] >= 2**31:
+        raise ValueError("widths must be one a column, records one a row, and rows fewer than 2**31")
+    if values.size and (np.any(values.max(axis=1) >= widths) or counts.min() < 1):
+        raise ValueError("values must be below the width of their column, and rows occur at least once")
+    return Cells(values, widths, counts)
+
+
+def classes(cells: Cells, columns: NDArray[np.int64]) -> Grouping:
+    """Return the classes of all rows by these columns."""
+    labels, first = np.empty((2, cells.records.size), dtype=np.int64)
+    every = np.arange(cells.records.size)
+    return _grouping(
+        cells.records, labels, first, int(_label(cells.values, _known(cells, columns), every, labels, first))
+    )
+
+
+def stand_out(
+    cells: Cells, columns: NDArray[np.int64], covered: NDArray[np.bool_], alone: NDArray[np.bool_]
+) -> Separated:
+    """Mark the rows that stand alone by these columns, and count classes and pairs of records not told apart.
+
+    Parameters
+    ----------
+    columns : some columns
+    covered : (n_rows,) rows known to stand alone by fewer of the columns; they are classes of their own
+    alone : (n_rows,) is overwritten: rows of one record that stand alone, but for those covered
+    """
+    for array in (covered, alone):
+        if array.shape != cells.records.shape or array.dtype != np.bool_:
+            raise ValueError("covered and alone must be one truth value a row")
+    rows = np.flatnonzero(~covered)
+    alone[:] = False
+    n_classes, pairs = _stand_out(cells, _known(cells, columns), rows, alone)
+    # A row that stands alone by fewer columns stands alone by more: covered rows are classes of one.
+    return Separated(int(n_classes) + covered.size - rows.size, int(pairs))
+
+
+def _known(cells: Cells, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    columns = np.ascontiguousarray(columns, dtype=np.int64)
+    if columns.ndim != 1 or np.any(columns < 0) or np.any(columns >= cells.widths.shape[0]):
+        raise ValueError("columns must be numbers of columns")
+    return columns

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
+from .words import starts_of
 
 
 class Records(NamedTuple):
@@ -27,22 +28,21 @@ class Records(NamedTuple):
 class Split(NamedTuple):
     """Parts of a horizontal partitioning, in the order of the split tree.
 
-    order : (n_records,) int32, the record at each place
-    starts : (n_parts + 1,) int64, the place at which each part begins
     depths : (n_parts - 1,) int32, depth of the split between each part and the next, -1 between classes; they determine
         the tree of each class
     """
 
-    order: NDArray[np.int32]
-    starts: NDArray[np.int64]
+    order: NDArray[np.int32]  # (n_records,) the record at each place
+    starts: NDArray[np.int64]  # (n_parts + 1,) the place at which each part begins
     depths: NDArray[np.int32]
 
 
 class Bench(NamedTuple):
-    """Working memory: counts and where records start by code, records by code, the chain's link of each place."""
+    """Working memory: counts and where records start and end by code, records by code, the link of each place."""
 
     counts: NDArray[np.int64]
     start: NDArray[np.int64]
+    end: NDArray[np.int64]
     present: NDArray[np.int32]
     posting: NDArray[np.int32]
     link: NDArray[np.int32]
@@ -64,15 +64,13 @@ def _take_stock(records, bench, order, low, high):
     at = 0
     for j in range(found):
         bench.start[bench.present[j]] = at
+        bench.end[bench.present[j]] = at
         at += bench.counts[bench.present[j]]
-    # Filling moves each start to its end; the last loop moves them back.
     for place in range(low, high):
         for at in range(records.offsets[order[place]], records.offsets[order[place] + 1]):
             code = records.items[at]
-            bench.posting[bench.start[code]] = place
-            bench.start[code] += 1
-    for j in range(found):
-        bench.start[bench.present[j]] -= bench.counts[bench.present[j]]
+            bench.posting[bench.end[code]] = place
+            bench.end[code] += 1
     return found
 
 
@@ -100,10 +98,11 @@ def _choose(records, bench, found, left, k, constraint):
 
 
 @inner
-def _peel(records, bench, order, code, end, link):
+def _peel(records, bench, order, code, link):
     """Take the records with a code out of a frame, as its next link; return how many they are."""
     peeled = 0
-    for at in range(bench.start[code], end):
+    # Peeling changes counts, not where the list of a code ends.
+    for at in range(bench.start[code], bench.end[code]):
         place = bench.posting[at]
         if bench.link[place] < 0:
             bench.link[place] = link
@@ -125,88 +124,40 @@ def _regroup(bench, order, low, high, begins, links):
         order[place] = bench.moved[place]
 
 
-@inner
-def _extended(array, wanted):
-    """The array, twice as long if it is shorter than wanted."""
-    if wanted < array.shape[0]:
-        return array
-    longer = np.zeros(2 * array.shape[0], dtype=array.dtype)
-    longer[: array.shape[0]] = array
-    return longer
-
-
-@inner
-def _whole_classes(class_starts, limit):
-    """The stack of work at the beginning: the classes that are to be split; and how many they are."""
-    stack = np.zeros((64 + class_starts.shape[0], 4), dtype=np.int64)
-    waiting = 0
-    for number in range(class_starts.shape[0] - 1):
-        if class_starts[number + 1] - class_starts[number] >= limit:
-            stack[waiting, 0] = class_starts[number]
-            stack[waiting, 1] = class_starts[number + 1]
-            stack[waiting, 3] = -1
-            waiting += 1
-    return stack, waiting
-
-
 @jit
-def _split(records, bench, order, class_starts, border, k, limit):
-    """Split each class; ``border`` receives the depth of the split before each place, -1 where there is none."""
-    stack, waiting = _whole_classes(class_starts, limit)
-    begins = np.zeros(64, dtype=np.int64)
-    codes = np.zeros(64, dtype=np.int64)
+def _split(records, bench, order, stack, waiting, border, k, limit):
+    """Split the parts on the stack; ``border`` receives the depth of the split before each place, -1 for none."""
     while waiting > 0:
         waiting -= 1
         low, high, depth, constraint = stack[waiting]
         found = _take_stock(records, bench, order, low, high)
-        ends = np.empty(found, dtype=np.int64)
-        for j in range(found):
-            ends[j] = bench.start[bench.present[j]] + bench.counts[bench.present[j]]
+        begins = np.empty(found + 1, dtype=np.int64)
+        codes = np.empty(found, dtype=np.int64)
         links = 0
         at = low
         while high - at >= limit:
             code = _choose(records, bench, found, high - at, k, constraint)
             if code < 0:
                 break
-            begins = _extended(begins, links + 2)
-            codes = _extended(codes, links + 2)
             begins[links] = at
             codes[links] = code
-            end = bench.start[code]
-            for j in range(found):
-                if bench.present[j] == code:
-                    end = ends[j]
-            # Peeling changes counts, so that the list of a code ends where it ended before.
-            at += _peel(records, bench, order, code, end, links)
+            at += _peel(records, bench, order, code, links)
             # What is left has not the code that was split on, and goes on without its constraint.
             constraint = -1
             links += 1
         begins[links] = at
         for j in range(found):
             bench.counts[bench.present[j]] = 0
-        if links == 0:
-            continue
-        waiting, stack = _descend(records, border, (depth, limit), begins, codes, links, stack, waiting)
-        _regroup(bench, order, low, high, begins, links)
-
-
-@inner
-def _descend(records, border, frame, begins, codes, links, stack, waiting):
-    """Note the borders of a frame's links, and put those that are still large on the stack."""
-    depth, limit = frame
-    longer = stack
-    if waiting + links >= stack.shape[0]:
-        longer = np.zeros((2 * (waiting + links), 4), dtype=np.int64)
-        longer[:waiting] = stack[:waiting]
-    for link in range(links):
-        border[begins[link + 1]] = depth + link
-        if begins[link + 1] - begins[link] >= limit:
-            longer[waiting, 0] = begins[link]
-            longer[waiting, 1] = begins[link + 1]
-            longer[waiting, 2] = depth + link + 1
-            longer[waiting, 3] = records.constraint[codes[link]]
-            waiting += 1
-    return waiting, longer
+        for link in range(links):
+            border[begins[link + 1]] = depth + link
+            if begins[link + 1] - begins[link] >= limit:
+                stack[waiting, 0] = begins[link]
+                stack[waiting, 1] = begins[link + 1]
+                stack[waiting, 2] = depth + link + 1
+                stack[waiting, 3] = records.constraint[codes[link]]
+                waiting += 1
+        if links > 0:
+            _regroup(bench, order, low, high, begins, links)
 
 
 def _checked(records: Records) -> int:
@@ -232,17 +183,24 @@ def split_records(records: Records, k: int, limit: int, classes: NDArray[np.int6
     """
     n_codes = _checked(records)
     n = records.offsets.size - 1
+    counts, start, end = np.zeros((3, n_codes), dtype=np.int64)
     bench = Bench(
-        np.zeros(n_codes, dtype=np.int64),
-        np.zeros(n_codes, dtype=np.int64),
+        counts,
+        start,
+        end,
         np.empty(n_codes, dtype=np.int32),
         np.empty(records.items.size, dtype=np.int32),
         np.empty(n, dtype=np.int32),
         np.empty(n, dtype=np.int32),
     )
     order, class_starts = _by_class(classes, n)
+    k, limit = max(k, 1), max(limit, 2)
     border = np.full(n, -1, dtype=np.int32)
-    _split(records, bench, order, class_starts, border, max(k, 1), max(limit, 2))
+    # Parts that wait have as many records as the limit, and none in common: they find room.
+    stack = np.zeros((n // limit + 1, 4), dtype=np.int64)
+    large = np.flatnonzero(np.diff(class_starts) >= limit)
+    stack[: large.size] = np.column_stack([class_starts[large], class_starts[large + 1], 0 * large, 0 * large - 1])
+    _split(records, bench, order, stack, large.size, border, k, limit)
     begins = border >= 0
     begins[class_starts[1:-1]] = True
     inner = np.flatnonzero(begins)
@@ -260,21 +218,16 @@ def _by_class(classes: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int
     if not sizes.all():
         raise ValueError("every class must have records")
     order = np.argsort(classes, kind="stable").astype(np.int32)
-    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return order, starts_of(sizes)
 
 
 class Tree(NamedTuple):
-    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1.
+    """Inner nodes of a binary forest over parts; node i stands between part i and part i + 1."""
 
-    depth : (n_nodes,) int32, depth of each node; -1 where the parts on its sides are in different trees
-    low, high : (n_nodes,) int32, first and last part below each node
-    highest : (n_steps, n_nodes) int32, the node of least depth among 2**step nodes from each on
-    """
-
-    depth: NDArray[np.int32]
-    low: NDArray[np.int32]
+    depth: NDArray[np.int32]  # (n_nodes,) depth of each node; -1 where the parts on its sides are in different trees
+    low: NDArray[np.int32]  # low, high: (n_nodes,) first and last part below each node
     high: NDArray[np.int32]
-    highest: NDArray[np.int32]
+    highest: NDArray[np.int32]  # (n_steps, n_nodes) the node of least depth among 2**step nodes from each on
 
 
 @jit
@@ -296,22 +249,6 @@ def _spans(depth, low, high):
         high[stack[i]] = n
 
 
-@jit
-def _fill_highest(depth, highest):
-    """Fill the table of least depths, each step from the one before."""
-    n = depth.shape[0]
-    for node in range(n):
-        highest[0, node] = node
-    for step in range(1, highest.shape[0]):
-        half = 1 << (step - 1)
-        for node in range(n):
-            highest[step, node] = highest[step - 1, node]
-            if node + half < n:
-                other = highest[step - 1, node + half]
-                if depth[other] < depth[highest[step, node]]:
-                    highest[step, node] = other
-
-
 @inner
 def _meeting(tree, part, other):
     """The lowest node above two parts, ``part`` standing before ``other``."""
@@ -330,9 +267,12 @@ def make_tree(depth: NDArray[np.int32]) -> Tree:
     n = depth.size
     low, high = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     _spans(depth, low, high)
-    steps = max(1, int(n).bit_length())
-    highest = np.empty((steps, n), dtype=np.int32)
-    _fill_highest(depth, highest)
+    highest = np.tile(np.arange(n, dtype=np.int32), (max(1, n.bit_length()), 1))
+    for step in range(1, highest.shape[0]):
+        below, half = highest[step - 1], 1 << (step - 1)
+        highest[step] = below
+        later = depth[below[half:]] < depth[below[:-half]]
+        highest[step, :-half][later] = below[half:][later]
     if np.any((depth[1:] == depth[:-1]) & (depth[1:] >= 0)):
         raise ValueError("neighbouring nodes must differ in depth")
     return Tree(depth, low, high, highest)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .words import GOLDEN, bits_set, table_size
+from .words import GOLDEN, bits_set, by_number, starts_of, table_size
 
 AT_ONCE = 1 << 18
 """Sets that are counted in one table, so that it stays in the cache."""
@@ -19,14 +19,10 @@ LARGEST = 3
 
 
 class ItemSets(NamedTuple):
-    """Records as sets of items.
+    """Records as sets of items."""
 
-    offsets : (n_records + 1,) int64, where the items of each record begin
-    items : (n_occurrences,) int32, ascending within a record
-    """
-
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int32]
+    offsets: NDArray[np.int64]  # (n_records + 1,) where the items of each record begin
+    items: NDArray[np.int32]  # (n_occurrences,) ascending within a record
 
 
 class ItemRecords(NamedTuple):
@@ -47,15 +43,12 @@ class Tallies(NamedTuple):
     """What the sets of one size tell.
 
     least : (n_records,) int64, records that hold the rarest set of each record; 0 for records of fewer items
-    alone : (n_records,) int64, sets of each record that no other record holds
-    few : (n_records,) int64, sets of each record that fewer than k records hold
-    distinct : (3,) int64, distinct sets: all, those in one record, those in fewer than k
     """
 
     least: NDArray[np.int64]
-    alone: NDArray[np.int64]
-    few: NDArray[np.int64]
-    distinct: NDArray[np.int64]
+    alone: NDArray[np.int64]  # (n_records,) sets of each record that no other record holds
+    few: NDArray[np.int64]  # (n_records,) sets of each record that fewer than k records hold
+    distinct: NDArray[np.int64]  # (3,) distinct sets: all, those in one record, those in fewer than k
 
 
 @inner
@@ -134,6 +127,20 @@ def _holds(sets, record, item):
     return low < sets.offsets[record + 1] and sets.items[low] == item
 
 
+@inner
+def _holds_all(sets, record, items, start, end):
+    """Whether a record holds some items."""
+    for at in range(start, end):
+        if not _holds(sets, record, items[at]):
+            return False
+    return True
+
+
+@inner
+def _n_records(holders, item):
+    return holders.offsets[item + 1] - holders.offsets[item]
+
+
 @jit
 def _supports(sets, holders, offsets, wanted, found):
     """Fill ``found`` with the number of records that hold each set wanted."""
@@ -143,22 +150,11 @@ def _supports(sets, holders, offsets, wanted, found):
         # Whoever holds the set is among the records of its rarest item, the fewest that must be looked at.
         rarest = wanted[start]
         for at in range(start + 1, end):
-            item = wanted[at]
-            if (
-                holders.offsets[item + 1] - holders.offsets[item]
-                < holders.offsets[rarest + 1] - holders.offsets[rarest]
-            ):
-                rarest = item
-        total = 0
+            if _n_records(holders, wanted[at]) < _n_records(holders, rarest):
+                rarest = wanted[at]
+        found[number] = 0
         for at in range(holders.offsets[rarest], holders.offsets[rarest + 1]):
-            record = holders.records[at]
-            all_there = True
-            for other in range(start, end):
-                if not _holds(sets, record, wanted[other]):
-                    all_there = False
-                    break
-            total += all_there
-        found[number] = total
+            found[number] += _holds_all(sets, holders.records[at], wanted, start, end)
 
 
 @jit
@@ -171,7 +167,7 @@ def _least_of(sets, holders, items, size, enough, work):
     n = items.shape[0]
     longest = 0
     for item in items:
-        longest = max(longest, holders.offsets[item + 1] - holders.offsets[item])
+        longest = max(longest, _n_records(holders, item))
     left = np.empty((size, longest), dtype=np.int32)
     n_left = np.zeros(size, dtype=np.int64)
     chosen = np.full(size, -1, dtype=np.int64)
@@ -221,10 +217,9 @@ def item_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> ItemSets:
 
 def records_of_items(sets: ItemSets, n_items: int) -> ItemRecords:
     """Return the records that hold each of ``n_items`` items."""
-    offsets = np.zeros(n_items + 1, dtype=np.int64)
-    np.cumsum(np.bincount(sets.items, minlength=n_items), out=offsets[1:])
+    offsets, places = by_number(sets.items, n_items)
     owner = np.repeat(np.arange(sets.offsets.size - 1, dtype=np.int32), np.diff(sets.offsets))
-    return ItemRecords(offsets, owner[np.argsort(sets.items, kind="stable")])
+    return ItemRecords(offsets, owner[places])
 
 
 def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
@@ -239,7 +234,7 @@ def count_sets(sets: ItemSets, size: int, k: int) -> Tallies:
     owner = np.repeat(np.arange(n_records, dtype=np.int64), np.diff(sets.offsets))
     starts = Starts(owner[places], places)
     after = sets.offsets[starts.records + 1] - places - 1
-    n_sets = np.concatenate([[0], np.cumsum(after if size == 2 else after * (after - 1) // 2)])
+    n_sets = starts_of(after if size == 2 else after * (after - 1) // 2)
     ends = np.flatnonzero(np.diff(sets.items[places], append=-1)) + 1  # of the occurrences of one item
     low = 0
     for high, following in zip(ends, [*ends[1:], 0], strict=True):
@@ -293,40 +288,27 @@ def least_of(sets: ItemSets, holders: ItemRecords, record: int, size: int, enoug
     return Least(found, True) if found >= 0 else Least(-1 - found, False)
 
 
-@inner
-def _lies_in(items, first, last, other, end):
-    """Whether an ascending run of items is part of another."""
-    for i in range(first, last):
-        while other < end and items[other] < items[i]:
-            other += 1
-        if other == end or items[other] != items[i]:
-            return False
-    return True
-
-
 @jit
-def _mark_covered(offsets, items, starts, holders, covered):
+def _mark_covered(sets, holders, covered):
     """Mark sets that lie in a larger one, looked for among the sets that hold the rarest of their items."""
+    lengths = np.diff(sets.offsets)
     largest = 0
-    for s in range(offsets.shape[0] - 1):
-        largest = max(largest, offsets[s + 1] - offsets[s])
-    for s in range(offsets.shape[0] - 1):
-        first, last = offsets[s], offsets[s + 1]
-        if last - first == largest:
+    for length in lengths:
+        largest = max(largest, length)
+    for s in range(lengths.shape[0]):
+        # Only a larger set counts: of two equal ones neither is part of the other.
+        if lengths[s] == largest:
             continue
-        if last == first:
-            covered[s] = True
-            continue
-        rarest = items[first]
-        for i in range(first, last):
-            if starts[items[i] + 1] - starts[items[i]] < starts[rarest + 1] - starts[rarest]:
-                rarest = items[i]
-        for at in range(starts[rarest], starts[rarest + 1]):
-            other = holders[at]
-            # Only a larger set counts: of two equal ones neither is part of the other.
-            if offsets[other + 1] - offsets[other] <= last - first:
-                continue
-            if _lies_in(items, first, last, offsets[other], offsets[other + 1]):
+        rarest = -1
+        for item in sets.items[sets.offsets[s] : sets.offsets[s + 1]]:
+            if rarest < 0 or _n_records(holders, item) < _n_records(holders, rarest):
+                rarest = item
+        covered[s] = rarest < 0
+        for at in range(holders.offsets[rarest], holders.offsets[rarest + 1] if rarest >= 0 else 0):
+            other = holders.records[at]
+            if lengths[other] > lengths[s] and _holds_all(
+                sets, other, sets.items, sets.offsets[s], sets.offsets[s + 1]
+            ):
                 covered[s] = True
                 break
 
@@ -341,9 +323,7 @@ def covered_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> NDArra
     """
     if not offsets.size or offsets[0] != 0 or offsets[-1] != items.size or (items.size and items.min() < 0):
         raise ValueError("offsets must span the items, and items be numbers from 0 on")
-    starts = np.zeros(int(items.max(initial=-1)) + 2, dtype=np.int64)
-    np.cumsum(np.bincount(items), out=starts[1:]) if items.size else None
-    holders = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[np.argsort(items, kind="stable")]
+    sets = ItemSets(offsets, items)
     covered = np.zeros(offsets.size - 1, dtype=np.bool_)
-    _mark_covered(offsets, items, starts, holders, covered)
+    _mark_covered(sets, records_of_items(sets, int(items.max(initial=-1)) + 1), covered)
     return covered

@@ -1,9 +1,14 @@
-"""The arrays that kernels share: distinct rows, maps and costs. A named tuple of arrays is one argument."""
+"""What a search works on: distinct rows, maps and costs; what a transformation loses at least, and which wins a tie.
+
+A named tuple of arrays is one argument of a kernel.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._jit import inner, jit
 
 CODE = np.uint32
 """Type of all codes. One type for all tables means one compilation; smaller ones gain 5 % in the search."""
@@ -15,56 +20,40 @@ LARGEST_EXACT_KEY = 2**62
 
 
 class Rows(NamedTuple):
-    """The distinct rows of the quasi-identifiers with how often each occurs.
+    """The distinct rows of the quasi-identifiers with how often each occurs."""
 
-    codes : (n_attributes, n_groups) uint32, value of each attribute at level 0
-    records : (n_groups,) int64, records that have this combination
-    """
-
-    codes: NDArray[np.uint32]
-    records: NDArray[np.int64]
+    codes: NDArray[np.uint32]  # (n_attributes, n_groups) value of each attribute at level 0
+    records: NDArray[np.int64]  # (n_groups,) records that have this combination
 
 
 class LevelMaps(NamedTuple):
     """How codes rise from level to level.
 
     up : flat table; ``up[start[j, a, b] + c]`` is the code at level b of what has code c at level a <= b
-    start : (n_attributes, n_levels, n_levels) int64, offsets into ``up``
-    sizes : (n_attributes, n_levels) int64, number of codes at each level; 0 beyond the attribute's top
-    heights : (n_attributes,) int64, number of levels of each attribute
-    number : (n_attributes, n_levels) int64, what the user calls each level; ranks are added up from these
-    stride : (n_attributes,) int64, multipliers that turn a row of codes into one key
-    exact : whether different rows always have different keys (else a match of keys is verified code by code)
     """
 
     up: NDArray[np.uint32]
-    start: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    heights: NDArray[np.int64]
-    number: NDArray[np.int64]
-    stride: NDArray[np.int64]
-    exact: bool
+    start: NDArray[np.int64]  # (n_attributes, n_levels, n_levels) offsets into ``up``
+    sizes: NDArray[np.int64]  # (n_attributes, n_levels) number of codes at each level; 0 beyond the attribute's top
+    heights: NDArray[np.int64]  # (n_attributes,) number of levels of each attribute
+    number: NDArray[np.int64]  # (n_attributes, n_levels) what the user calls each level; ranks are added up from these
+    stride: NDArray[np.int64]  # (n_attributes,) multipliers that turn a row of codes into one key
+    exact: bool  # whether different rows always have different keys (else a match of keys is verified code by code)
 
 
 class Costs(NamedTuple):
     """What a generalized value costs, in whole leaves, so that sums are exact in any order.
 
     leaves : flat int64; ``leaves[start[j, a] + c]`` is (leaves covered - 1) of code c at level a of attribute j
-    start : (n_attributes, n_levels) int64, offsets into ``leaves``
-    domain : (n_attributes,) int64, (leaves of the domain - 1), at least 1
-    mean : (n_attributes, n_levels) float64, mean loss of a record by generalization alone
-    worst : (n_attributes, n_levels) float64, largest loss of a value present
-    weight : (n_attributes,) float64, weights of the attributes, adding up to 1
-    geometric : aggregate by the geometric mean of (1 + loss), else by the arithmetic mean
     """
 
     leaves: NDArray[np.int64]
-    start: NDArray[np.int64]
-    domain: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    worst: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    geometric: bool
+    start: NDArray[np.int64]  # (n_attributes, n_levels) offsets into ``leaves``
+    domain: NDArray[np.int64]  # (n_attributes,) (leaves of the domain - 1), at least 1
+    mean: NDArray[np.float64]  # (n_attributes, n_levels) mean loss of a record by generalization alone
+    worst: NDArray[np.float64]  # (n_attributes, n_levels) largest loss of a value present
+    weight: NDArray[np.float64]  # (n_attributes,) weights of the attributes, adding up to 1
+    geometric: bool  # aggregate by the geometric mean of (1 + loss), else by the arithmetic mean
 
 
 class Threshold(NamedTuple):
@@ -79,13 +68,12 @@ class Packing(NamedTuple):
     """Where the code of each attribute stands in the machine words of a row.
 
     word, shift, mask : (n_attributes,) which word, how far from its lowest bit, and the bits it takes
-    n_words : words of a row
     """
 
     word: NDArray[np.int64]
     shift: NDArray[np.uint64]
     mask: NDArray[np.uint64]
-    n_words: int
+    n_words: int  # words of a row
 
 
 def pack(sizes: NDArray[np.int64]) -> Packing:
@@ -136,3 +124,132 @@ def key_strides(sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], bool]:
 def make_task(rows: Rows, maps: LevelMaps, costs: Costs, threshold: Threshold) -> Task:
     """Put a task together; rows are packed by the number of codes at the lowest level."""
     return Task(rows, maps, costs, threshold, pack(maps.sizes[:, 0]))
+
+
+TOLERANCE = 1e-12
+"""Losses no further apart than this are equal."""
+
+NOISE = 1e-14
+"""How far rounding can move a loss; much less than the tolerance."""
+
+MOST_FOUND = 64
+"""Transformations that one exploration may find before it hands them over."""
+
+
+class Best(NamedTuple):
+    """What is known of good transformations.
+
+    levels : (n_attributes,) the reference: of the transformations found, the one of least loss, ties decided
+    found : (MOST_FOUND, n_attributes) transformations found in this exploration, no dearer than the least then known
+    uppers, least : (MOST_FOUND, n_attributes), (MOST_FOUND,) where boxes are handed over: ``found`` holds their lower
+        transformations, these their upper ones and the records suppressed throughout
+
+    Equality of losses within a tolerance is not transitive, so which transformation wins is decided only at the end,
+    among all that were found. The reference only rules transformations out: what loses no less and stands behind it in
+    the tie break can never win.
+    """
+
+    loss: NDArray[np.float64]  # (2,) least loss seen, and loss of the reference
+    suppressed: NDArray[np.int64]  # (1,) records that the reference suppresses
+    levels: NDArray[np.int64]
+    found: NDArray[np.int64]
+    n_found: NDArray[np.int64]  # (1,) how many
+    uppers: NDArray[np.int64]
+    least: NDArray[np.int64]
+    is_final: bool  # whether class size alone decides what is suppressed; else settled boxes are handed over
+
+
+def reference(loss: float, suppressed: int, levels: list[int], *, is_final: bool = True) -> Best:
+    """Start from one transformation that is safe; an infinite loss stands for none."""
+    return Best(
+        loss=np.array([loss, loss], dtype=np.float64),
+        suppressed=np.array([suppressed], dtype=np.int64),
+        levels=np.array(levels, dtype=np.int64),
+        found=np.zeros((MOST_FOUND, len(levels)), dtype=np.int64),
+        n_found=np.zeros(1, dtype=np.int64),
+        uppers=np.zeros((MOST_FOUND, len(levels)), dtype=np.int64),
+        least=np.zeros(MOST_FOUND, dtype=np.int64),
+        is_final=is_final,
+    )
+
+
+@inner
+def term(costs, attribute, level, share):
+    """What one attribute adds to the bound at a level when this share of the records is suppressed."""
+    loss = costs.mean[attribute, level] + share * (1.0 - costs.worst[attribute, level])
+    if costs.geometric:
+        return costs.weight[attribute] * np.log1p(loss)
+    return costs.weight[attribute] * loss
+
+
+@inner
+def aggregate(costs, terms):
+    """The loss that a sum of terms stands for."""
+    return np.expm1(terms) if costs.geometric else terms
+
+
+@jit
+def bound_of(costs, levels, share):
+    """Sum of terms of a transformation of which at least this share of the records is suppressed."""
+    terms = 0.0
+    for j in range(levels.shape[0]):
+        terms += term(costs, j, levels[j], share)
+    return terms
+
+
+@inner
+def _beats(maps, suppressed, levels, best):
+    """Whether this wins a tie of losses: fewer suppressed, lower rank, smaller level vector."""
+    if suppressed != best.suppressed[0]:
+        return suppressed < best.suppressed[0]
+    rank = 0
+    for j in range(levels.shape[0]):
+        rank += maps.number[j, levels[j]] - maps.number[j, best.levels[j]]
+    if rank != 0:
+        return rank < 0
+    for j in range(levels.shape[0]):
+        if levels[j] != best.levels[j]:
+            return levels[j] < best.levels[j]
+    return False
+
+
+@inner
+def cannot_win(maps, loss, suppressed, lower, best):
+    """Whether nothing that loses at least this and suppresses at least that can win against what is known."""
+    # Within the tolerance all stay: which of them wins is decided at the end, whatever the order of the work.
+    if loss > best.loss[0] + TOLERANCE:
+        return True
+    return loss >= best.loss[1] - NOISE and not _beats(maps, suppressed, lower, best)
+
+
+@inner
+def keep(maps, loss, suppressed, levels, best):
+    """Note a safe transformation that can win, and make it the reference if it wins against that."""
+    if cannot_win(maps, loss, suppressed, levels, best):
+        return
+    for j in range(levels.shape[0]):
+        best.found[best.n_found[0], j] = levels[j]
+    best.n_found[0] += 1
+    best.loss[0] = min(best.loss[0], loss)
+    less = loss < best.loss[1] - NOISE
+    if less or (loss <= best.loss[1] + NOISE and _beats(maps, suppressed, levels, best)):
+        best.loss[1] = loss
+        best.suppressed[0] = suppressed
+        for j in range(levels.shape[0]):
+            best.levels[j] = levels[j]
+
+
+@inner
+def hand_over(best, lower, upper, suppressed):
+    """Note a box whose transformations cannot be told apart by class sizes."""
+    for j in range(lower.shape[0]):
+        best.found[best.n_found[0], j] = lower[j]
+        best.uppers[best.n_found[0], j] = upper[j]
+    best.least[best.n_found[0]] = suppressed
+    best.n_found[0] += 1
+
+
+@inner
+def width(costs, attribute, low, high):
+    """How much two levels of an attribute differ in cost."""
+    return term(costs, attribute, high, 0.0) - term(costs, attribute, low, 0.0)

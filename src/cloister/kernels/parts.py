@@ -1,4 +1,4 @@
-"""Vertical partitioning of all parts, one by one, with the condition that no reconstructed record may be empty."""
+"""Vertical partitioning of all parts, so that no reconstructed record may be empty; the occurrences that they hold."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,17 @@ from numpy.typing import NDArray
 
 from ._jit import inner, jit
 from .horpart import Records, Split
-from .verpart import BARRED, KEPT_BACK, Rule, Table, _partition
+from .verpart import BARRED, KEPT_BACK, Rule, Table, partition
+from .words import starts_of
 
 
 class Entries(NamedTuple):
-    """The codes of each part.
+    """The codes of each part."""
 
-    offsets : (n_parts + 1,) int64, where each part's codes begin
-    code : int32, ascending within a part
-    support : int32, records of the part that have the code
-    place : int32, number of the record chunk in the part, ITEM_CHUNK or KEPT_BACK
-    """
-
-    offsets: NDArray[np.int64]
-    code: NDArray[np.int32]
-    support: NDArray[np.int32]
-    place: NDArray[np.int32]
+    offsets: NDArray[np.int64]  # (n_parts + 1,) where each part's codes begin
+    code: NDArray[np.int32]  # ascending within a part
+    support: NDArray[np.int32]  # records of the part that have the code
+    place: NDArray[np.int32]  # number of the record chunk in the part, ITEM_CHUNK or KEPT_BACK
 
 
 class Marks(NamedTuple):
@@ -32,70 +27,36 @@ class Marks(NamedTuple):
     repaired: NDArray[np.bool_]
 
 
-@jit
-def _count_entries(records, split, offsets):
-    """Write the number of distinct codes of each part to ``offsets``, one place on."""
-    seen = np.full(records.constraint.shape[0], -1, dtype=np.int64)
-    for part in range(split.starts.shape[0] - 1):
-        found = 0
-        for place in range(split.starts[part], split.starts[part + 1]):
-            record = split.order[place]
-            for at in range(records.offsets[record], records.offsets[record + 1]):
-                if seen[records.items[at]] != part:
-                    seen[records.items[at]] = part
-                    found += 1
-        offsets[part + 1] = found
-
-
 @inner
-def _codes_of(records, split, low, high, local, n_codes):
-    """Codes of a part, ascending; ``local`` receives their numbers."""
-    codes = np.empty(n_codes, dtype=np.int32)
-    found = 0
-    for place in range(low, high):
-        record = split.order[place]
-        for at in range(records.offsets[record], records.offsets[record + 1]):
-            code = records.items[at]
-            if local[code] < 0:
-                local[code] = 0
-                codes[found] = code
-                found += 1
-    codes.sort()
-    for j in range(n_codes):
-        local[codes[j]] = j
-    return codes
-
-
-@inner
-def _table_of(records, split, family, low, high, local, codes):
-    """The table of a part."""
-    n_codes = codes.shape[0]
-    row_start = np.zeros(high - low + 1, dtype=np.int64)
+def _table_of(records, split, family, entries, part, local):
+    """The table of a part; ``local`` receives the numbers of its codes."""
+    begin = entries.offsets[part]
+    n_codes = entries.offsets[part + 1] - begin
     code_start = np.zeros(n_codes + 1, dtype=np.int64)
-    for row in range(high - low):
-        record = split.order[low + row]
-        row_start[row + 1] = row_start[row] + records.offsets[record + 1] - records.offsets[record]
-    row_codes = np.empty(row_start[high - low], dtype=np.int32)
-    at = 0
-    for row in range(high - low):
-        record = split.order[low + row]
-        for item in range(records.offsets[record], records.offsets[record + 1]):
-            row_codes[at] = local[records.items[item]]
-            code_start[row_codes[at] + 1] += 1
-            at += 1
-    code_rows = np.empty(at, dtype=np.int32)
-    free = np.empty(n_codes, dtype=np.int64)
+    for j in range(n_codes):
+        local[entries.code[begin + j]] = j
+        code_start[j + 1] = code_start[j] + entries.support[begin + j]
     unit = np.empty(n_codes, dtype=np.int32)
     constraint = np.empty(n_codes, dtype=np.int32)
     for j in range(n_codes):
-        code_start[j + 1] += code_start[j]
-        free[j] = code_start[j]
-        unit[j] = local[family[codes[j]]]
-        constraint[j] = BARRED if records.passed_over[codes[j]] else records.constraint[codes[j]]
-    for row in range(high - low):
-        for at in range(row_start[row], row_start[row + 1]):
-            code_rows[free[row_codes[at]]] = row
-            free[row_codes[at]] += 1
+        code = entries.code[begin + j]
+        unit[j] = local[family[code]]
+        constraint[j] = BARRED if records.passed_over[code] else records.constraint[code]
+    low = split.starts[part]
+    row_start = np.zeros(split.starts[part + 1] - low + 1, dtype=np.int64)
+    row_codes = np.empty(code_start[n_codes], dtype=np.int32)
+    code_rows = np.empty(code_start[n_codes], dtype=np.int32)
+    free = code_start[:-1].copy()
+    at = 0
+    for row in range(row_start.shape[0] - 1):
+        record = split.order[low + row]
+        for item in range(records.offsets[record], records.offsets[record + 1]):
+            code = local[records.items[item]]
+            row_codes[at] = code
+            code_rows[free[code]] = row
+            free[code] += 1
+            at += 1
+        row_start[row + 1] = at
     return Table(row_start, row_codes, code_start, code_rows, unit, constraint)
 
 
@@ -168,46 +129,84 @@ def _finish(table, rule, place, chunks):
 
 
 @jit
-def _partition_parts(records, split, family, rule, entries, marks, first, last):
-    """Partition the parts from ``first`` up to ``last``."""
-    local = np.full(family.shape[0], -1, dtype=np.int64)
-    for part in range(first, last):
-        low = split.starts[part]
-        high = split.starts[part + 1]
-        at = entries.offsets[part]
-        n_codes = entries.offsets[part + 1] - at
-        codes = _codes_of(records, split, low, high, local, n_codes)
-        table = _table_of(records, split, family, low, high, local, codes)
-        place = entries.place[at : at + n_codes]
-        chunks = _partition(table, rule, n_codes, place)
+def _partition_parts(records, split, family, rule, entries, marks):
+    """Partition every part."""
+    local = np.empty(family.shape[0], dtype=np.int64)
+    for part in range(entries.offsets.shape[0] - 1):
+        table = _table_of(records, split, family, entries, part, local)
+        place = entries.place[entries.offsets[part] : entries.offsets[part + 1]]
+        chunks = partition(table, rule, place)
         marks.needs_item[part], marks.repaired[part] = _finish(table, rule, place, chunks)
-        for j in range(n_codes):
-            entries.code[at + j] = codes[j]
-            entries.support[at + j] = table.code_start[j + 1] - table.code_start[j]
-            local[codes[j]] = -1
 
 
-def part_entries(records: Records, split: Split) -> Entries:
-    """Room for the codes of each part, still without contents."""
-    offsets = np.zeros(split.starts.size, dtype=np.int64)
-    _count_entries(records, split, offsets)
-    np.cumsum(offsets, out=offsets)
-    n = int(offsets[-1])
-    return Entries(offsets, *(np.empty(n, dtype=np.int32) for _ in range(3)))
+@jit
+def _spread(records, split, entries, number, free, found):
+    """Write the occurrences of each lot; ``free`` is where each lot has come to."""
+    local = np.empty(records.constraint.shape[0], dtype=np.int64)
+    for part in range(entries.offsets.shape[0] - 1):
+        for at in range(entries.offsets[part], entries.offsets[part + 1]):
+            # All codes of a part's records are entries of it: nothing of the part before is looked up.
+            local[entries.code[at]] = number[at]
+        for place in range(split.starts[part], split.starts[part + 1]):
+            record = split.order[place]
+            for at in range(records.offsets[record], records.offsets[record + 1]):
+                lot = local[records.items[at]]
+                if lot >= 0:
+                    found.place[free[lot]] = place
+                    found.code[free[lot]] = records.items[at]
+                    free[lot] += 1
 
 
-def partition_parts(
-    records: Records, split: Split, family: NDArray[np.int32], rule: Rule, entries: Entries, marks: Marks
-) -> None:
-    """Partition every part vertically; fills ``entries`` and ``marks``.
+def partition_parts(records: Records, split: Split, family: NDArray[np.int32], rule: Rule) -> tuple[Entries, Marks]:
+    """Partition every part vertically.
 
     Parameters
     ----------
     family : (n_codes,) the first of the codes that must stay together with each code, itself for most
     """
-    parts = split.starts.size - 1
-    if family.shape != records.constraint.shape or entries.offsets.shape != (parts + 1,):
-        raise ValueError("family must have one entry a code, and entries one offset a part")
-    if marks.needs_item.shape != (parts,) or marks.repaired.shape != (parts,):
-        raise ValueError("marks must have one entry a part")
-    _partition_parts(records, split, family, rule, entries, marks, 0, parts)
+    parts, n_codes = split.starts.size - 1, records.constraint.size
+    if family.shape != (n_codes,):
+        raise ValueError("family must have one entry a code")
+    lengths = np.diff(records.offsets)
+    part_of = np.empty(lengths.size, dtype=np.int64)
+    part_of[split.order] = np.repeat(np.arange(parts), np.diff(split.starts))
+    keys = np.repeat(part_of, lengths)
+    keys *= n_codes
+    keys += records.items
+    keys.sort()
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
+    part_of, code = np.divmod(keys[first], n_codes)
+    support = np.diff(first, append=keys.size).astype(np.int32)
+    offsets = np.searchsorted(part_of, np.arange(parts + 1))
+    entries = Entries(offsets, code.astype(np.int32), support, np.empty(code.size, dtype=np.int32))
+    marks = Marks(np.zeros(parts, dtype=np.bool_), np.zeros(parts, dtype=np.bool_))
+    _partition_parts(records, split, family, rule, entries, marks)
+    return entries, marks
+
+
+class Occurrences(NamedTuple):
+    """Occurrences of codes in lots."""
+
+    starts: NDArray[np.int64]  # (n_lots + 1,) where those of each lot begin
+    place: NDArray[np.int32]  # place, code: place of the record and the code of each, by place, then by code
+    code: NDArray[np.int32]
+
+
+def occurrences(
+    records: Records, split: Split, entries: Entries, lots: NDArray[np.integer], n_lots: int
+) -> Occurrences:
+    """Return the occurrences of all entries of each lot.
+
+    Parameters
+    ----------
+    lots : (n_entries,) the lot of each entry, -1 for none
+    """
+    if lots.shape != entries.code.shape or lots.max(initial=-1) >= n_lots:
+        raise ValueError(f"lots must be from -1 to {n_lots - 1}, one an entry")
+    inside = lots >= 0
+    # Weights are added up as floating-point numbers, exact below 2**53.
+    starts = starts_of(np.bincount(lots[inside], entries.support[inside], n_lots))
+    n = int(starts[-1])
+    found = Occurrences(starts, np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32))
+    _spread(records, split, entries, lots.astype(np.int32, copy=False), starts[:-1].copy(), found)
+    return found

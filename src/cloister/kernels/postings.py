@@ -1,4 +1,4 @@
-"""Who has a value how often: sorted lists of patients, and bit sets where lists are long.
+"""Who has a value how often, and who is alike: sorted lists of patients, and bit sets where lists are long.
 
 The base values of a column are numbered so that the values of one label are neighbours at every level of the hierarchy.
 Then the sorted values of a patient are runs of labels at every level, and nothing is ever sorted again.
@@ -9,82 +9,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner
+from .words import by_number, starts_of
 
-DENSE = 64
-"""A list of more than one in so many patients is kept as a bit set as well, at most twice its own size."""
+DENSE, DENSE_CELLS = 64, 512
+"""A list of more than one in so many patients is kept as a bit set as well, at most twice its own size; of cells also
+smaller ones: words without any of their patients cost nothing."""
 
 
 class Postings(NamedTuple):
     """Lists of patients: for a label and a count c, those who have the label at least c times.
 
     first : int64; the lists of label v are ``first[v]`` to ``first[v + 1] - 1``, for counts 1, 2, ...
-    starts : (n_lists + 1,) int64; list q is ``members[starts[q]:starts[q + 1]]``
-    members : int32, patients in rising order
-    dense : (n_lists,) int32, row of ``bits``, -1 where the list is short
-    bits : (n_dense, n_words) uint64, bit i of word w is patient 64 w + i
     """
 
     first: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    members: NDArray[np.int32]
-    dense: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-
-
-@jit
-def _most(starts, values, labels, most, cap):
-    """Highest count of each label in one patient, at most ``cap``."""
-    for i in range(starts.shape[0] - 1):
-        last = -1
-        count = 0
-        for at in range(starts[i], starts[i + 1]):
-            label = labels[values[at]]
-            count = count + 1 if label == last else 1
-            last = label
-            if count <= cap:
-                most[label] = max(most[label], count)
-
-
-@jit
-def _count(starts, values, labels, first, sizes, cap):
-    """How many patients stand in each list."""
-    for i in range(starts.shape[0] - 1):
-        last = -1
-        count = 0
-        for at in range(starts[i], starts[i + 1]):
-            label = labels[values[at]]
-            count = count + 1 if label == last else 1
-            last = label
-            if count <= cap:
-                sizes[first[label] + count - 1] += 1
-
-
-@jit
-def _fill(starts, values, labels, first, ends, members, cap):
-    """Put patients into their lists; ``ends`` is where each list has come to."""
-    for i in range(starts.shape[0] - 1):
-        last = -1
-        count = 0
-        for at in range(starts[i], starts[i + 1]):
-            label = labels[values[at]]
-            count = count + 1 if label == last else 1
-            last = label
-            # Values of one label are neighbours, so that a run tells how often this patient has it.
-            if count <= cap:
-                one = first[label] + count - 1
-                members[ends[one]] = i
-                ends[one] += 1
-
-
-@jit
-def _set_bits(starts, members, dense, bits):
-    """Write long lists as bit sets."""
-    for one in range(dense.shape[0]):
-        if dense[one] >= 0:
-            for at in range(starts[one], starts[one + 1]):
-                member = members[at]
-                bits[dense[one], member >> 6] |= np.uint64(1) << np.uint64(member & 63)
+    starts: NDArray[np.int64]  # (n_lists + 1,) list q is ``members[starts[q]:starts[q + 1]]``
+    members: NDArray[np.int32]  # patients in rising order
+    dense: NDArray[np.int32]  # (n_lists,) row of ``bits``, -1 where the list is short
+    bits: NDArray[np.uint64]  # (n_dense, n_words) bit i of word w is patient 64 w + i
 
 
 @inner
@@ -117,7 +60,11 @@ def with_bits(
     long = np.diff(starts) * dense_from > n_patients
     dense = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bits = np.zeros((int(long.sum()), (n_patients + 63) // 64), dtype=np.uint64)
-    _set_bits(starts, members, dense, bits)
+    row = np.repeat(dense, np.diff(starts))
+    inside = row >= 0
+    word = row[inside] * np.int64(bits.shape[1]) + (members[inside] >> 6)
+    # Nobody stands in a list twice, so that adding a bit sets it.
+    np.add.at(bits.reshape(-1), word, np.uint64(1) << (members[inside] & 63).astype(np.uint64))
     return Postings(first, starts, members, dense, bits)
 
 
@@ -138,15 +85,20 @@ def make_postings(
         raise ValueError(f"labels must be from 0 to {n_labels - 1}")
     if 1 + np.count_nonzero(np.diff(labels)) > max(1, np.unique(labels).size):
         raise ValueError("the values of one label must be neighbours")
+    label = labels[values]
+    begins = np.diff(label, prepend=-1) != 0
+    begins[starts[:-1][np.diff(starts) > 0]] = True
+    run = np.flatnonzero(begins)
+    # Values of one label are neighbours, so that the length of a run so far tells how often this patient has it.
+    before = np.arange(label.size) - np.repeat(run, np.diff(run, append=label.size))
+    kept = np.flatnonzero(before < cap)
+    label, before = label[kept], before[kept]
     most = np.zeros(n_labels, dtype=np.int64)
-    _most(starts, values, labels, most, cap)
-    first = np.concatenate([[0], np.cumsum(most)]).astype(np.int64)
-    sizes = np.zeros(int(first[-1]), dtype=np.int64)
-    _count(starts, values, labels, first, sizes, cap)
-    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    members = np.empty(int(ends[-1]), dtype=np.int32)
-    _fill(starts, values, labels, first, ends[:-1].copy(), members, cap)
-    return with_bits(first, ends, members, starts.size - 1)
+    np.maximum.at(most, label, before + 1)
+    first = starts_of(most)
+    ends, order = by_number(first[label] + before, int(first[-1]))
+    patients = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))[kept]
+    return with_bits(first, ends, patients[order], starts.size - 1)
 
 
 def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = DENSE) -> Postings:
@@ -158,10 +110,34 @@ def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = D
     dense_from : groups of more than one in so many patients are bit sets as well
     """
     inside = np.flatnonzero(groups >= 0)
-    order = inside[np.argsort(groups[inside], kind="stable")]
-    sizes = np.bincount(groups[inside], minlength=n_groups)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return with_bits(np.arange(n_groups + 1, dtype=np.int64), starts, order.astype(np.int32), groups.size, dense_from)
+    starts, order = by_number(groups[inside], n_groups)
+    members = inside[order].astype(np.int32)
+    return with_bits(np.arange(n_groups + 1, dtype=np.int64), starts, members, groups.size, dense_from)
+
+
+class Cells(NamedTuple):
+    """Patients that are alike in the quasi-identifiers of patients."""
+
+    lists: Postings  # one list a cell
+    of: NDArray[np.int64]  # (n_patients,) cell of each, -1 where a patient is not released
+
+
+def make_cells(groups: NDArray[np.int64]) -> Cells:
+    """Cells from the number of the cell of each patient, -1 for patients who are not released."""
+    return Cells(group_postings(groups, int(groups.max(initial=-1)) + 1, DENSE_CELLS), groups)
+
+
+def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Cells:
+    """The same cells with those patients alone of whom something may be missing.
+
+    Parameters
+    ----------
+    room : (n_columns, n_patients) how many values may be missing
+    """
+    if room.shape[1] != groups.size:
+        raise ValueError("room must be given for every patient")
+    lists = group_postings(np.where(room.any(axis=0), groups, -1), int(groups.max(initial=-1)) + 1)
+    return Cells(lists, groups)
 
 
 def joined_postings(parts: list[Postings]) -> tuple[Postings, NDArray[np.int64]]:

@@ -14,32 +14,21 @@ from .antichain import Antichain, inherits
 
 
 class Known(NamedTuple):
-    """What is known about the transformations of a lattice.
+    """What is known about the transformations of a lattice."""
 
-    lowest, highest : (n_attributes,) levels that a transformation may have
-    flags : (n_transformations,) uint8, 0 where nothing is known; empty if kept implicitly
-    stride : (n_attributes,) place of a transformation among the flags: stride . (levels - lowest)
-    quality : transformations of insufficient quality, inherited upwards
-    protection : transformations of insufficient protection, inherited downwards
-    safe : transformations known to be safe, inherited upwards
-    """
-
-    lowest: NDArray[np.int64]
+    lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels that a transformation may have
     highest: NDArray[np.int64]
-    flags: NDArray[np.uint8]
-    stride: NDArray[np.int64]
-    quality: Antichain
-    protection: Antichain
-    safe: Antichain
+    flags: NDArray[np.uint8]  # (n_transformations,) 0 where nothing is known; empty if kept implicitly
+    stride: NDArray[np.int64]  # (n_attributes,) place of a transformation among the flags: stride . (levels - lowest)
+    quality: Antichain  # transformations of insufficient quality, inherited upwards
+    protection: Antichain  # transformations of insufficient protection, inherited downwards
+    safe: Antichain  # transformations known to be safe, inherited upwards
 
 
 class Order(NamedTuple):
-    """In which order transformations of one rank are tried: less of the first, less of the second, then lower levels.
+    """The order in which transformations of one rank are tried: less of the first, of the second, then lower levels."""
 
-    first, second : (n_attributes, n_levels) what each level adds
-    """
-
-    first: NDArray[np.float64]
+    first: NDArray[np.float64]  # first, second: (n_attributes, n_levels) what each level adds
     second: NDArray[np.float64]
 
 

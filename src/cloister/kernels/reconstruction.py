@@ -10,23 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .words import GOLDEN, scrambled
+from .words import GOLDEN, scrambled, starts_of
 
 ONE_ROW, BELOW_K, ANY_NUMBER = 0, 1, 2
 """How many rows a code of an item chunk goes to: one, up to k - 1, or up to all of the cluster's."""
 
 
 class Rows(NamedTuple):
-    """Rows by position of the cluster, and what each holds so far.
+    """Rows by position of the cluster, and what each holds so far."""
 
-    starts : (n_clusters + 1,) int64, first row of the cluster at each position
-    filled : (n_rows,) int32, subrecords and codes in each row
-    stamp : (n_rows,) int64, the last chunk that used each row
-    """
-
-    starts: NDArray[np.int64]
-    filled: NDArray[np.int32]
-    stamp: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (n_clusters + 1,) first row of the cluster at each position
+    filled: NDArray[np.int32]  # (n_rows,) subrecords and codes in each row
+    stamp: NDArray[np.int64]  # (n_rows,) the last chunk that used each row
 
 
 class Shared(NamedTuple):
@@ -211,25 +206,18 @@ def _place_spare(rows, items, position, counter, row_of, code_of, found):
 
 
 @jit
-def _collect(row_of, item_starts, items, free, codes):
-    """Write the codes of subrecords to their rows."""
+def _collect(row_of, item_starts, items, offsets, codes):
+    """Write the codes of subrecords to their rows, ascending."""
+    end = offsets[:-1].copy()
     for s in range(row_of.shape[0]):
+        row = row_of[s]
         for i in range(item_starts[s], item_starts[s + 1]):
-            codes[free[row_of[s]]] = items[i]
-            free[row_of[s]] += 1
-
-
-@jit
-def _sort_rows(offsets, codes):
-    """Sort the codes of each row."""
-    for row in range(offsets.shape[0] - 1):
-        for i in range(offsets[row] + 1, offsets[row + 1]):
-            code = codes[i]
-            j = i - 1
-            while j >= offsets[row] and codes[j] > code:
-                codes[j + 1] = codes[j]
+            j = end[row]
+            while j > offsets[row] and codes[j - 1] > items[i]:
+                codes[j] = codes[j - 1]
                 j -= 1
-            codes[j + 1] = code
+            codes[j] = items[i]
+            end[row] += 1
 
 
 def place_records(
@@ -287,13 +275,9 @@ def collect(
     ----------
     parts : rows of subrecords, where the subrecords begin, and their codes
     """
-    lengths = np.zeros(n_rows, dtype=np.int64)
-    for row_of, item_starts, _ in parts:
-        lengths += np.bincount(row_of, weights=np.diff(item_starts), minlength=n_rows).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    row_of = np.concatenate([rows for rows, _, _ in parts])
+    lengths = np.concatenate([np.diff(starts) for _, starts, _ in parts])
+    offsets = starts_of(np.bincount(row_of, lengths, n_rows))
     codes = np.empty(int(offsets[-1]), dtype=np.int32)
-    free = offsets[:-1].copy()
-    for row_of, item_starts, items in parts:
-        _collect(row_of, item_starts, items, free, codes)
-    _sort_rows(offsets, codes)
+    _collect(row_of, starts_of(lengths), np.concatenate([items for _, _, items in parts]), offsets, codes)
     return offsets, codes

@@ -21,26 +21,21 @@ from .words import GOLDEN, hashed
 class Pool(NamedTuple):
     """A stack of group lists, one list per open box, and scratch space.
 
-    words : (capacity, n_words) packed codes of each group, at the level its list was brought to
-    records : (capacity,) records per group
     bounds : (capacity,) where segments begin, relative to their list; one more than there are segments
     total, members, small, seen : (largest number of codes,) per-code scratch; all zero between calls
-    order : (n_groups,) scratch
-    slot_group, slot_stamp : hash table of a power of two slots
-    stamp : (1,) stamp of the current use of the hash table, so that it never needs clearing
     """
 
-    words: NDArray[np.uint64]
-    records: NDArray[np.int64]
+    words: NDArray[np.uint64]  # (capacity, n_words) packed codes of each group, at the level its list was brought to
+    records: NDArray[np.int64]  # (capacity,) records per group
     bounds: NDArray[np.int64]
     total: NDArray[np.int64]
     members: NDArray[np.int64]
     small: NDArray[np.bool_]
     seen: NDArray[np.int64]
-    order: NDArray[np.int64]
-    slot_group: NDArray[np.int64]
+    order: NDArray[np.int64]  # (n_groups,) scratch
+    slot_group: NDArray[np.int64]  # slot_group, slot_stamp: hash table of a power of two slots
     slot_stamp: NDArray[np.int64]
-    stamp: NDArray[np.int64]
+    stamp: NDArray[np.int64]  # (1,) stamp of the current use of the hash table, so that it never needs clearing
 
 
 class Span(NamedTuple):
@@ -253,19 +248,16 @@ class Stack(NamedTuple):
     """Open boxes, deepest last.
 
     lower, upper, level : (depth, n_attributes); ``level`` is where the groups of the box stand, at or below ``lower``
-    span : (depth, 4) the list of groups in the pool
-    suppressed : (depth,) records suppressed throughout the box
     cut : (depth, 2) attribute and level of the cut whose upper half is still to be done; attribute -1 if none
-    depth : (1,) number of open boxes
     """
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
     level: NDArray[np.int64]
-    span: NDArray[np.int64]
-    suppressed: NDArray[np.int64]
+    span: NDArray[np.int64]  # (depth, 4) the list of groups in the pool
+    suppressed: NDArray[np.int64]  # (depth,) records suppressed throughout the box
     cut: NDArray[np.int64]
-    depth: NDArray[np.int64]
+    depth: NDArray[np.int64]  # (1,) number of open boxes
 
 
 class Workspace:

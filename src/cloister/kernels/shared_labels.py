@@ -53,26 +53,41 @@ class Prices(NamedTuple):
     """What labels cost, and how far they may rise.
 
     price : flat float64; ``price[start[j, a] + c]`` is the weighted loss of code c at level a of attribute j
-    start : (n_attributes, n_levels) int64, offsets into ``price``
-    lowest, highest : (n_attributes,) int64, levels allowed
     """
 
     price: NDArray[np.float64]
-    start: NDArray[np.int64]
-    lowest: NDArray[np.int64]
+    start: NDArray[np.int64]  # (n_attributes, n_levels) offsets into ``price``
+    lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels allowed
     highest: NDArray[np.int64]
 
 
 class Clusters(NamedTuple):
-    """Clusters by their labels.
+    """Clusters by their labels."""
 
-    levels, codes : (n_clusters, n_attributes) int64, the label of each attribute
-    sizes : (n_clusters,) int64, records; 0 where a cluster is no more
-    """
-
-    levels: NDArray[np.int64]
+    levels: NDArray[np.int64]  # levels, codes: (n_clusters, n_attributes) the label of each attribute
     codes: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (n_clusters,) records; 0 where a cluster is no more
+
+
+@inner
+def _joint_label(maps, clusters, one, other, j, highest):
+    """The least common label of two clusters, as level and code, and the code of the other where it is too high."""
+    low = clusters.levels[one, j]
+    level = clusters.levels[other, j]
+    code = clusters.codes[one, j]
+    goal = clusters.codes[other, j]
+    # Labels of unlike levels are first brought to the higher of them; from there both rise together.
+    if low < level:
+        code = np.int64(maps.up[maps.start[j, low, level] + code])
+    elif level < low:
+        goal = np.int64(maps.up[maps.start[j, level, low] + goal])
+        level = low
+    while code != goal and level < highest:
+        rise = maps.start[j, level, level + 1]
+        code = np.int64(maps.up[rise + code])
+        goal = np.int64(maps.up[rise + goal])
+        level += 1
+    return level, code, goal
 
 
 @inner
@@ -80,21 +95,7 @@ def _joint_price(maps, prices, clusters, one, other, most):
     """What a record of two clusters costs at their least common labels; infinite where these are not allowed."""
     total = 0.0
     for j in range(clusters.levels.shape[1]):
-        low = clusters.levels[one, j]
-        level = clusters.levels[other, j]
-        code = clusters.codes[one, j]
-        goal = clusters.codes[other, j]
-        # Labels of unlike levels are first brought to the higher of them; from there both rise together.
-        if low < level:
-            code = np.int64(maps.up[maps.start[j, low, level] + code])
-        elif level < low:
-            goal = np.int64(maps.up[maps.start[j, level, low] + goal])
-            level = low
-        while code != goal and level < prices.highest[j]:
-            rise = maps.start[j, level, level + 1]
-            code = np.int64(maps.up[rise + code])
-            goal = np.int64(maps.up[rise + goal])
-            level += 1
+        level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
         if code != goal:
             return np.inf
         total += prices.price[prices.start[j, level] + code]
@@ -108,14 +109,7 @@ def _joint_price(maps, prices, clusters, one, other, most):
 def _join(maps, clusters, one, other):
     """Raise the labels of one cluster until they cover another, and add its records."""
     for j in range(clusters.levels.shape[1]):
-        level = max(clusters.levels[one, j], clusters.levels[other, j])
-        code = maps.up[maps.start[j, clusters.levels[one, j], level] + clusters.codes[one, j]]
-        goal = maps.up[maps.start[j, clusters.levels[other, j], level] + clusters.codes[other, j]]
-        while code != goal and level + 1 < maps.heights[j]:
-            rise = maps.start[j, level, level + 1]
-            code = maps.up[rise + code]
-            goal = maps.up[rise + goal]
-            level += 1
+        level, code, _ = _joint_label(maps, clusters, one, other, j, maps.heights[j] - 1)
         clusters.levels[one, j] = level
         clusters.codes[one, j] = code
     clusters.sizes[one] += clusters.sizes[other]
@@ -229,45 +223,13 @@ class MergedClasses(NamedTuple):
     """Classes of a table, each by its first row.
 
     codes : (n_attributes, n_levels, n) int64, label of the row at each level; levels beyond the top repeat it
-    costs : (n_attributes, n_levels, n) float64, loss of that label, in [0, 1]
-    levels : (n_attributes, n) int64, level of each class now
-    sizes : (n,) int64, records
-    is_there : (n,) bool, whether the class was not merged into another
     """
 
     codes: NDArray[np.int64]
-    costs: NDArray[np.float64]
-    levels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    is_there: NDArray[np.bool_]
-
-
-@inner
-def _common_level(classes, attribute, one, other):
-    """The lowest level, not below that of either class, at which both have one label."""
-    level = max(classes.levels[attribute, one], classes.levels[attribute, other])
-    # All classes have one label at the last level, which `merge_prices` has checked: this ends.
-    while classes.codes[attribute, level, one] != classes.codes[attribute, level, other]:
-        level += 1
-    return level
-
-
-@jit
-def _prices(classes, one, weights, highest, prices):
-    for other in range(classes.sizes.shape[0]):
-        prices[other] = np.inf
-        if other == one or not classes.is_there[other]:
-            continue
-        price = 0.0
-        for j in range(weights.shape[0]):
-            level = _common_level(classes, j, one, other)
-            if level > highest[j]:
-                price = np.inf
-                break
-            mine = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, one], one]
-            theirs = classes.costs[j, level, one] - classes.costs[j, classes.levels[j, other], other]
-            price += weights[j] * (mine * classes.sizes[one] + theirs * classes.sizes[other])
-        prices[other] = price
+    costs: NDArray[np.float64]  # (n_attributes, n_levels, n) loss of that label, in [0, 1]
+    levels: NDArray[np.int64]  # (n_attributes, n) level of each class now
+    sizes: NDArray[np.int64]  # (n,) records
+    is_there: NDArray[np.bool_]  # (n,) whether the class was not merged into another
 
 
 def merge_prices(
@@ -292,6 +254,16 @@ def merge_prices(
         raise ValueError("weights and highest must have one entry an attribute")
     if n and np.any(classes.codes[:, -1] != classes.codes[:, -1, :1]):
         raise ValueError("all classes must have one label at the last level")
-    prices = np.empty(n, dtype=np.float64)
-    _prices(classes, one, weights, highest, prices)
+    prices = np.where(classes.is_there, 0.0, np.inf)
+    prices[one] = np.inf
+    every = np.arange(n)
+    for j, (codes, costs, levels) in enumerate(zip(classes.codes, classes.costs, classes.levels, strict=True)):
+        level = np.maximum(levels, levels[one])
+        # The lowest level at which both have one label; all have one at the last level: this ends.
+        while (apart := codes[level, every] != codes[level, one]).any():
+            level[apart] += 1
+        mine = costs[level, one] - costs[levels[one], one]
+        theirs = costs[level, every] - costs[levels, every]
+        prices += weights[j] * (mine * classes.sizes[one] + theirs * classes.sizes)
+        prices[level > highest[j]] = np.inf
     return prices

@@ -20,19 +20,15 @@ LONGEST_EXACT = 53
 class Terms(NamedTuple):
     """Codes and the terms that they are in.
 
-    term : (n_codes,) int32, smallest code of the term that holds each code, SUPPRESSED where none does
-    bits : (n_codes, n_words) uint64, records of the term named by each code; other rows have no meaning
-    size, support : (n_codes,) int64, codes and records of each term
     level : (n_codes,) int64, height of the lowest node of the hierarchy above all codes of each term; 0 for one code
-    paths : (n_codes, top) int32, the node above each code at heights 1 to top; at the top one for all
     """
 
-    term: NDArray[np.int32]
-    bits: NDArray[np.uint64]
-    size: NDArray[np.int64]
+    term: NDArray[np.int32]  # (n_codes,) smallest code of the term that holds each code, SUPPRESSED where none does
+    bits: NDArray[np.uint64]  # (n_codes, n_words) records of the term named by each code; other rows have no meaning
+    size: NDArray[np.int64]  # size, support: (n_codes,) codes and records of each term
     support: NDArray[np.int64]
     level: NDArray[np.int64]
-    paths: NDArray[np.int32]
+    paths: NDArray[np.int32]  # (n_codes, top) the node above each code at heights 1 to top; at the top one for all
 
 
 class Groups(NamedTuple):
@@ -44,18 +40,12 @@ class Groups(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Sets of codes that are not protected yet.
+    """Sets of codes that are not protected yet."""
 
-    sets : numbers of the sets, those still waiting first
-    support : (n_sets,) int64, records that hold each set when last counted, -1 before
-    counted : (n_sets,) int64, the step at which that was
-    changed : (n_codes,) int64, the step at which the term of each code last changed
-    """
-
-    sets: NDArray[np.int64]
-    support: NDArray[np.int64]
-    counted: NDArray[np.int64]
-    changed: NDArray[np.int64]
+    sets: NDArray[np.int64]  # numbers of the sets, those still waiting first
+    support: NDArray[np.int64]  # (n_sets,) records that hold each set when last counted, -1 before
+    counted: NDArray[np.int64]  # (n_sets,) the step at which that was
+    changed: NDArray[np.int64]  # (n_codes,) the step at which the term of each code last changed
 
 
 @inner

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._jit import inner, jit
+from ._jit import inner
 from .words import bits_set, hashed
 
 MOST_SETS = 1 << 16
@@ -22,6 +22,8 @@ ITEM_CHUNK = -1
 KEPT_BACK = -2
 """In the item chunk, and never to leave it."""
 WAITING = -3
+SHARED = -4
+"""Place of a code that went to a shared chunk."""
 BARRED = -2
 """Constraint of a code that may be in no chunk."""
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -29,20 +31,14 @@ ONE = np.uint64(1)
 
 
 class Table(NamedTuple):
-    """Records of a group by row and by code.
+    """Records of a group by row and by code."""
 
-    row_start, row_codes : the codes of each row
-    code_start, code_rows : the rows of each code
-    unit : smallest code of the unit that each code is in
-    constraint : of each code, -1 for none, BARRED where the code must be in no chunk
-    """
-
-    row_start: NDArray[np.int64]
+    row_start: NDArray[np.int64]  # row_start, row_codes: the codes of each row
     row_codes: NDArray[np.int32]
-    code_start: NDArray[np.int64]
+    code_start: NDArray[np.int64]  # code_start, code_rows: the rows of each code
     code_rows: NDArray[np.int32]
-    unit: NDArray[np.int32]
-    constraint: NDArray[np.int32]
+    unit: NDArray[np.int32]  # smallest code of the unit that each code is in
+    constraint: NDArray[np.int32]  # of each code, -1 for none, BARRED where the code must be in no chunk
 
 
 class Rule(NamedTuple):
@@ -142,8 +138,8 @@ def _columns(table, code, slot, found):
 
 
 @inner
-def _fits(table, rule, inside, slot, met, counts, spent, code):
-    """Whether a chunk stays k^m-anonymous, and without ties, when a code is added; ``slot`` is -1 before and after.
+def _fits(table, rule, inside, slot, met, spent, code):
+    """Whether a chunk stays k^m-anonymous when a code is added that no pair forbids; ``slot`` is -1 before and after.
 
     Where that takes too long to find out, the code does not fit. ``spent`` counts what was looked at for the chunk.
     """
@@ -152,24 +148,13 @@ def _fits(table, rule, inside, slot, met, counts, spent, code):
         row = table.code_rows[i]
         for at in range(table.row_start[row], table.row_start[row + 1]):
             other = table.row_codes[at]
-            if inside[other]:
-                if slot[other] < 0:
-                    slot[other] = found
-                    met[found] = other
-                    counts[found] = 0
-                    found += 1
-                counts[slot[other]] += 1
-    support = table.code_start[code + 1] - table.code_start[code]
+            if inside[other] and slot[other] < 0:
+                slot[other] = found
+                met[found] = other
+                found += 1
+    holds = True
     # Sets without the new code were tested when their last code came in; those with it lie in its own rows.
-    holds = support >= rule.k
-    for j in range(found):
-        other = met[j]
-        least = min(support, table.code_start[other + 1] - table.code_start[other])
-        if rule.m >= 2 and counts[j] < rule.k:
-            holds = False
-        if table.unit[other] != table.unit[code] and counts[j] >= rule.threshold * least:
-            holds = False
-    if holds and rule.m >= 3 and found >= 2:
+    if found >= 2:
         sets = _sets_hold(_columns(table, code, slot, found), rule.k, rule.m - 1, MOST_SETS - spent[0])
         holds = sets > 0
         # What takes too long counts as unfit: fewer codes in the chunk, never a chunk that is not k^m-anonymous.
@@ -267,10 +252,10 @@ def _joins(table, rule, members, inside, blocked, round_number, scratch):
     for j in range(members.shape[0]):
         if blocked[members[j]] == round_number:
             return False
-    slot, met, counts, spent = scratch
+    slot, met, spent = scratch
     for j in range(members.shape[0]):
-        # With m up to 2 pairs are all there is to test, and `blocked` tells of these.
-        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, counts, spent, members[j]):
+        # `blocked` tells of all pairs; with m up to 2 nothing else is to be tested.
+        if rule.m >= 3 and not _fits(table, rule, inside, slot, met, spent, members[j]):
             for i in range(j):
                 inside[members[i]] = False
             return False
@@ -318,9 +303,10 @@ def _release_partial(table, order, place, inside):
         i = end
 
 
-@jit
-def _partition(table, rule, n_codes, place):
+@inner
+def partition(table, rule, place):
     """Give each code the number of its chunk or ITEM_CHUNK; return the number of chunks."""
+    n_codes = place.shape[0]
     order = _in_order(table, n_codes, rule.k)
     for code in range(n_codes):
         place[code] = ITEM_CHUNK
@@ -334,14 +320,13 @@ def _partition(table, rule, n_codes, place):
     scratch = (
         np.full(n_codes, -1, dtype=np.int64),
         np.empty(n_codes, dtype=np.int64),
-        np.empty(n_codes, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
     left = order.shape[0]
     chunk = 0
     # Ends: alone in a chunk the first waiting unit fits, so that each round places one at least.
     while left > 0:
-        scratch[3][0] = 0
+        scratch[2][0] = 0
         _gather(table, rule, order, place, inside, blocking, chunk, scratch)
         _release_partial(table, order, place, inside)
         for i in range(order.shape[0]):
@@ -351,20 +336,3 @@ def _partition(table, rule, n_codes, place):
                 left -= 1
         chunk += 1
     return chunk
-
-
-def _checked(table: Table, rule: Rule) -> int:
-    n_codes = table.unit.shape[0]
-    if table.constraint.shape != (n_codes,) or table.code_start.shape != (n_codes + 1,):
-        raise ValueError("unit, constraint and code_start must have one entry a code")
-    if table.row_codes.shape != table.code_rows.shape or rule.k < 1 or rule.m < 1:
-        raise ValueError("rows and codes must list the same occurrences, and k and m be at least 1")
-    return n_codes
-
-
-def partition(table: Table, rule: Rule) -> NDArray[np.int32]:
-    """Number of the chunk of each code of one table, ITEM_CHUNK where it is in none."""
-    n_codes = _checked(table, rule)
-    place = np.empty(n_codes, dtype=np.int32)
-    _partition(table, rule, n_codes, place)
-    return place

@@ -1,4 +1,4 @@
-"""Machine words: bits that are set, places in hash tables, and random numbers that follow from a counter.
+"""What kernels share: bits that are set, places in hash tables, random numbers from a counter; and counting sort.
 
 References
 ----------
@@ -6,8 +6,9 @@ Steele, Lea, Flood (2014), "Fast splittable pseudorandom number generators", OOP
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._jit import inner
+from ._jit import inner, jit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2**64 / golden ratio: steps of the counter, and the factor of Fibonacci hashing."""
@@ -48,35 +49,28 @@ def scrambled(counter):
     return word ^ (word >> np.uint64(31))
 
 
-@inner
-def number_rows(keys, codes, exact, labels, first):
-    """Number rows by key in order of first appearance, and note the first row of each; how many there are.
-
-    codes : (n_codes, n_rows), compared where keys are equal, unless ``exact`` says that different rows have different
-        keys
-    """
-    slots = np.full(table_size(keys.shape[0]), -1, dtype=np.int32)
-    mask = slots.shape[0] - 1
-    found = 0
-    for i in range(keys.shape[0]):
-        slot = np.int64(hashed(np.uint64(0), np.uint64(keys[i]))) & mask
-        while slots[slot] >= 0:
-            seen = first[slots[slot]]
-            if keys[seen] == keys[i] and (exact or same_codes(codes, seen, i)):
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = found
-            first[found] = i
-            found += 1
-        labels[i] = slots[slot]
-    return found
+def starts_of(lengths: NDArray[np.number]) -> NDArray[np.int64]:
+    """Where each of some things of these lengths begins, one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-@inner
-def same_codes(codes, one, other):
-    """Whether two rows have the same codes."""
-    for j in range(codes.shape[0]):
-        if codes[j, one] != codes[j, other]:
-            return False
-    return True
+@jit
+def _by_number(numbers, starts, order):
+    """Counting sort."""
+    for i in range(numbers.shape[0]):
+        starts[numbers[i] + 1] += 1
+    for j in range(1, starts.shape[0]):
+        starts[j] += starts[j - 1]
+    free = starts[:-1].copy()
+    for i in range(numbers.shape[0]):
+        order[free[numbers[i]]] = i
+        free[numbers[i]] += 1
+
+
+def by_number(numbers: NDArray[np.integer], n: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Places of each number below ``n``, ascending: where those of each begin, (n + 1,), and the places."""
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < n:
+        raise ValueError(f"numbers must be from 0 to {n - 1}")
+    starts, order = np.zeros(n + 1, dtype=np.int64), np.empty(numbers.size, dtype=np.int32)
+    _by_number(numbers.astype(np.int32, copy=False), starts, order)
+    return starts, order

@@ -21,8 +21,8 @@ from cloister.io.query import Query
 from cloister.release import Release
 from cloister.release_folder import TABLE
 from cloister.results import Stopwatch
+from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.search.warm import load_kernels
 from cloister.shape import Original, Rows, Run
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import check_ids, encoded, resolve_roles

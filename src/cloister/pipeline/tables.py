@@ -12,8 +12,8 @@ from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
 from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
+from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.search.warm import load_kernels
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.tabular.describe import described, exact_figures, original_of, populations_of, with_published_rules
 from cloister.tabular.encode import encode, suppression_limit

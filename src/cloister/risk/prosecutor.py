@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.special_uniques import Cells, cells_of, classes
+from cloister.kernels.classes import Cells, cells_of, classes
 from cloister.privacy.uniqueness import (
     ESTIMATORS,
     LARGEST_FRACTION_OF_PITMAN,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.kernels.special_uniques import stand_out
+from cloister.kernels.classes import stand_out
 
 from .prosecutor import GroupedRecords
 

@@ -3,18 +3,21 @@
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from cloister.errors import InputError, did_you_mean
+from cloister.kernels.classes import class_sizes, distinct_rows
+from cloister.kernels.layout import CODE, Costs, LevelMaps, Threshold, make_task
+from cloister.kernels.shared_labels import common_levels
 from cloister.results import SearchResult
 
 from .bfs import bfs
-from .exhaustive import exhaustive
 from .flash import flash
 from .greedy import datafly, igreedy
-from .incognito import incognito
-from .ola import ola
+from .minimal import incognito, ola, samarati
 from .optimal import optimal
 from .problem import Progress, Report, SearchProblem
-from .samarati import samarati
+from .search_run import exhaustive
 
 __all__ = [
     "SEARCHES",
@@ -27,6 +30,7 @@ __all__ = [
     "flash",
     "igreedy",
     "incognito",
+    "load_kernels",
     "ola",
     "optimal",
     "samarati",
@@ -80,14 +84,6 @@ def search(
     threads : workers of the search optimal, at least 1; the others use one
     time_limit : seconds; asked after each measurement, or, by optimal, after some tenths of a second of work
     report : called now and then with the progress made, from the calling thread
-
-    Raises
-    ------
-    InputError
-        There is no such search, or it cannot be used with these rules, or the lattice is too large to search it to the
-        end.
-    NoSafeRelease
-        No safe transformation exists, or none was found in time.
     """
     check_search(name)
     if time_limit is None and name not in GREEDY and problem.lattice > MOST_TRANSFORMATIONS:
@@ -98,3 +94,35 @@ def search(
     if name == "optimal":
         return optimal(problem, threads=threads, time_limit=time_limit, report=report)
     return SINGLE[name](problem, time_limit=time_limit, report=report)
+
+
+def load_kernels(name: str = "optimal") -> None:
+    """Run a search on two records, or what a method without one needs; the rest is compiled once it is asked for."""
+    codes = np.array([[0, 1]], dtype=CODE)
+    maps = LevelMaps(
+        up=np.array([0, 1, 0, 0, 0], dtype=CODE),
+        start=np.array([[[0, 2], [0, 4]]], dtype=np.int64),
+        sizes=np.array([[2, 1]], dtype=np.int64),
+        heights=np.array([2], dtype=np.int64),
+        number=np.array([[0, 1]], dtype=np.int64),
+        stride=np.array([1], dtype=np.int64),
+        exact=True,
+    )
+    costs = Costs(
+        leaves=np.array([0, 0, 1], dtype=np.int64),
+        start=np.array([[0, 2]], dtype=np.int64),
+        domain=np.array([1], dtype=np.int64),
+        mean=np.array([[0.0, 1.0]]),
+        worst=np.array([[0.0, 1.0]]),
+        weight=np.array([1.0]),
+        geometric=False,
+    )
+    distinct = distinct_rows(codes, maps)
+    if name == "no search":
+        start, lowest = np.array([0, 2], dtype=np.int64), np.zeros(1, dtype=np.int64)
+        common_levels(distinct.rows, maps, np.array([0, 1], dtype=np.int64), start, lowest)
+        return
+    class_sizes(distinct.rows, maps, np.array([1], dtype=np.int64))
+    task = make_task(distinct.rows, maps, costs, Threshold(2, 2, 0))
+    bounds = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
+    search(name, SearchProblem(("any",), task, sum, *bounds, distinct.labels))

@@ -12,10 +12,9 @@ import math
 
 from cloister.results import SearchResult, SearchStatistics
 
-from .lattice import Transformation, direct_generalizations
+from .lattice import CompiledStore, Transformation, direct_generalizations
 from .problem import Candidate, Report, SearchProblem
 from .search_run import SearchRun
-from .stores import CompiledStore
 
 
 class _Queue:

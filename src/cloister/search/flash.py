@@ -147,11 +147,6 @@ def flash(
     representation : ``implicit`` keeps properties of transformations by those at which they were found, ``explicit`` by
         a flag for each transformation of the lattice
     store : how implicit properties are kept, see `search.stores`
-
-    Raises
-    ------
-    InputError
-        The lattice is too large to be kept explicitly, or there is no such representation or store.
     """
     run = SearchRun(problem, time_limit, report)
     if representation not in REPRESENTATIONS:

@@ -14,9 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import Measured, class_sizes, distinct_rows, measure
-from cloister.kernels.layout import LevelMaps, Rows, Task, key_strides, make_task
+from cloister.kernels.layout import TOLERANCE, LevelMaps, Task, key_strides, make_task
 from cloister.results import Levels, SearchResult, SearchStatistics
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -29,24 +28,17 @@ class Candidate:
 
     Attributes
     ----------
-    levels : level of each attribute, as the user counts levels
-    suppressed : records in classes that violate a rule
-    kept : classes that satisfy all rules
     losses : loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
-    loss : of the release
-    bound : what this transformation and every coarser one loses at least, by generalization alone
-    least_suppressed : records that this transformation and every finer one suppresses at least
-    smallest : records of the smallest class, before suppression
     """
 
-    levels: tuple[int, ...]
-    suppressed: int
-    kept: int
+    levels: tuple[int, ...]  # level of each attribute, as the user counts levels
+    suppressed: int  # records in classes that violate a rule
+    kept: int  # classes that satisfy all rules
     losses: tuple[float, ...]
-    loss: float
-    bound: float
-    least_suppressed: int
-    smallest: int
+    loss: float  # of the release
+    bound: float  # what this transformation and every coarser one loses at least, by generalization alone
+    least_suppressed: int  # records that this transformation and every finer one suppresses at least
+    smallest: int  # records of the smallest class, before suppression
 
     @property
     def tie_break(self) -> tuple[int, int, tuple[int, ...]]:
@@ -76,30 +68,23 @@ class SearchProblem:
 
     Attributes
     ----------
-    task : the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
-    aggregate : loss of a release from the losses of its attributes
-    lowest, highest : (n_attributes,) levels that a transformation may have
-    row_of_record : (n_records,) distinct row of each record
-    requirement : what is asked of classes, in words
     evaluator : measures transformations; None where class size and the mean of attribute losses are all there is
     is_monotone : whether "not safe" holds for all finer transformations as well, and "safe" for all coarser ones
-    is_nested : whether what a transformation keeps, every coarser one keeps as well
-    is_mean_loss : whether the loss is a mean of the attribute losses in ``task.costs``
     ignores_suppression : whether the loss is the same however many records are suppressed, and equal losses of two
         transformations, one coarser, mean that both release the same
     """
 
     names: tuple[str, ...]
-    task: Task
-    aggregate: Aggregate
-    lowest: NDArray[np.int64]
+    task: Task  # the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
+    aggregate: Aggregate  # loss of a release from the losses of its attributes
+    lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels that a transformation may have
     highest: NDArray[np.int64]
-    row_of_record: NDArray[np.int64]
-    requirement: str = "the rules"
+    row_of_record: NDArray[np.int64]  # (n_records,) distinct row of each record
+    requirement: str = "the rules"  # what is asked of classes, in words
     evaluator: Evaluator | None = None
     is_monotone: bool = True
-    is_nested: bool = True
-    is_mean_loss: bool = True
+    is_nested: bool = True  # whether what a transformation keeps, every coarser one keeps as well
+    is_mean_loss: bool = True  # whether the loss is a mean of the attribute losses in ``task.costs``
     ignores_suppression: bool = False
 
     @property
@@ -231,65 +216,49 @@ def distinct_levels(problem: SearchProblem) -> list[list[int]]:
     return worth
 
 
-def restricted(task: Task, levels: list[list[int]]) -> Task:
-    """Return the same task with only these levels, rows encoded at the lowest of them."""
-    n_attributes = len(levels)
+def part_of(task: Task, attributes: NDArray[np.int64], levels: list[list[int]]) -> Task:
+    """Return the task of some attributes with only these of their levels, rows encoded at the lowest of them."""
     n_levels = max(len(chosen) for chosen in levels)
-    index = np.zeros((n_attributes, n_levels), dtype=np.int64)
-    heights = np.array([len(chosen) for chosen in levels], dtype=np.int64)
-    for j, chosen in enumerate(levels):
-        index[j, : len(chosen)] = chosen
-        # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
-        index[j, len(chosen) :] = chosen[-1]
-    attribute = np.arange(n_attributes)[:, None]
+    # Padding by the last level keeps the arrays rectangular; no box reaches beyond the height.
+    index = np.array([chosen + chosen[-1:] * (n_levels - len(chosen)) for chosen in levels], dtype=np.int64)
+    of = attributes[:, None]
     full = task.maps
-    sizes = full.sizes[attribute, index]
+    sizes = full.sizes[of, index]
     stride, exact = key_strides(sizes[:, 0])
     maps = LevelMaps(
         up=full.up,
-        start=np.ascontiguousarray(full.start[attribute[:, :, None], index[:, :, None], index[:, None, :]]),
+        start=np.ascontiguousarray(full.start[of[:, :, None], index[:, :, None], index[:, None, :]]),
         sizes=sizes,
-        heights=heights,
-        number=full.number[attribute, index],
+        heights=np.array([len(chosen) for chosen in levels], dtype=np.int64),
+        number=full.number[of, index],
         stride=stride,
         exact=exact,
     )
     costs = task.costs._replace(
-        start=np.ascontiguousarray(task.costs.start[attribute, index]),
-        mean=np.ascontiguousarray(task.costs.mean[attribute, index]),
-        worst=np.ascontiguousarray(task.costs.worst[attribute, index]),
+        start=np.ascontiguousarray(task.costs.start[of, index]),
+        domain=task.costs.domain[attributes],
+        mean=np.ascontiguousarray(task.costs.mean[of, index]),
+        worst=np.ascontiguousarray(task.costs.worst[of, index]),
+        weight=task.costs.weight[attributes],
     )
-    return make_task(_rows_at(task, [chosen[0] for chosen in levels], maps), maps, costs, task.threshold)
-
-
-def _rows_at(task: Task, lowest: list[int], maps: LevelMaps) -> Rows:
-    """Distinct rows at the lowest levels."""
-    if not any(lowest):
-        return task.rows
-    codes = np.empty_like(task.rows.codes)
-    for j, level in enumerate(lowest):
-        codes[j] = task.maps.up[task.maps.start[j, 0, level] + task.rows.codes[j].astype(np.int64)]
-    return distinct_rows(codes, maps, task.rows.records).rows
+    rows = task.rows
+    if index[:, 0].any() or attributes.size < full.heights.size:
+        codes = [
+            full.up[full.start[j, 0, i] + task.rows.codes[j]] for j, i in zip(attributes, index[:, 0], strict=True)
+        ]
+        rows = distinct_rows(np.stack(codes), maps, task.rows.records).rows
+    return make_task(rows, maps, costs, task.threshold)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of a running search.
+    """The state of a running search."""
 
-    Attributes
-    ----------
-    seconds : since the search began
-    loss : least loss found so far
-    bound : proven lower bound on the loss so far
-    remaining : parts of the lattice still to be decided
-    checked : transformations or sets of transformations decided by counting records
-    """
-
-    seconds: float
-    loss: float
-    bound: float
-    remaining: int
-    checked: int
+    seconds: float  # since the search began
+    loss: float  # least loss found so far
+    bound: float  # proven lower bound on the loss so far
+    remaining: int  # parts of the lattice still to be decided
+    checked: int  # transformations or sets of transformations decided by counting records
 
 
 Report = Callable[[Progress], None]

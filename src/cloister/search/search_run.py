@@ -18,12 +18,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-from cloister.kernels.bounds import NOISE, TOLERANCE
+from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.classes import Grouped, measure_grouped, roll_up
+from cloister.kernels.layout import NOISE, TOLERANCE
 from cloister.results import Levels, SearchResult, SearchStatistics
 
-from .exhaustive import no_safe_transformation
 from .problem import Candidate, Progress, Report, SearchProblem, best_of
 
 MOST_GROUPINGS = 512
@@ -110,9 +109,17 @@ class SearchRun:
     Parameters
     ----------
     time_limit : seconds from now
+    rolls_up : whether transformations may be measured from rows that are already grouped
     """
 
-    def __init__(self, problem: SearchProblem, time_limit: float | None = None, report: Report | None = None) -> None:
+    def __init__(
+        self,
+        problem: SearchProblem,
+        time_limit: float | None = None,
+        report: Report | None = None,
+        *,
+        rolls_up: bool = True,
+    ) -> None:
         self.problem = problem
         self.checked = 0
         self.least = math.inf
@@ -120,7 +127,7 @@ class SearchRun:
         self._deadline = math.inf if time_limit is None else self._started + time_limit
         self._report = report
         # An evaluator looks at more than class sizes, which is all that a grouping of rows tells.
-        self._measure = problem.measure if problem.evaluator is not None else RollUp(problem).measure
+        self._measure = RollUp(problem).measure if rolls_up and problem.evaluator is None else problem.measure
         self._winners: list[Candidate] = []
         self._seconds_to_best = 0.0
 
@@ -203,3 +210,47 @@ class SearchRun:
         bound = None if self.problem.has_monotone_loss else min((c.bound for c in found), default=0.0)
         minimal = tuple(self.problem.by_name(candidate.levels) for candidate in by_levels)
         return self.result(complete=True, bound=bound, among=by_levels, statistics=statistics, minimal=minimal)
+
+
+def exhaustive(
+    problem: SearchProblem, *, time_limit: float | None = None, report: Report | None = None
+) -> SearchResult:
+    """Best transformation of the whole lattice, by measuring each.
+
+    *Guarantee*: the transformation of least loss among all transformations that suppress no more than the limit, ties
+    decided as described at `best_of`. With a time limit, the best one measured, not proven. Cost: transformations x
+    distinct rows x attributes.
+    """
+    run = SearchRun(problem, time_limit, report, rolls_up=False)
+    complete = True
+    for levels in problem.transformations():
+        if run.is_over:
+            complete = False
+            break
+        run.measure(levels)
+    return run.result(complete=complete, bound=None if complete else 0.0)
+
+
+def no_safe_transformation(problem: SearchProblem, complete: bool) -> NoSafeRelease:
+    """Say why nothing can be released."""
+    n, k = problem.task.threshold.n_records, problem.task.threshold.k
+    if not complete:
+        return NoSafeRelease(
+            f"No allowed transformation was found within the time limit that suppresses at most {problem.limit} "
+            f"of {n} records under what was asked ({problem.requirement}). Give more time, raise the suppression limit "
+            "or allow coarser levels."
+        )
+    if n < k:
+        return NoSafeRelease(
+            f"Classes of at least {k} records were asked for, but the table has only {n}. "
+            "Ask for less or release more records together."
+        )
+    asked = f"Asked for was: {problem.requirement}; at most {problem.limit} of {n} records suppressed"
+    if not problem.is_monotone:
+        return NoSafeRelease(
+            f"{asked}. No allowed transformation keeps to it. Raise the suppression limit or ask for less."
+        )
+    return NoSafeRelease(
+        f"{asked}. Even the coarsest allowed levels suppress more. "
+        "Raise the suppression limit, ask for less or allow coarser levels."
+    )

@@ -16,7 +16,7 @@ from cloister.codesets.manifest import code_texts
 from cloister.codesets.policy import UtilityPolicy, as_published, is_built, parse_policy
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
-from cloister.kernels.canonical_order import take_sequences
+from cloister.kernels.sequences import take_sequences
 from cloister.release_folder import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest

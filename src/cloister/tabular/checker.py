@@ -223,7 +223,7 @@ class TransformationEvaluator:
         suppressed = int(grouping.sizes[~is_kept].sum())
         losses: tuple[float, ...] = ()
         if isinstance(self.loss, AttributeLoss):
-            lost = leaves_lost(task.rows, task.maps, task.costs, at, is_kept[grouping.labels])
+            lost = leaves_lost(task.rows, task.maps, task.costs, at, grouping, is_kept)
             losses = attribute_losses(task, lost.tolist(), suppressed)
             loss = self.aggregate(losses)
             bound = self.aggregate(task.costs.mean[np.arange(len(levels)), levels].tolist())

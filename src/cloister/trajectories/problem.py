@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Branches, Domain
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Sequences
 
 from .data import (
     Attributes,

@@ -15,8 +15,7 @@ from cloister.errors import InputError, InternalError, NoSafeRelease, setting
 from cloister.hierarchy import suppress
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Domain, align, distances
-from cloister.kernels.grouping import Groups, group
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Groups, Sequences, group
 
 from .data import (
     Attributes,

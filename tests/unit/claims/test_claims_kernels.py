@@ -16,10 +16,9 @@ from cloister.claims.protect import load_kernels
 from cloister.claims.risk import NodeRisk, RiskSettings, maximum_likelihood_risk, release_risk
 from cloister.compiling import must_compile
 from cloister.errors import InternalError
-from cloister.kernels.claim_candidates import ordered_class_sizes
-from cloister.kernels.claim_classes import are_contained, class_sizes, make_leeway
-from cloister.kernels.claim_draws import draw_patients, draw_values
-from cloister.kernels.postings import make_postings, with_bits
+from cloister.kernels.claim_draws import Recoding, draw_patients, draw_values, ordered_class_sizes
+from cloister.kernels.claim_matches import are_contained, class_sizes
+from cloister.kernels.postings import make_leeway, make_postings, with_bits
 from cloister.report.page import assumed_words
 
 LEVELS = (3, 1, 2, 2, 1, 1)
@@ -111,6 +110,7 @@ def test_what_does_not_fit_is_refused(encoded):
     draws = knowledge.of_patients(np.arange(4), 1)
     levels = [0] * 6
     recoding, cells = matching.recoding(levels), matching.cells(levels)
+    question = matching._question(levels, draws, cells)
     lists = np.array([0, 1]), np.array([0], dtype=np.int32)
 
     with pytest.raises(ValueError, match="power"):
@@ -120,9 +120,9 @@ def test_what_does_not_fit_is_refused(encoded):
     with pytest.raises(ValueError, match="a patient to draw"):
         draw_patients(0, 0, 5, np.array([], dtype=np.int64))
     with pytest.raises(ValueError, match="draws"):
-        are_contained(matching._postings, recoding, draws, (0, 5), np.zeros(4, dtype=np.bool_))
+        are_contained(question, (0, 5), np.zeros(4, dtype=np.bool_))
     with pytest.raises(ValueError, match="cell"):
-        class_sizes(matching._postings, cells, recoding, draws, np.full(4, 10**6), (0, 4), np.zeros(4, dtype=np.int64))
+        class_sizes(question._replace(wanted=np.full(4, 10**6)), (0, 4), np.zeros(4, dtype=np.int64))
     with pytest.raises(ValueError, match="neighbours"):
         make_postings(np.array([0, 3]), np.array([0, 1, 2], dtype=np.int32), np.array([0, 1, 0]), 2, 5)
     with pytest.raises(ValueError, match="values"):
@@ -131,10 +131,9 @@ def test_what_does_not_fit_is_refused(encoded):
         with_bits(np.array([0, 1]), np.array([0, 2]), lists[1], 4)
     with pytest.raises(ValueError, match="room"):
         make_leeway(cells.of, np.zeros((2, 3), dtype=np.int32))
+    fewer = Recoding(recoding.labels, recoding.at[:1])
     with pytest.raises(ValueError, match="columns"):
-        ordered_class_sizes(
-            knowledge.known, cells, draws, recoding.labels, recoding.at[:1], (0, 4), np.zeros(4, dtype=np.int64)
-        )
+        ordered_class_sizes(knowledge.known, cells, draws, fewer, (0, 4), np.zeros(4, dtype=np.int64))
     with pytest.raises(ValueError, match="more often"):
         NodeRisk(matching, DrawnKnowledge(encoded, constant_power(encoded, 3), 0), 5)
 

@@ -9,7 +9,7 @@ from tests.trajectories import numbered, trees
 from cloister.errors import InputError
 from cloister.hierarchy import suppress
 from cloister.kernels.alignment import align, distances
-from cloister.kernels.grouping import group
+from cloister.kernels.clusters import group
 from cloister.trajectories.data import TrajectoriesRequest
 from cloister.trajectories.problem import pose
 

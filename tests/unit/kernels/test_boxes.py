@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.tables import cases
 
-from cloister.kernels.bounds import TOLERANCE, reference
 from cloister.kernels.boxes import Box, explore
+from cloister.kernels.layout import TOLERANCE, reference
 from cloister.kernels.segments import Workspace
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cloister.errors import InputError
+from cloister.kernels.classes import Cells, cells_of, classes, stand_out
 from cloister.kernels.itemset_support import count_sets, item_sets, least_of, records_of_items, supports
-from cloister.kernels.special_uniques import Cells, cells_of, classes, stand_out
 from cloister.risk import partial_knowledge as counted
 from cloister.risk import partial_knowledge as sampled_knowledge
 from cloister.risk.partial_knowledge import partial_knowledge, share_of

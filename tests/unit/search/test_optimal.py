@@ -10,7 +10,7 @@ from tests.tables import cases
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.search import exhaustive, optimal, search
-from cloister.search.descent import descents
+from cloister.search.greedy import descents
 
 optimal_module = sys.modules["cloister.search.optimal"]
 

@@ -11,9 +11,7 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.search.bfs import bfs
 from cloister.search.flash import flash
 from cloister.search.greedy import datafly, igreedy
-from cloister.search.incognito import incognito
-from cloister.search.ola import ola
-from cloister.search.samarati import samarati
+from cloister.search.minimal import incognito, ola, samarati
 
 SEARCHES = [flash, bfs, ola, incognito, samarati, datafly, igreedy]
 NEED_MONOTONE = [ola, incognito, samarati]

@@ -9,7 +9,7 @@ from tests.oracles.minimal_policies import inherits, is_below
 
 from cloister.errors import InputError
 from cloister.kernels.antichain import LIST, SIZE, covers, insert, make_antichain
-from cloister.search.stores import STORES, CompiledStore
+from cloister.search.lattice import STORES, CompiledStore
 
 ANTICHAINS = [name for name in STORES if name != "list"]
 

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import Integers, starts_of
-from cloister.kernels.canonical_order import sequence_classes, sequence_order, take_sequences
 from cloister.kernels.horpart import Split, Tree
 from cloister.kernels.parts import Entries
-from cloister.kernels.subrecords import Filled, Nest, nest, written
+from cloister.kernels.sequences import Filled, Nest, nest, sequence_classes, sequence_order, take_sequences, written
 from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
 
 from .data import Chunks, Disassociation, lay_out

@@ -26,13 +26,11 @@ from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, occurrences, owners
 from cloister.errors import InputError, NoSafeRelease
-from cloister.kernels.canonical_order import take_sequences
 from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
-from cloister.kernels.item_chunks import SHARED, codes_to_pin, make_fixed, make_pool, mark_shared
-from cloister.kernels.parts import Entries, Marks, part_entries, partition_parts
-from cloister.kernels.shared_chunks import Pieces, Pool, join
-from cloister.kernels.subrecords import record_chunks, shared_chunks
-from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, Rule
+from cloister.kernels.parts import Entries, Marks, partition_parts
+from cloister.kernels.sequences import record_chunks, shared_chunks, take_sequences
+from cloister.kernels.shared_chunks import Shared, entries_to_keep, share
+from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, SHARED, Rule
 
 from .canonical import arrange
 from .data import (
@@ -204,14 +202,10 @@ def partition_vertically(records: Records, split: Split, unit: NDArray[np.int32]
     go to the smallest code; the occurrences of a repeated diagnosis stay together; with a rule that forbids ties, a
     code also waits if it would tie. Source: Loukides et al. (2014), section 4, Fig. 9, and section 7.1.
     """
-    parts = split.starts.size - 1
-    entries = part_entries(records, split)
-    marks = Marks(np.zeros(parts, dtype=np.bool_), np.zeros(parts, dtype=np.bool_))
-    partition_parts(records, split, unit, rule, entries, marks)
-    return VerticalPartition(entries, marks)
+    return VerticalPartition(*partition_parts(records, split, unit, rule))
 
 
-def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> tuple[Pool, Pieces]:
+def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Rule, tree: Tree) -> Shared:
     """Move codes from item chunks to shared chunks at the lowest node of the tree where k records hold them.
 
     Going up the tree, what the parts below a node still hold of a code in item chunks is pooled. A code that reaches k
@@ -232,24 +226,17 @@ def refine(encoded: Encoded, split: Split, vertical: VerticalPartition, rule: Ru
     Cost: entries of item chunks times the logarithm of the number of clusters. Source: Loukides et al. (2014), section
     4, "Refining", and Fig. 10.
     """
-    entries, unit = vertical.entries, encoded.unit
+    entries, records = vertical.entries, encoded.records
     while True:
-        pool = make_pool(encoded.records, split, entries, unit, encoded.level)
-        fixed = make_fixed(entries, unit, encoded.records.constraint)
-        pieces = join(tree, pool, fixed, rule)
-        mark_shared(entries, pool, pieces)
+        shared = share(tree, records, split, entries, encoded.unit, encoded.level, rule)
         # A part whose record chunks alone do not meet the condition keeps a code back if it has none left. Sensitive
         # codes do not count.
-        pins = codes_to_pin(
-            entries, vertical.marks.needs_item, encoded.records.passed_over, encoded.supports, unit
-        ).tolist()
-        if not pins:
-            return pool, pieces
-        for pin in pins:
-            part = int(np.searchsorted(entries.offsets, pin, side="right")) - 1
-            span = slice(int(entries.offsets[part]), int(entries.offsets[part + 1]))
-            entries.place[span][unit[entries.code[span]] == entries.code[pin]] = KEPT_BACK
-        entries.place[entries.place == SHARED] = ITEM_CHUNK
+        needs_item = vertical.marks.needs_item
+        kept = entries_to_keep(entries, shared, encoded.unit, needs_item, records.passed_over, encoded.supports)
+        if not kept.any():
+            entries.place[shared.chunk >= 0] = SHARED
+            return shared
+        entries.place[kept] = KEPT_BACK
 
 
 def neighbour_tree(
@@ -331,9 +318,9 @@ def disassociate(
     else:
         depths = np.full(split.depths.size, -1, dtype=np.int32)
     tree = make_tree(depths)
-    pool, pieces = refine(encoded, split, vertical, rule, tree)
+    refined = refine(encoded, split, vertical, rule, tree)
     record = record_chunks(encoded.records, split, vertical.entries)
-    shared = shared_chunks(pool, pieces)
+    shared = shared_chunks(encoded.records, split, vertical.entries, refined)
     class_of_part = np.zeros(split.starts.size - 1, dtype=np.int64)
     if classes is not None:
         class_of_part = classes.class_of[order[split.starts[:-1]]]

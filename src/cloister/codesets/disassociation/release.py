@@ -17,7 +17,6 @@ from cloister.codesets.data import CodeSets, GivenCodes, Integers, occurrences, 
 from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
-from cloister.kernels.canonical_order import take_sequences
 from cloister.kernels.reconstruction import (
     ANY_NUMBER,
     BELOW_K,
@@ -30,6 +29,7 @@ from cloister.kernels.reconstruction import (
     place_records,
     place_shared,
 )
+from cloister.kernels.sequences import take_sequences
 from cloister.manifest.head import DATA
 from cloister.release import Release
 from cloister.release_folder import CLUSTERS, read_data

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.kernels.bounds import TOLERANCE
 from cloister.kernels.classes import group
-from cloister.kernels.layout import Rows
+from cloister.kernels.layout import TOLERANCE, Rows
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.search.exhaustive import no_safe_transformation
+from cloister.search.search_run import no_safe_transformation
 
 from .table_recoding import SUPPRESSED, Partition, TableRecoding
 

@@ -9,8 +9,7 @@ import cloister as cl
 from cloister.engines.spark.trajectories import cluster_on
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import suppress
-from cloister.kernels.grouping import Groups
-from cloister.kernels.nearest import Sequences
+from cloister.kernels.clusters import Groups, Sequences
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.testing import hospital
 from cloister.trajectories.data import Trajectories, TrajectoriesRequest

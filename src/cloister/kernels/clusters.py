@@ -1,0 +1,374 @@
+"""Clusters of similar sequences: MDAV' around the alignment of two (Algorithms 3 and 4 of Tamersoy et al., 2012).
+
+The sequence that is closest to another, or farthest from it, is found without aligning with all of them, and is exactly
+what aligning with all would find. Bounds only rule out what cannot win: of a tie, the sequence that comes first wins.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import inner, jit
+from .alignment import FORBIDDEN, Domain, _matches, _meet, _row, _suppressed
+
+CLUSTERS, MEMBERS, PAIRS, NODES, ALIVE, SINCE = 0, 1, 2, 3, 4, 5
+"""What a cursor counts; SINCE is where the positions of the cluster that is being formed begin."""
+
+
+class Sequences(NamedTuple):
+    """Distinct sequences of leaves, in an order that does not depend on the input."""
+
+    start: NDArray[np.int64]  # (n + 1,) where each begins in ``symbol``
+    symbol: NDArray[np.int32]  # numbers of the pairs
+    code: NDArray[np.int32]  # code, age: (n_symbols,) ranks of the leaves of each pair
+    age: NDArray[np.int32]
+    times: NDArray[np.int64]  # (n,) how often each sequence occurs; counted down
+    value: NDArray[np.int32]  # (n,) a sensitive value that all of them have; -1: none
+
+
+class Scratch(NamedTuple):
+    """The cluster that is being formed, as nodes and what each loses, and room for the search."""
+
+    code: NDArray[np.int32]  # code, age: (longest,) nodes of X
+    age: NDArray[np.int32]
+    lost: NDArray[np.int64]  # (longest + 1,) what each pair of X loses by suppression
+    price: NDArray[np.int64]  # (n_symbols * longest,) what each pair of X loses with each symbol
+    least: NDArray[np.int64]  # (n_symbols,) the least of these, or suppression
+    row: NDArray[np.int64]  # (longest + 1,) int64
+    bound: NDArray[np.int64]  # (n,) a lower bound for each sequence
+    alive: NDArray[np.int32]  # (n,) sequences that are left, longest first
+    held: NDArray[np.int64]  # (n_values,) patients of the cluster with each sensitive value
+    code_row: NDArray[np.int64]  # code_row, age_row: what a node loses with each leaf
+    age_row: NDArray[np.int64]
+
+
+class Groups(NamedTuple):
+    """What was found, and how far."""
+
+    member: NDArray[np.int32]  # (n_patients,) the sequence of each patient, cluster by cluster
+    position: NDArray[np.int32]  # (n_pairs,) place of each of their pairs in the cluster's sequence, -1: suppressed
+    size: NDArray[np.int64]  # size, length: (n_clusters,) patients of each cluster, and pairs of its sequence
+    length: NDArray[np.int64]
+    code: NDArray[np.int32]  # code, age: nodes of the clusters' sequences
+    age: NDArray[np.int32]
+    gained: NDArray[np.int64]  # (n_clusters, 2) leaves that codes and ages gained, as the paper counts them
+    cursor: NDArray[np.int64]  # (6,) int64
+
+
+@inner
+def _prepare(domain, data, scratch, m, weight):
+    """Work out what each pair of X loses with each symbol, and the least that a symbol can lose."""
+    whole = domain.code_unit * domain.code.leaf.shape[0] + domain.age_unit * domain.age.leaf.shape[0]
+    n = data.code.shape[0]
+    scratch.least[:] = whole
+    for h in range(m):
+        of_code, of_age = _suppressed(domain, scratch.code[h], scratch.age[h], weight)
+        scratch.lost[h] = of_code + of_age
+        _row(domain.code, domain.code_unit, scratch.code[h], weight, scratch.code_row)
+        _row(domain.age, domain.age_unit, scratch.age[h], weight, scratch.age_row)
+        both = scratch.lost[h] + whole
+        for symbol in range(n):
+            price = scratch.code_row[data.code[symbol]] + scratch.age_row[data.age[symbol]]
+            if domain.by_index and price >= FORBIDDEN:
+                price = both
+            scratch.price[symbol * m + h] = price
+            if price < scratch.least[symbol]:
+                scratch.least[symbol] = price
+    return whole
+
+
+@inner
+def _take(domain, data, scratch, sequence):
+    """Make a sequence the X of the search; return its length."""
+    begin = data.start[sequence]
+    m = data.start[sequence + 1] - begin
+    for h in range(m):
+        symbol = data.symbol[begin + h]
+        scratch.code[h] = domain.code.leaf[data.code[symbol]]
+        scratch.age[h] = domain.age.leaf[data.age[symbol]]
+    return m
+
+
+@inner
+def _bound_all(data, scratch, alive, m, whole, cap):
+    """A loss that aligning X with each sequence left has at least; return where the least bound is, -1 for nowhere."""
+    start, symbols, least, bounds = data.start, data.symbol, scratch.least, scratch.bound
+    cheapest = whole
+    for h in range(m):
+        cheapest = min(cheapest, scratch.lost[h])
+    lowest = FORBIDDEN
+    first = -1
+    for i in range(alive):
+        sequence = scratch.alive[i]
+        bounds[i] = FORBIDDEN
+        value = data.value[sequence]
+        if data.times[sequence] == 0 or (value >= 0 and scratch.held[value] >= cap):
+            continue
+        begin = start[sequence]
+        end = start[sequence + 1]
+        bound = np.int64(0)
+        for at in range(begin, end):
+            bound += least[symbols[at]]
+        # A longer X suppresses so many of its pairs, at the cheapest; of a shorter one so many symbols are lost whole.
+        longer = m - (end - begin)
+        bound = bound + longer * cheapest if longer > 0 else max(bound, -longer * whole)
+        bounds[i] = bound
+        if bound < lowest:
+            lowest = bound
+            first = i
+    return first
+
+
+@inner
+def _distance(by_index, symbols, scratch, m, whole, limit):
+    """The loss of aligning X with a sequence, or matching them by index; some number above the limit if it is above."""
+    row, price, lost, least = scratch.row, scratch.price, scratch.lost, scratch.least
+    if by_index:
+        n = symbols.shape[0]
+        loss = max(0, n - m) * whole
+        for h in range(m):
+            loss += price[symbols[h] * m + h] if h < n else lost[h]
+        return loss
+    row[0] = 0
+    for h in range(m):
+        row[h + 1] = row[h] + lost[h]
+    left = np.int64(0)
+    for at in range(symbols.shape[0]):
+        left += least[symbols[at]]
+    for at in range(symbols.shape[0]):
+        symbol = symbols[at]
+        left -= least[symbol]
+        diagonal = row[0]
+        here = diagonal + whole
+        row[0] = here
+        lowest = here
+        base = symbol * m
+        for h in range(m):
+            above = row[h + 1]
+            here = min(diagonal + price[base + h], above + whole, here + lost[h])
+            row[h + 1] = here
+            diagonal = above
+            lowest = min(lowest, here)
+        # Every way to the end passes this row and then loses at least what each symbol left loses at least.
+        if lowest + left > limit:
+            return limit + 1
+    return row[m]
+
+
+@inner
+def _closest(domain, data, scratch, alive, m, weight, cap):
+    """The sequence left that X is closest to, of a tie the first; none with a value that the cluster has enough of."""
+    whole = _prepare(domain, data, scratch, m, weight)
+    first = _bound_all(data, scratch, alive, m, whole, cap)
+    if first < 0:
+        return first
+    by_index = domain.by_index
+    found = scratch.alive[first]
+    symbols = data.symbol[data.start[found] : data.start[found + 1]]
+    best = _distance(by_index, symbols, scratch, m, whole, FORBIDDEN)
+    for i in range(alive):
+        sequence = scratch.alive[i]
+        # What has a higher bound cannot win, and of a tie only a sequence that comes first can.
+        if scratch.bound[i] < best or (scratch.bound[i] == best and sequence < found):
+            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
+            loss = _distance(by_index, symbols, scratch, m, whole, best)
+            if loss < best or (loss == best and sequence < found):
+                best = loss
+                found = sequence
+    return found
+
+
+@inner
+def _farthest(domain, data, scratch, alive, origin):
+    """The sequence left that is farthest from one; of a tie the first."""
+    m = _take(domain, data, scratch, origin)
+    whole = _prepare(domain, data, scratch, m, 1)
+    all_lost = np.int64(0)
+    for h in range(m):
+        all_lost += scratch.lost[h]
+    best = np.int64(-1)
+    found = -1
+    for i in range(alive):
+        sequence = scratch.alive[i]
+        length = data.start[sequence + 1] - data.start[sequence]
+        # Suppressing both is the dearest alignment there is, and sequences that follow are no longer.
+        if all_lost + length * whole < best:
+            break
+        if data.times[sequence] > 0:
+            symbols = data.symbol[data.start[sequence] : data.start[sequence + 1]]
+            loss = _distance(domain.by_index, symbols, scratch, m, whole, FORBIDDEN)
+            if loss > best or (loss == best and sequence < found):
+                best = loss
+                found = sequence
+    return found
+
+
+@inner
+def _most_frequent(data, scratch, alive):
+    """The sequence left that occurs most often; of a tie the first."""
+    found = scratch.alive[0]
+    for i in range(1, alive):
+        sequence = scratch.alive[i]
+        count = data.times[sequence]
+        if count > data.times[found] or (count == data.times[found] and sequence < found):
+            found = sequence
+    return found
+
+
+@inner
+def _enter(data, scratch, groups, sequence):
+    """Take one of a sequence out of what is left and put it into the cluster; return where its positions go."""
+    data.times[sequence] -= 1
+    if data.value[sequence] >= 0:
+        scratch.held[data.value[sequence]] += 1
+    groups.member[groups.cursor[MEMBERS]] = sequence
+    groups.cursor[MEMBERS] += 1
+    at = groups.cursor[PAIRS]
+    groups.cursor[PAIRS] += data.start[sequence + 1] - data.start[sequence]
+    return at
+
+
+@inner
+def _join(domain, data, scratch, groups, m, weight, sequence):
+    """Align X with a sequence and put the patient into the cluster; return the length of what X has become."""
+    begin = data.start[sequence]
+    symbols = data.symbol[begin : data.start[sequence + 1]]
+    codes = data.code[symbols]
+    ages = data.age[symbols]
+    n = symbols.shape[0]
+    match = _matches(domain, scratch.code[:m], scratch.age[:m], weight, codes, ages)
+    since = groups.cursor[PAIRS]
+    place = np.full(m, -1, dtype=np.int32)
+    at = _enter(data, scratch, groups, sequence)
+    groups.position[at : at + n] = -1
+    whole_code = domain.code.leaf.shape[0]
+    whole_age = domain.age.leaf.shape[0]
+    gained = groups.gained[groups.cursor[CLUSTERS]]
+    kept = 0
+    for h in range(m):
+        of_code = domain.code.leaves[scratch.code[h]]
+        of_age = domain.age.leaves[scratch.age[h]]
+        if match[h] < 0:
+            gained[0] += whole_code - of_code
+            gained[1] += whole_age - of_age
+            continue
+        code = _meet(domain.code, scratch.code[h], codes[match[h]])
+        age = _meet(domain.age, scratch.age[h], ages[match[h]])
+        gained[0] += 2 * domain.code.leaves[code] - of_code
+        gained[1] += 2 * domain.age.leaves[age] - of_age
+        groups.position[at + match[h]] = kept
+        place[h] = kept
+        scratch.code[kept] = code
+        scratch.age[kept] = age
+        kept += 1
+    gained[0] += (n - kept) * whole_code
+    gained[1] += (n - kept) * whole_age
+    _follow(groups, groups.cursor[SINCE], since, place)
+    return kept
+
+
+@inner
+def _follow(groups, begin, end, place):
+    """Move the pairs of the patients who were there before to where X has them now."""
+    for at in range(begin, end):
+        if groups.position[at] >= 0:
+            groups.position[at] = place[groups.position[at]]
+
+
+@inner
+def _form(domain, data, scratch, groups, seed, size, cap):
+    """Algorithm 4: a cluster of so many patients around one sequence."""
+    groups.cursor[SINCE] = groups.cursor[PAIRS]
+    scratch.held[:] = 0
+    m = _take(domain, data, scratch, seed)
+    at = _enter(data, scratch, groups, seed)
+    for h in range(m):
+        groups.position[at + h] = h
+    for joined in range(1, size):
+        weight = joined if domain.weighted else 1
+        alive = groups.cursor[ALIVE]
+        sequence = _closest(domain, data, scratch, alive, m, weight, cap)
+        # Nobody left has another value: diversity gives way, and the caller looks.
+        if sequence < 0:
+            sequence = _closest(domain, data, scratch, alive, m, weight, size)
+        m = _join(domain, data, scratch, groups, m, weight, sequence)
+    begin = groups.cursor[NODES]
+    groups.cursor[NODES] += m
+    groups.code[begin : begin + m] = scratch.code[:m]
+    groups.age[begin : begin + m] = scratch.age[:m]
+    groups.size[groups.cursor[CLUSTERS]] = size
+    groups.length[groups.cursor[CLUSTERS]] = m
+    groups.cursor[CLUSTERS] += 1
+    kept = 0
+    for i in range(groups.cursor[ALIVE]):
+        if data.times[scratch.alive[i]] > 0:
+            scratch.alive[kept] = scratch.alive[i]
+            kept += 1
+    groups.cursor[ALIVE] = kept
+
+
+@jit
+def _group(domain, data, scratch, groups, k, diversity):
+    """Algorithm 3: clusters of k around the farthest; what is left below 2 k is the last."""
+    left = data.times.sum()
+    while left >= 2 * k:
+        frequent = _most_frequent(data, scratch, groups.cursor[ALIVE])
+        far = _farthest(domain, data, scratch, groups.cursor[ALIVE], frequent)
+        _form(domain, data, scratch, groups, far, k, k // diversity)
+        if left >= 3 * k:
+            opposite = _farthest(domain, data, scratch, groups.cursor[ALIVE], far)
+            _form(domain, data, scratch, groups, opposite, k, k // diversity)
+            left -= k
+        left -= k
+    rest = _most_frequent(data, scratch, groups.cursor[ALIVE])
+    _form(domain, data, scratch, groups, rest, left, left // diversity)
+
+
+def make_scratch(domain: Domain, data: Sequences) -> Scratch:
+    """Return room for a search among these sequences."""
+    sizes = data.start.size - 1, data.times.size, data.value.size
+    if len(set(sizes)) > 1 or data.start[-1] != data.symbol.size:
+        raise ValueError("every sequence must have a start, a number of times and a value")
+    if data.symbol.size and not 0 <= data.symbol.min() <= data.symbol.max() < data.code.size:
+        raise ValueError("a sequence names symbols that there are not")
+    lengths = np.diff(data.start)
+    longest, n, symbols = int(lengths.max()), lengths.size, data.code.size
+    alive = np.argsort(-lengths, kind="stable").astype(np.int32)
+    wide = [np.empty(size, dtype=np.int64) for size in (longest + 1, symbols * longest, symbols, longest + 1, n)]
+    nodes = [np.empty(longest, dtype=np.int32) for _ in range(2)]
+    held = np.zeros(int(data.value.max(initial=-1)) + 1, dtype=np.int64)
+    rows = [np.empty(tree.leaf.size, dtype=np.int64) for tree in (domain.code, domain.age)]
+    return Scratch(nodes[0], nodes[1], wide[0], wide[1], wide[2], wide[3], wide[4], alive, held, rows[0], rows[1])
+
+
+def group(domain: Domain, data: Sequences, k: int, diversity: int = 1) -> Groups:
+    """Put sequences into clusters of k to 2 k - 1 patients, each with one sequence of nodes.
+
+    Parameters
+    ----------
+    data : at least one sequence; ``times`` is left as it is
+    k : at least 1, at most as many as there are patients
+    diversity : at most one in so many patients of a cluster shall have the same sensitive value; kept while others are
+        left, so that the caller must look
+    """
+    n_patients = int(data.times.sum())
+    if not 1 <= k <= n_patients:
+        raise ValueError(f"k is {k}, but there are {n_patients} patients")
+    scratch = make_scratch(domain, data)
+    pairs = int((np.diff(data.start) * data.times).sum())
+    clusters = n_patients // k
+    narrow = [np.empty(size, dtype=np.int32) for size in (n_patients, pairs, pairs, pairs)]
+    sizes = [np.zeros(size, dtype=np.int64) for size in (clusters, clusters, 6)]
+    gained = np.zeros((clusters, 2), dtype=np.int64)
+    groups = Groups(narrow[0], narrow[1], sizes[0], sizes[1], narrow[2], narrow[3], gained, sizes[2])
+    groups.cursor[ALIVE] = data.times.size
+    _group(domain, data._replace(times=data.times.copy()), scratch, groups, k, diversity)
+    found, nodes = int(groups.cursor[CLUSTERS]), int(groups.length.sum())
+    return groups._replace(
+        size=groups.size[:found],
+        length=groups.length[:found],
+        code=groups.code[:nodes],
+        age=groups.age[:nodes],
+        gained=groups.gained[:found],
+    )
