@@ -262,7 +262,7 @@ for _shape, (_, _, _example) in PROTECT.items():
 _add(
     app,
     told_by.CompareOptions,
-    _work("compare.run_compare"),
+    _work("explore.run_compare"),
     "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
     "What is compared stands in the manifests; cloister verify checks a release.",
     "cloister compare release-k5 release-k11 --out compared.html",

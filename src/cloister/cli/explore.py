@@ -1,4 +1,4 @@
-"""``cloister explore``: settings are tried by the library, and said what was found."""
+"""``cloister explore`` tries settings, ``cloister compare`` sets releases side by side; the library does both."""
 
 import math
 import shlex
@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from cloister.cli.options import ExploreOptions
+from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
-from cloister.errors import NoSafeRelease
+from cloister.errors import InputError, NoSafeRelease
+from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
 from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
+from cloister.io import write_private
 from cloister.jobs.job import SHAPES
 from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
+from cloister.pipeline.places import tidy_beside
+from cloister.release_folder import release_around
 from cloister.results import STARTED
 from cloister.settings import Keywords, RunOptions, settings_of
 
@@ -127,3 +131,31 @@ def _figures(one: Outcome, loss: float | None) -> list[str]:
     shown = [f"{value:.4f}" if value is not None and math.isfinite(value) else "withheld" for value in told]
     count = one.figures.suppressed
     return [*shown, f"{count:,}" if isinstance(count, int) else count]
+
+
+def run_compare(options: CompareOptions) -> None:
+    """Compare, write the page, and print."""
+    out = options.out
+    if out is not None and release_around(out) is not None:
+        raise InputError(f"{out.name} would lie inside a release, which then holds a foreign file. Name another place.")
+    for folder in options.folders:
+        tidy_beside(folder, Screen(quiet=True))
+    found = compared(manifests_in(options.folders))
+    if out is not None:
+        write_private(out, comparison_page(found).encode())
+    if options.as_json:
+        print_json(found.as_record())
+    if options.as_json or options.quiet:
+        return
+    screen, names = console(), list(found.figures)
+    rows = [[what, *cells] for what, cells in rows_of(found.figures)]
+    if found.measure is not None:
+        rows.append(["on the frontier", *("yes" if name in found.on_frontier else "no" for name in names)])
+    screen.print(grid("Releases, as their manifests state", ["", *names], rows))
+    differing = [[key, *(values[name] or "-" for name in names)] for key, values in found.settings.items()]
+    if differing:
+        screen.print(grid("Settings that differ", ["", *names], differing))
+    if found.measure is None:
+        screen.print("The losses of these releases are not of one measure, and cannot be compared.", soft_wrap=True)
+    if out is not None:
+        screen.print(f"Page: {out}", soft_wrap=True)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from cloister.claims.first_plan import first_plan
-from cloister.claims.guessing import Guess
+from cloister.claims.first_plan import Guess, first_plan
 from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
 from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError

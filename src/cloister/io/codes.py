@@ -288,19 +288,19 @@ def _event_columns(present: Sequence[str], wanted: EventColumns, file: str) -> E
     header.check(wanted.id, wanted.code, wanted.age, wanted.date, anchor)
     roles = [("id", wanted.id, ID_NAMES), ("code", wanted.code, CODE_NAMES)]
     roles += [("age", wanted.age, AGE_NAMES)] if wanted.date is None else []
-    found = {role: asked or header.first(usual) for role, asked, usual in roles}
+    columns = {role: asked or header.first(usual) for role, asked, usual in roles}
     for role, _, usual in roles:
-        if found[role] is None:
+        if columns[role] is None:
             raise InputError(
                 f"{file} has no column of {'patients' if role == 'id' else f'{role}s'}: none is called "
                 f"{', '.join(usual)}. Name it with {setting(role)}. {header.listed()}",
                 file=file,
             )
-    taken = [name for name in (*found.values(), wanted.date, anchor) if name is not None]
+    taken = [name for name in (*columns.values(), wanted.date, anchor) if name is not None]
     twice = next((name for name in taken if taken.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Column {twice!r} cannot be two things at once. Name others.", file=file, column=twice)
-    return EventColumns(found["id"], found["code"], found.get("age"), wanted.date, wanted.anchor, wanted.unit)
+    return EventColumns(columns["id"], columns["code"], columns.get("age"), wanted.date, wanted.anchor, wanted.unit)
 
 
 def _plain_ages(column: pl.Series, file: str, refuse: Refuse) -> pl.Series:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from cloister.claims.guessing import IDS, Guess, are_codes, plain_name
+from cloister.claims.first_plan import IDS, Guess, are_codes, plain_name
 from cloister.errors import InputError
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.claims.guessing import IDS, LOOKED_AT, Guess, are_codes, are_dates, plain_name
+from cloister.claims.first_plan import IDS, LOOKED_AT, Guess, are_codes, are_dates, plain_name
 from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text

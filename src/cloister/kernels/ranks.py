@@ -13,7 +13,7 @@ from ._jit import inner, jit
 from .antichain import Antichain, inherits
 
 
-class Known(NamedTuple):
+class KnownNodes(NamedTuple):
     """What is known about the transformations of a lattice."""
 
     lowest: NDArray[np.int64]  # lowest, highest: (n_attributes,) levels that a transformation may have
@@ -150,7 +150,7 @@ def _climb(known, order, mask, path):
         length += 1
 
 
-def _checked(known: Known, levels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _checked(known: KnownNodes, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     levels = np.ascontiguousarray(levels, dtype=np.int64)
     if levels.shape[-1:] != known.lowest.shape or np.any(levels < known.lowest) or np.any(levels > known.highest):
         raise ValueError("a transformation must lie within the lattice")
@@ -164,13 +164,13 @@ class Block(NamedTuple):
     cursor: NDArray[np.int64] | None
 
 
-def first_of_rank(known: Known, rank: int) -> NDArray[np.int64] | None:
+def first_of_rank(known: KnownNodes, rank: int) -> NDArray[np.int64] | None:
     """First transformation, in the order of level vectors, that is ``rank`` above the lowest; None if there is none."""
     levels = known.lowest.copy()
     return levels if rank >= 0 and _fill_up(known, levels, 0, rank) else None
 
 
-def collect(known: Known, mask: int, cursor: NDArray[np.int64], most: int) -> Block:
+def collect(known: KnownNodes, mask: int, cursor: NDArray[np.int64], most: int) -> Block:
     """Up to ``most`` transformations from the cursor on, of its rank, that have none of the properties of the mask."""
     cursor = _checked(known, cursor).copy()
     block = np.empty((most, cursor.size), dtype=np.int64)
@@ -178,7 +178,7 @@ def collect(known: Known, mask: int, cursor: NDArray[np.int64], most: int) -> Bl
     return Block(block[:found], cursor if more else None)
 
 
-def next_open(known: Known, mask: int, transformations: NDArray[np.int64], position: int) -> int:
+def next_open(known: KnownNodes, mask: int, transformations: NDArray[np.int64], position: int) -> int:
     """First place from a position on whose transformation has none of the properties; their number after the last.
 
     ``transformations`` comes from `collect`, or is checked by the caller once: this is called for every transformation.
@@ -186,14 +186,14 @@ def next_open(known: Known, mask: int, transformations: NDArray[np.int64], posit
     return int(_next_open(known, mask, transformations, position))
 
 
-def which_known(known: Known, mask: int, transformations: NDArray[np.int64]) -> NDArray[np.bool_]:
+def which_known(known: KnownNodes, mask: int, transformations: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each of the transformations, shape (n, n_attributes), has one of the properties; shape (n,)."""
     found = np.zeros(transformations.shape[0], dtype=np.bool_)
     _which_known(known, mask, _checked(known, transformations), found)
     return found
 
 
-def climb(known: Known, order: Order, mask: int, start: NDArray[np.int64]) -> NDArray[np.int64]:
+def climb(known: KnownNodes, order: Order, mask: int, start: NDArray[np.int64]) -> NDArray[np.int64]:
     """Path upwards from a transformation, through such as have none of the properties, shape (length, n_attributes)."""
     start = _checked(known, start)
     path = np.empty((int((known.highest - start).sum()) + 2, start.size), dtype=np.int64)

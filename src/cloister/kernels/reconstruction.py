@@ -24,7 +24,7 @@ class Rows(NamedTuple):
     stamp: NDArray[np.int64]  # (n_rows,) the last chunk that used each row
 
 
-class Shared(NamedTuple):
+class SharedSpans(NamedTuple):
     """Shared chunks: their subrecords, their spans of positions, and the positions that hold their code elsewhere."""
 
     starts: NDArray[np.int64]
@@ -244,7 +244,7 @@ def place_records(
     return row_of
 
 
-def place_shared(rows: Rows, shared: Shared, counter: NDArray[np.uint64]) -> NDArray[np.int64]:
+def place_shared(rows: Rows, shared: SharedSpans, counter: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Rows of the subrecords of shared chunks."""
     row_of = np.empty(int(shared.starts[-1]), dtype=np.int64)
     if not _place_shared(rows, shared, row_of, counter):

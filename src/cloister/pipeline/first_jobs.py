@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from cloister.claims.first_plan import filled_template, toml_text
-from cloister.claims.guessing import Guess, roles_of
+from cloister.claims.first_plan import Guess, filled_template, roles_of, toml_text
 from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header

@@ -21,7 +21,7 @@ from cloister.kernels.antichain import (
     insert,
     make_antichain,
 )
-from cloister.kernels.ranks import Known, Order, climb, collect, first_of_rank, in_order, next_open, which_known
+from cloister.kernels.ranks import KnownNodes, Order, climb, collect, first_of_rank, in_order, next_open, which_known
 from cloister.results import PropertyStatistics, SearchStatistics
 
 from .problem import SearchProblem
@@ -108,10 +108,10 @@ class ImplicitProperties:
         self._spare = np.zeros(0, dtype=np.uint8), np.zeros(len(top), dtype=np.int64)
         self.seconds = 0.0
 
-    def known(self) -> Known:
+    def known(self) -> KnownNodes:
         """Return the arrays for the kernels."""
         quality, protection, safe = (store.antichain for store in self._stores.values())
-        return Known(self._lowest, self._highest, *self._spare, quality, protection, safe)
+        return KnownNodes(self._lowest, self._highest, *self._spare, quality, protection, safe)
 
     def note(self, levels: Transformation, properties: int) -> None:
         """Note properties of a transformation."""
@@ -152,10 +152,10 @@ class ExplicitProperties:
         self._inserts = {QUALITY: 0, PROTECTION: 0, SAFE: 0}
         self.seconds = 0.0
 
-    def known(self) -> Known:
+    def known(self) -> KnownNodes:
         """Return the arrays for the kernels."""
         empty = self._empty
-        return Known(self._lowest, self._highest, self.flags.reshape(-1), self._stride, empty, empty, empty)
+        return KnownNodes(self._lowest, self._highest, self.flags.reshape(-1), self._stride, empty, empty, empty)
 
     def note(self, levels: Transformation, properties: int) -> None:
         """Note properties of a transformation, and of all that inherit them."""

@@ -23,7 +23,7 @@ from cloister.kernels.reconstruction import (
     ONE_ROW,
     Items,
     Rows,
-    Shared,
+    SharedSpans,
     collect,
     place_items,
     place_records,
@@ -111,7 +111,7 @@ def reconstruct(released: Disassociation, seed: int = 0, item_support: ItemSuppo
     return CodeSets(released.vocabulary, offsets, codes, None, released.repeats)
 
 
-def _shared(released: Disassociation, layout: Layout) -> Shared:
+def _shared(released: Disassociation, layout: Layout) -> SharedSpans:
     """Shared chunks with the positions in their span that hold their (first) code elsewhere."""
     shared, record, n = released.shared_chunks, released.record_chunks, released.n_clusters
     in_record = np.repeat(record.owner, np.diff(record.domain_offsets))
@@ -124,7 +124,7 @@ def _shared(released: Disassociation, layout: Layout) -> Shared:
     held_starts = starts_of(end - begin)
     before = np.repeat(begin - held_starts[:-1], end - begin)
     held = keys[before + np.arange(before.size)] % max(1, n)
-    return Shared(shared.subrecord_offsets, low, high, held_starts, held)
+    return SharedSpans(shared.subrecord_offsets, low, high, held_starts, held)
 
 
 def _items(released: Disassociation, starts: Integers, codes: NDArray[np.int32]) -> Items:

@@ -37,7 +37,7 @@ BREAK = -1  # What stands between the chunks of an owner and what else it has
 LEAD = 64  # Numbers of all runs that are compared together; those that are still equal are compared one by one
 
 
-class Occurrences(NamedTuple):
+class CodeBlock(NamedTuple):
     """Codes of some chunks, subrecord by subrecord: where that of each ends, and the chunk that it is of."""
 
     items: Integers
@@ -62,7 +62,7 @@ def rare_chunks(chunks: Chunks, k: int, m: int) -> Integers:
     return np.unique(np.concatenate([*rare, np.array(slow, dtype=np.int64)]))
 
 
-def blocks(chunks: Chunks, size: int) -> Iterator[Occurrences]:
+def blocks(chunks: Chunks, size: int) -> Iterator[CodeBlock]:
     """Yield the codes of runs of chunks with about so many occurrences each."""
     if not len(chunks):
         return
@@ -74,10 +74,10 @@ def blocks(chunks: Chunks, size: int) -> Iterator[Occurrences]:
         lengths = np.diff(bounds)
         chunk_of = np.repeat(np.repeat(np.arange(start, stop), np.diff(subrecords)), lengths)
         codes = chunks.items[bounds[0] : bounds[-1]].astype(np.int64)
-        yield Occurrences(codes, np.repeat(bounds[1:] - bounds[0], lengths), chunk_of)
+        yield CodeBlock(codes, np.repeat(bounds[1:] - bounds[0], lengths), chunk_of)
 
 
-def _rare_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], k: int, m: int) -> Integers:
+def _rare_by_counting(occurrences: CodeBlock, light: NDArray[np.bool_], k: int, m: int) -> Integers:
     """Count every set of 1, 2, ... m codes: each occurrence of a set is continued by each later code."""
     items, ends, owner = occurrences
     at = np.flatnonzero(light[owner])
@@ -307,7 +307,7 @@ def _tied(chunks: Chunks, threshold: float) -> Pairs:
     return chunks.owner[at].astype(np.int64), np.concatenate([at[:0], *(pair[1] for pair in found)])
 
 
-def _tied_by_counting(occurrences: Occurrences, light: NDArray[np.bool_], threshold: float) -> Pairs:
+def _tied_by_counting(occurrences: CodeBlock, light: NDArray[np.bool_], threshold: float) -> Pairs:
     items, ends, owner = occurrences
     width = int(items.max()) + 1
     single, number, support = np.unique(owner * width + items, return_inverse=True, return_counts=True)
