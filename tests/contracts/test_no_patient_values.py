@@ -255,7 +255,7 @@ STAGES = [
     "cloister.release.report_files",
     "cloister.release.write_private",
     "cloister.io.folder.make_private",
-    "cloister.cli.protect.console",
+    "cloister.cli.protect.show",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

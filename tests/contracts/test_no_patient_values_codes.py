@@ -199,7 +199,7 @@ STAGES = [
     "cloister.codesets.disassociation.release.write_csv",
     "cloister.release.report_files",
     "cloister.release.write_private",
-    "cloister.cli.protect.console",
+    "cloister.cli.protect.show",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

@@ -119,7 +119,7 @@ STAGES = [
     "cloister.release.write_csv",
     "cloister.codesets.generalization.release.read_released",
     "cloister.release.report_files",
-    "cloister.cli.protect.console",
+    "cloister.cli.protect.show",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

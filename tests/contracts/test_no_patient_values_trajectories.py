@@ -155,7 +155,7 @@ STAGES = [
     "cloister.trajectories.release.write_csv",
     "cloister.trajectories.release.read_data",
     "cloister.release.report_files",
-    "cloister.cli.protect.console",
+    "cloister.cli.protect.show",
 ]
 RAISED = {
     "RuntimeError": RuntimeError(MARKER),

@@ -66,7 +66,7 @@ def named(sets):
 def steps_of(records, k, m):
     """How many itemsets are continued."""
     distinct = Counter(tuple(sorted(record)) for record in records)
-    counting = verify._Counting.of(distinct, k)
+    counting = verify._Counting(distinct, k)
     lengths = [len(record) for record in distinct]
     is_open = np.repeat([count < k for count in distinct.values()], lengths)
     assert not counting.has_rare(np.arange(len(counting.items)), is_open, (), m)

@@ -106,7 +106,7 @@ def test_like_a_release_without_levels(protect, release, search):
     ran = protect("--levels-from", "release", out="second")
 
     assert ran.code == 2
-    assert "states no levels" in ran.err
+    assert "release.json is not what a release says: search" in ran.err
 
 
 @pytest.mark.parametrize("level", ["x", None, True, 0.5, [], 10**40, -1], ids=repr)

@@ -143,7 +143,7 @@ def test_interrupted_while_saying_what_was_done(protect, tmp_path, monkeypatch):
     def stopped(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cloister.cli.protect.console", stopped)
+    monkeypatch.setattr("cloister.cli.protect.show", stopped)
     ran = protect()
 
     assert ran.code == 130

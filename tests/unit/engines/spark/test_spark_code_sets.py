@@ -139,7 +139,7 @@ def test_occurrences_are_numbered(classic, tmp_path):
     source = CodesOnSpark(SparkFiles(tmp_path / "codes.csv"), repeats=True)
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
-    assert same_release(disassociate(codes, request.method).released, release.clusters)
+    assert same_release(disassociate(codes, request).released, release.clusters)
 
 
 def test_a_folder_of_files_is_one_source(classic, codes, ask, tmp_path):
@@ -177,7 +177,7 @@ def test_missing_codes(classic, tmp_path):
     release = protect_codes_on_spark(source, lambda _: request, classic.word)
 
     assert release.summary()["records"] == {"in": 304, "released": 300, "suppressed": 4}
-    assert same_release(disassociate(CodeSets.from_records(RECORDS), request.method).released, release.clusters)
+    assert same_release(disassociate(CodeSets.from_records(RECORDS), request).released, release.clusters)
     with pytest.raises(InputError, match=r"4 of 304 patients in codes\.parquet have no code"):
         protect_codes_on_spark(replace(source, drop_empty=False), lambda _: request, classic.word)
 
