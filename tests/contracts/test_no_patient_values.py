@@ -284,8 +284,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
     for more in (("--verbose",), ("--json", "--verbose")):
         code = look(*BASE, *ROLES, *QI, "--overwrite", *more)
-        assert code in (2, 3, 130) or stage.endswith("protect.console")
-        assert (place / "release").exists() == stage.endswith("protect.console")
+        assert code in (2, 3, 130) or stage.endswith("protect.show")
+        assert (place / "release").exists() == stage.endswith("protect.show")
 
 
 def tampered(folder):

@@ -225,8 +225,8 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
 
     monkeypatch.setattr(stage, broken)
     code = look(*BASE, *ROLES, "--policy", "level:1", "--json", "--verbose")
-    assert code in (2, 3, 130) or stage.endswith("protect.console")
-    assert (place / "release").exists() == stage.endswith("protect.console")
+    assert code in (2, 3, 130) or stage.endswith("protect.show")
+    assert (place / "release").exists() == stage.endswith("protect.show")
 
 
 def tampered(folder):

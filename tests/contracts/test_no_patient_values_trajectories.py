@@ -185,7 +185,7 @@ def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
     monkeypatch.setattr(stage, broken)
 
     assert look(*BASE, *IDS, "--attributes", "samples.csv", "--verbose") in (2, 3, 130)
-    late = stage.endswith("protect.console")
+    late = stage.endswith("protect.show")
     assert {path.name for path in place.iterdir()} - {"visits.csv", "samples.csv"} == ({"release"} if late else set())
 
 

@@ -103,7 +103,7 @@ def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, 
     """Stopped between writing and renaming, the earlier release is still there and the new one is gone."""
     before = {path.name: path.read_bytes() for path in release.iterdir()}
 
-    def stopped(*_args):
+    def stopped(*_args, **_named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cloister.release.report_files", stopped)
@@ -140,7 +140,7 @@ def test_interrupted_between_two_renames(protect, tmp_path, monkeypatch, words, 
 def test_interrupted_while_saying_what_was_done(protect, tmp_path, monkeypatch):
     """Once the release is in its place nobody says that nothing was written."""
 
-    def stopped(*_args):
+    def stopped(*_args, **_named):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("cloister.cli.protect.show", stopped)
