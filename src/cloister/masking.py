@@ -10,6 +10,16 @@ WITHHELD = "withheld"
 """Stands for a count from which a masked one could be worked out."""
 
 
+def must_mask(patients: int, k: int) -> bool:
+    """Whether a count of so many patients, and all that would give it away, is masked for the recipient."""
+    return 0 < patients < k
+
+
+def masked_total(released: int, left_out: int | str) -> int | str:
+    """Return how many there were in all; of fewer than N left out, written ``<N``, no more than that follows."""
+    return left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
+
+
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
     """Return a count; of fewer than k patients only that it is so, and nothing of k or more claims of so few.
 
@@ -20,7 +30,7 @@ def mask_small_count(count: int, k: int, patients: int | None = None) -> int | s
     >>> mask_small_count(3, 5), mask_small_count(0, 5), mask_small_count(7, 5, patients=2)
     ('<5', 0, 'withheld')
     """
-    if not 0 < (count if patients is None else patients) < k:
+    if not must_mask(count if patients is None else patients, k):
         return count
     return f"<{k}" if count < k else WITHHELD
 

@@ -21,6 +21,7 @@ from cloister.manifest.head import (
     Section,
     fitting,
 )
+from cloister.masking import masked_total, must_mask
 from cloister.results import Manifest
 
 from .data import CODES, ID, LARGEST, CodeSets, GivenCodes, plain_code
@@ -99,17 +100,13 @@ class CodeRecords(Section):
 
     @model_validator(mode="after")
     def _add_up(self) -> Self:
-        return fitting(self, {"in": self.in_ == _total(self.released, self.suppressed)})
+        return fitting(self, {"in": self.in_ == masked_total(self.released, self.suppressed)})
 
     @classmethod
     def of(cls, released: int, left_out: int | str) -> Self:
         """Return the numbers; ``left_out`` is ``<N`` for fewer than N."""
-        numbers = {"in": _total(released, left_out), "released": released, "suppressed": left_out}
+        numbers = {"in": masked_total(released, left_out), "released": released, "suppressed": left_out}
         return cls.model_validate(numbers)
-
-
-def _total(released: int, left_out: int | str) -> int | str:
-    return left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
 
 
 class KmRule(Section):
@@ -240,10 +237,10 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
 
     Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """
-    most = n_empty if n_empty == 0 or n_empty >= k else k - 1
+    most = k - 1 if must_mask(n_empty, k) else n_empty
     if few:
         most += k - 1
-    return f"<{most + 1}" if few or 0 < n_empty < k else n_empty
+    return f"<{most + 1}" if few or must_mask(n_empty, k) else n_empty
 
 
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:

@@ -118,11 +118,6 @@ class TableRequest(TableSettings):
         return all(isinstance(rule, ClassRule) and rule.needs == "sizes" for rule in self.rules)
 
 
-def must_mask(suppressed: int, k: int) -> bool:
-    """Whether the number of suppressed records, and all that would give it away, is masked for the recipient."""
-    return 0 < suppressed < k
-
-
 @dataclass(frozen=True)
 class EncodedTable:
     """A table ready to be searched.

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import as_text, is_tally, n_records
+from cloister.masking import must_mask
 from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
 from cloister.utility import ENTROPY
 
 from .coding import population_frame, populations_in
-from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest, must_mask
+from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .facts import facts_of
 from .guarantee import OriginalTable, bound_hierarchies
 from .manifest import (

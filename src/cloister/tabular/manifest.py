@@ -8,11 +8,11 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Str
 
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import ALL_LOST, Delimiter, FileName, ManifestHead, Section, Share, fitting
+from cloister.masking import mask_small_count, masked_total, must_mask
 from cloister.privacy import KPatients, PrivacyRule, least_group, rule_of
 from cloister.results import Why
 from cloister.utility import LOSSES
 
-from .data import must_mask
 from .guarantee import Guarantee
 from .options import FULL_DOMAIN, LOCAL_RECODING, MERGED
 
@@ -360,8 +360,8 @@ class TableManifest(TableSections, ManifestHead):
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:
     """Return counts of records; suppressed ones below k are masked, and the input, which would give them away."""
-    is_masked = must_mask(suppressed, k)
-    every, left_out = (f"<{released + k}", f"<{k}") if is_masked else (released + suppressed, suppressed)
+    left_out = mask_small_count(suppressed, k)
+    every = masked_total(released, left_out)
     return RecordCounts.model_validate({"in": every, "released": released, "suppressed": left_out})
 
 

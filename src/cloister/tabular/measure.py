@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
+from cloister.masking import must_mask
 from cloister.results import ColumnLoss, Utility
 from cloister.utility import ENTROPY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
 from cloister.utility.losses import average_class_size, discernibility
 
-from .data import EncodedTable, ProtectedTable, TableRequest, must_mask
+from .data import EncodedTable, ProtectedTable, TableRequest
 from .facts import class_sizes
 from .guarantee import Guarantee
 from .manifest import TableManifest
