@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
-from cloister.manifest.head import ManifestHead
+from cloister.manifest.head import CODEBOOK, ManifestHead
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
-from cloister.release_folder import CODEBOOK, MANIFEST, check_files, formulas_in, manifest_failures, read_data
+from cloister.release_folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
 from cloister.report import report_files
 from cloister.report_figures import ReportCounts, figures_of
 from cloister.results import Manifest, Verdict

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from cloister.errors import InputError
 from cloister.manifest.head import Section
+from cloister.registry import FORMS, load
 from cloister.results import Manifest
 
 if TYPE_CHECKING:
@@ -69,32 +70,11 @@ def form_of(manifest: Manifest) -> str:
 
 def typed(manifest: Manifest) -> AnyManifest:
     """Return a manifest as its type, which is loaded only then; an `InputError` if it is not what a type says."""
-    form = form_of(manifest)
-    if form == "table":
-        from cloister.tabular.manifest import TableManifest
-
-        return TableManifest.of(manifest)
-    if form == "table_with_codes":
-        from .table_with_codes.data import TableWithCodesManifest
-
-        return TableWithCodesManifest.of(manifest)
-    if form == "disassociation":
-        from cloister.codesets.disassociation.manifest import DisassociationManifest
-
-        return DisassociationManifest.of(manifest)
-    if form == "generalization":
-        from cloister.codesets.generalization.manifest import GeneralizationManifest
-
-        return GeneralizationManifest.of(manifest)
-    if form == "trajectories":
-        from cloister.trajectories.manifest import TrajectoriesManifest
-
-        return TrajectoriesManifest.of(manifest)
-    if form == "claims":
-        from cloister.claims.manifest import ClaimsManifest
-
-        return ClaimsManifest.of(manifest)
-    raise InputError("The manifest is of no shape that this version knows.", file="release.json")
+    form = FORMS.get(form_of(manifest))
+    if form is None:
+        raise InputError("The manifest is of no shape that this version knows.", file="release.json")
+    found: AnyManifest = load(form.manifest).of(manifest)
+    return found
 
 
 def rules_of(manifest: AnyManifest) -> list[Manifest]:
@@ -108,11 +88,6 @@ def rule_words(rule: Manifest) -> str:
     """Return a rule with its numbers, as people read it."""
     numbers = ", ".join(f"{name} {value}" for name, value in rule.items() if name != "model" and value is not None)
     return f"{rule['model']} ({numbers})" if numbers else str(rule["model"])
-
-
-def is_in_database(manifest: AnyManifest) -> bool:
-    """Whether what is released stays in a database."""
-    return getattr(manifest, "table", None) is not None
 
 
 def codes_of(manifest: "TableManifest") -> "CodesSection | None":

@@ -1,42 +1,117 @@
-"""The shapes that there are; what a shape does is loaded when it is first run.
+"""The shapes of data that there are, and the forms in which they are released: all that is special about each, by name.
 
-`register` adds one; nothing else in cloister names a shape in order to run it.
+Adding a shape is a room of its own and its lines here. What a line names is ``module:name``, and is loaded when it is
+first needed, so that verifying loads no search, and a help page no dataframes. Imports nothing of ours.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from cloister.jobs.job import SHAPES as DECLARED
-from cloister.jobs.job import Declared
-
-if TYPE_CHECKING:
-    from cloister.shape import AnyShape
-
-SHAPES: dict[str, "Callable[[], AnyShape]"] = {}
-"""What loads each shape that was added to those of ours."""
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 
-def shape_of(name: str) -> "AnyShape":
-    """Return what a shape does."""
-    if name == "table":
-        from cloister.pipeline.table_shape import TableShape
-
-        return TableShape()
-    if name == "codes":
-        from cloister.pipeline.codes_shape import CodesShape
-
-        return CodesShape()
-    if name == "trajectories":
-        from cloister.pipeline.trajectories_shape import TrajectoriesShape
-
-        return TrajectoriesShape()
-    if name == "claims":
-        from cloister.pipeline.claims_shape import ClaimsShape
-
-        return ClaimsShape()
-    return SHAPES[name]()
+def load(place: str) -> Any:
+    """Return what ``module:name`` stands for."""
+    module, name = place.split(":")
+    return getattr(import_module(module), name)
 
 
-def register(name: str, declared: Declared, load: "Callable[[], AnyShape]") -> None:
-    """Add a shape, by what it can be told and by what loads what it does."""
-    DECLARED[name], SHAPES[name] = declared, load
+@dataclass(frozen=True)
+class ShapeEntry:
+    """A shape of data: the record of its settings, what reads and protects it, the keys of a job for its sources."""
+
+    settings: str
+    work: str
+    sources: tuple[str, ...] = ("source",)
+
+    @cached_property
+    def options(self) -> type:
+        """The record of declared settings; its docstring is the help of its command."""
+        found: type = load(self.settings)
+        return found
+
+    @property
+    def examples(self) -> tuple[str, str]:
+        """A command that protects such data, and one that explores them."""
+        found: tuple[str, str] = vars(self.options)["examples"]
+        return found
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form in which a shape is released: what reads and checks such a folder, and what words and compares it."""
+
+    manifest: str  # the type of its manifest
+    checker: str  # what verifies a folder of it; loads no search, no kernels and nothing that protects
+    attack: str  # opens a folder and its original for simulated adversaries
+    guarantee: str  # what is promised, in sentences
+    figures: str  # risk and losses by which releases are compared
+    page: str  # the template of its report
+
+
+SHAPES: dict[str, ShapeEntry] = {
+    "table": ShapeEntry("cloister.tabular.options:TableOptions", "cloister.pipeline.table_shape:TableShape"),
+    "codes": ShapeEntry("cloister.codesets.options:CodesOptions", "cloister.pipeline.codes_shape:CodesShape"),
+    "trajectories": ShapeEntry(
+        "cloister.trajectories.options:TrajectoriesOptions",
+        "cloister.pipeline.trajectories_shape:TrajectoriesShape",
+    ),
+    "claims": ShapeEntry(
+        "cloister.claims.options:ClaimsOptions",
+        "cloister.pipeline.claims_shape:ClaimsShape",
+        ("patients", "claims"),
+    ),
+}
+"""The shapes, each a command ``protect`` and ``explore`` and a section of a job."""
+
+FORMS: dict[str, Form] = {
+    "table": Form(
+        manifest="cloister.tabular.manifest:TableManifest",
+        checker="cloister.tabular.recheck:TableChecker",
+        attack="cloister.attacks.table:open_table",
+        guarantee="cloister.report.sentences:of_table",
+        figures="cloister.exploration.figures:of_table",
+        page="report.html",
+    ),
+    "table_with_codes": Form(
+        manifest="cloister.table_with_codes.data:TableWithCodesManifest",
+        checker="cloister.table_with_codes.verify:TableWithCodesChecker",
+        attack="cloister.attacks.table:open_table_with_codes",
+        guarantee="cloister.report.sentences:of_table_with_codes",
+        figures="cloister.exploration.figures:of_table_with_codes",
+        page="report.html",
+    ),
+    "disassociation": Form(
+        manifest="cloister.codesets.disassociation.manifest:DisassociationManifest",
+        checker="cloister.codesets.disassociation.recheck:DisassociationChecker",
+        attack="cloister.attacks.chunks:open_chunks",
+        guarantee="cloister.report.sentences:of_chunks",
+        figures="cloister.exploration.figures:of_chunks",
+        page="codes.html",
+    ),
+    "generalization": Form(
+        manifest="cloister.codesets.generalization.manifest:GeneralizationManifest",
+        checker="cloister.codesets.generalization.recheck:GeneralizationChecker",
+        attack="cloister.attacks.codes:open_codes",
+        guarantee="cloister.report.sentences:of_terms",
+        figures="cloister.exploration.figures:of_terms",
+        page="generalized_codes.html",
+    ),
+    "trajectories": Form(
+        manifest="cloister.trajectories.manifest:TrajectoriesManifest",
+        checker="cloister.trajectories.recheck:TrajectoriesChecker",
+        attack="cloister.attacks.trajectories:open_trajectories",
+        guarantee="cloister.report.sentences:of_trajectories",
+        figures="cloister.exploration.figures:of_trajectories",
+        page="trajectories.html",
+    ),
+    "claims": Form(
+        manifest="cloister.claims.manifest:ClaimsManifest",
+        checker="cloister.claims.recheck:ClaimsChecker",
+        attack="cloister.attacks.claims:open_claims",
+        guarantee="cloister.report.sentences:of_claims",
+        figures="cloister.exploration.figures:of_claims",
+        page="claims.html",
+    ),
+}
+"""The forms of release; which one a folder has, `cloister.manifests.form_of` says."""

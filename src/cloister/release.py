@@ -17,9 +17,9 @@ import polars as pl
 
 from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
 from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
+from cloister.manifest.head import CODEBOOK
 from cloister.manifests import AnyManifest, rule_words, rules_of, typed
 from cloister.release_folder import (
-    CODEBOOK,
     FIGURES,
     MANIFEST,
     REPORT,

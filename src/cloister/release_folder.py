@@ -12,8 +12,8 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
-from cloister.manifest.head import DATA
-from cloister.manifests import AnyManifest, is_in_database, outline_of
+from cloister.manifest.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS
+from cloister.manifests import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.version import __version__
 
@@ -26,18 +26,8 @@ README = "README.txt"
 REPORTS = (REPORT, FIGURES, README)
 """Files that are made of the manifest and of figures, and made again to be compared; no hash of them is published."""
 
-CODEBOOK = "codebook.csv"
-CLUSTERS = "clusters.json"
-"""Disassociated code sets; the data file beside them is ``data.csv``."""
-
-ATTRIBUTES = "attributes.csv"
-"""What is known of patients besides their trajectories, one row a patient, under the released ids."""
-
 TABLE = "table"
 """The part of the manifest of a table whose records are in a database."""
-
-PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
-"""Names of the two files of a release of claims; it has one of these pairs."""
 
 SCHEMA: Literal[2] = 2
 
@@ -151,19 +141,8 @@ def is_file(path: Path) -> bool:
 
 def _listing_failures(manifest: AnyManifest) -> list[str]:
     """Whether a manifest lists the files that a release of its form has."""
-    listed = manifest.files.keys()
-    if manifest.form == "claims":
-        fits = any(listed == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
-        must = f"one file of patients, one of claims and {CODEBOOK}, no more"
-    elif is_in_database(manifest):
-        fits, must = listed == {CODEBOOK}, f"{CODEBOOK} alone: its records are in a database"
-    else:
-        more = [CLUSTERS] if manifest.form in ("disassociation", "table_with_codes") else []
-        more += [ATTRIBUTES] if manifest.form == "trajectories" and manifest.attributes is not None else []
-        data = DATA[0] if manifest.form == "disassociation" else manifest.data_file
-        fits = listed == {*more, data, CODEBOOK}
-        must = f"{', '.join([*more, data or 'one data file'])} and {CODEBOOK}, no more"
-    return [] if fits else [f"{MANIFEST} must list {must}"]
+    must = manifest.must_list()
+    return [] if must is None else [f"{MANIFEST} must list {must}"]
 
 
 def manifest_failures(folder: Path, expected: Manifest) -> list[str]:

@@ -14,6 +14,7 @@ from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.job import Job, Part
 from cloister.manifests import AnyManifest
+from cloister.registry import SHAPES, load
 from cloister.release import Release
 from cloister.settings import Keywords, RunOptions
 
@@ -135,3 +136,9 @@ class Shape(Protocol[Options, Read]):
 
 
 AnyShape: TypeAlias = Shape[Any, Any]
+
+
+def shape_of(name: str) -> AnyShape:
+    """Return what reads and protects a shape."""
+    shape: AnyShape = load(SHAPES[name].work)()
+    return shape

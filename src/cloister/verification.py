@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from cloister.checker import AnyChecker, Request, check_folder
+from cloister.checker import Request, check_folder
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import is_job
@@ -13,38 +13,10 @@ from cloister.jobs.recheck import recheck_job
 from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
 from cloister.reading import HowRead, ReadingWords
+from cloister.registry import FORMS, load
 from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Verdict
-
-
-def _checker(form: str) -> AnyChecker | None:
-    """What checks releases of a form, loaded when one is checked; None for a form that is not known."""
-    if form == "table":
-        from cloister.tabular.recheck import TableChecker
-
-        return TableChecker()
-    if form == "table_with_codes":
-        from .table_with_codes.verify import TableWithCodesChecker
-
-        return TableWithCodesChecker()
-    if form == "disassociation":
-        from cloister.codesets.disassociation.recheck import DisassociationChecker
-
-        return DisassociationChecker()
-    if form == "generalization":
-        from cloister.codesets.generalization.recheck import GeneralizationChecker
-
-        return GeneralizationChecker()
-    if form == "trajectories":
-        from cloister.trajectories.recheck import TrajectoriesChecker
-
-        return TrajectoriesChecker()
-    if form == "claims":
-        from cloister.claims.recheck import ClaimsChecker
-
-        return ClaimsChecker()
-    return None
 
 
 def verify_folder(
@@ -128,14 +100,14 @@ def verify_folder(
         verdict = recheck_job(place, manifest, verify_part)
     elif m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
-    elif (checker := _checker(form_of(manifest))) is None:
+    elif (form := FORMS.get(form_of(manifest))) is None:
         raise InputError(
             f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
         )
     else:
         if k is not None:
             KAnonymity(k)  # refuses what no release can promise
-        verdict = check_folder(place, manifest, checker, request)
+        verdict = check_folder(place, manifest, load(form.checker)(), request)
     if not verdict.holds:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
         again = f" The original must be read as it was then: name {setting('missing')} and the like again."

@@ -20,7 +20,7 @@ ALLOWED = {
     "reading": {"errors"},
     "kernels": {"kernels"},
     "search": {"search", "results", "errors", "kernels"},
-    "report": {"report", "results", "manifest", "manifests", "release_folder", *SHAPES},
+    "report": {"report", "results", "manifest", "manifests", "registry", "release_folder", *SHAPES},
     "testing": {"testing"},
     "hierarchy": {"hierarchy", "reading", "errors", "results"},
     "io": {"io", "reading", "errors", "results"},
@@ -122,7 +122,7 @@ ALLOWED = {
         "release_folder",
         "report_figures",
     },
-    "release": {"errors", "results", "io", "manifests", "report", "report_figures", "release_folder"},
+    "release": {"errors", "results", "io", "manifest", "manifests", "report", "report_figures", "release_folder"},
     "report_figures": {"io", "masking", "risk"},
     "codebook": {"io"},
     "release_folder": {"version", "errors", "results", "io", "manifest", "manifests"},
@@ -146,11 +146,12 @@ ALLOWED = {
     "manifest": {"manifest", "errors", "results"},
     "typed_toml": {"errors"},
     "settings": {"settings", "io", "errors"},
-    "registry": {"jobs", "shape", "pipeline"},
+    "registry": set(),
     "compiling": {"kernels"},
-    "shape": {"compiling", "hierarchy", "jobs", "manifests", "release", "results", "search", "settings"},
+    "shape": {"compiling", "hierarchy", "jobs", "manifests", "registry", "release", "results", "search", "settings"},
     "jobs": {
         "jobs",
+        "registry",
         "reading",
         "settings",
         "version",
@@ -172,7 +173,7 @@ ALLOWED = {
         "trajectories",
         "claims",
     },
-    "manifests": {"errors", "results", "manifest", *SHAPES},
+    "manifests": {"errors", "results", "manifest", "registry", *SHAPES},
     "checker": {
         *(
             "errors",
@@ -189,7 +190,7 @@ ALLOWED = {
     },
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),
-        *("checker", "shape", "sources", "reading"),
+        *("checker", "manifest", "registry", "shape", "sources", "reading"),
         *SHAPES,
     },
     "verification": {
@@ -202,6 +203,7 @@ ALLOWED = {
         "privacy",
         "release_folder",
         "released_in_database",
+        "registry",
         "jobs",
         *SHAPES,
     },
@@ -219,12 +221,12 @@ ALLOWED = {
             "search",
         ),
         *("attacks", "exploration", "hierarchy", "jobs", "checker", "privacy", "verification", "registry", "settings"),
-        *("manifests", "reading", "shape", "sources", "version"),
+        *("manifest", "manifests", "reading", "shape", "sources", "version"),
         *SHAPES,
     },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
-        *("jobs", *SHAPES),
+        *("jobs", "registry", *SHAPES),
     },
 }
 """Rooms, and those that they may import from."""
@@ -470,10 +472,11 @@ def test_the_front_door_loads_nothing():
     assert {node.module for node in outside_checking} == {"importlib", "typing"}
 
 
-BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py"}
+BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py", "registry.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
 the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods
-that are listed by name, in a process of their own.
+that are listed by name, in a process of their own. What is special about a shape or a form of release is named in the
+registry.
 """
 
 

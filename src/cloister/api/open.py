@@ -10,9 +10,10 @@ from cloister.errors import InputError
 from cloister.io import Place, appearing, is_taken
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import part_names
+from cloister.manifest.head import CODEBOOK
 from cloister.manifests import AnyManifest, typed
 from cloister.release import in_rows
-from cloister.release_folder import CODEBOOK, any_manifest, read_data, read_manifest, release_around
+from cloister.release_folder import any_manifest, read_data, read_manifest, release_around
 from cloister.verification import verify_folder
 
 

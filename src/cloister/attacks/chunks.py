@@ -13,14 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.checker import Request
 from cloister.codesets.data import CodeSets, owners
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Chunks, Disassociation, lay_out
 from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.original import CodesOriginal
+from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.release_folder import CLUSTERS
+from cloister.manifest.head import CLUSTERS
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
@@ -129,8 +130,10 @@ class InChunks:
         return self.match_among(target, self.fitting(self.known_codes(target, known)))
 
 
-def open_chunks(folder: Path, manifest: DisassociationManifest, original: CodesOriginal) -> OpenedRelease:
+def open_chunks(folder: Path, manifest: DisassociationManifest, known: Request, _seed: int) -> OpenedRelease:
     """Open a release of disassociated code sets."""
+    original = read_original(known, manifest.settings)
+    assert original is not None  # no attack without
     released, codes = read_clusters(folder / CLUSTERS), original.given.codes
     own = _cluster_of(original, released)
     reconstructed: tuple[FurtherCode, ...] = ()

@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.checker import Request
 from cloister.claims.data import PATIENT, Claims
 from cloister.claims.form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
 from cloister.claims.hierarchies import hierarchy_named, relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.recheck import ClaimsChecker, ClaimsOriginal, prepared_again
+from cloister.claims.recheck import ClaimsChecker, prepared_again, read_original
 from cloister.claims.verify_simulation import ColumnHolders, History, powers
 from cloister.io import as_text
 
@@ -86,13 +87,11 @@ class Histories(RecordGroups):
         return alive
 
 
-def open_claims(folder: Path, manifest: ClaimsManifest, original: ClaimsOriginal, seed: int = 0) -> OpenedRelease:
-    """Open a release of claims.
-
-    ``original``: as read, with the plan
-    ``seed``: of the order in which values become known
-    """
-    source, promise = original.claims, ClaimsPromise.of(manifest)
+def open_claims(folder: Path, manifest: ClaimsManifest, known: Request, seed: int) -> OpenedRelease:
+    """Open a release of claims; ``seed``: of the order in which values become known."""
+    original, promise = read_original(known), ClaimsPromise.of(manifest)
+    assert original is not None  # no attack without
+    source = original.claims
     prepared = prepared_again(source, manifest).claims
     (name,) = source.plan.patients.columns("id")
     files = ClaimsChecker().read_files(folder, manifest)

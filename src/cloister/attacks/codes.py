@@ -18,7 +18,7 @@ from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN, named
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
 from cloister.codesets.manifest import CodesManifest
-from cloister.codesets.original import CodesOriginal
+from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.release_folder import read_data
 
@@ -125,15 +125,15 @@ class FurtherCode:
         return 1 / int(sizes[guess]) if guess == hidden and worth[guess] > 0 else 0.0
 
 
-def open_codes(
-    folder: Path, manifest: GeneralizationManifest, original: CodesOriginal, known: Request
-) -> OpenedRelease:
+def open_codes(folder: Path, manifest: GeneralizationManifest, known: Request, _seed: int) -> OpenedRelease:
     """Open a release of generalized code sets.
 
     ``known``: its privacy policy, where the release names one that is not in it; without, nothing is known to be
     covered by the guarantee there
     """
-    asked, codes = manifest.settings, original.given.codes
+    asked, original = manifest.settings, read_original(known, manifest.settings)
+    assert original is not None  # no attack without
+    codes = original.given.codes
     cells = read_cells(folder, manifest)
     numbers = pl.Series(np.arange(1, len(cells) + 1)).cast(pl.String)
     rows = released_of(original.crosswalk, record_ids(original), numbers, codes.n_records)

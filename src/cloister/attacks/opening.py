@@ -13,33 +13,21 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.claims import recheck as claims
-from cloister.codesets import original as codes
 from cloister.errors import InputError
-from cloister.io import from_native, without_formulas
 from cloister.manifests import AnyManifest, typed
-from cloister.reading import ReadingWords, how_read
+from cloister.reading import ReadingWords
+from cloister.registry import FORMS, load
 from cloister.release import Release
 from cloister.release_folder import read_manifest
 from cloister.shape import Original
-from cloister.sources import read_table
-from cloister.table_with_codes.data import TableWithCodesManifest
-from cloister.tabular.manifest import TableManifest
-from cloister.trajectories import recheck as trajectories
 
 from .adversary import ALL, Adversary, Attack, Integers, is_above, sample_targets
-from .chunks import open_chunks
-from .claims import open_claims
-from .codes import open_codes
 from .simulation import BUDGET, OpenedRelease, Traces, simulate
-from .table import open_table, open_table_with_codes
-from .trajectories import open_trajectories
 
 SHARED = 0.5
 """Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
@@ -253,7 +241,6 @@ def _fewest_with_partners(one: Counter[Combination], two: Counter[Combination]) 
 
 
 FOLDER = "release"
-T = TypeVar("T")
 
 
 def check_targets(targets: int, seed: int) -> None:
@@ -281,33 +268,8 @@ def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Re
     ``manifest``: of the release; it need not be in the folder yet
     """
     known = replace(known, original=original)
-    if manifest.form == "claims":
-        return open_claims(folder, manifest, _given(claims.read_original(known)), seed)
-    if manifest.form == "trajectories":
-        return open_trajectories(folder, manifest, _given(trajectories.read_original(known, manifest)))
-    if manifest.form == "disassociation":
-        return open_chunks(folder, manifest, _given(codes.read_original(known, manifest.settings)))
-    if manifest.form == "generalization":
-        return open_codes(folder, manifest, _given(codes.read_original(known, manifest.settings)), known)
-    frame = _frame(known, manifest)
-    if isinstance(manifest, TableWithCodesManifest):
-        return open_table_with_codes(folder, manifest, frame, known.hierarchies, known.secret(), known.words.missing)
-    return open_table(folder, manifest, frame, known.hierarchies, known.secret())
-
-
-def _given(original: T | None) -> T:
-    """The original, which every attack needs."""
-    assert original is not None
-    return original
-
-
-def _frame(known: Request, manifest: TableManifest) -> pl.DataFrame:
-    original, words = known.original, known.words
-    if isinstance(original, str | Path):
-        frame = read_table(original, **how_read(words), usual_delimiter=manifest.settings.delimiter).frame
-    else:
-        frame = from_native(original).frame
-    return without_formulas(frame) if manifest.settings.escape_formulas else frame
+    opened: OpenedRelease = load(FORMS[manifest.form].attack)(folder, manifest, known, seed)
+    return opened
 
 
 @dataclass(frozen=True)

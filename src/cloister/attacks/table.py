@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from cloister.checker import Request
 from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.data import Disassociation
 from cloister.errors import InputError
-from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy
-from cloister.io import as_text
-from cloister.release_folder import CLUSTERS, read_data
+from cloister.hierarchy import ROOT, BoundHierarchy
+from cloister.io import as_text, from_native, without_formulas
+from cloister.manifest.head import CLUSTERS
+from cloister.reading import how_read
+from cloister.release_folder import read_data
+from cloister.sources import read_table
 from cloister.table_with_codes.data import CodesRequested, TableWithCodesManifest, read_codes, with_presence
 from cloister.tabular.guarantee import Guarantee
 from cloister.tabular.manifest import TableManifest, guarantee_of
@@ -28,28 +32,38 @@ from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids,
 QI = "quasi-identifier"
 
 
-def open_table(
+def open_table(folder: Path, manifest: TableManifest, known: Request, _seed: int) -> OpenedRelease:
+    """Open a release of a table."""
+    original = _read_original(known, manifest)
+    return _opened(folder, manifest, original, known, lambda frame: frame)
+
+
+def _read_original(known: Request, manifest: TableManifest) -> pl.DataFrame:
+    given, words = known.original, known.words
+    if isinstance(given, str | Path):
+        frame = read_table(given, **how_read(words), usual_delimiter=manifest.settings.delimiter).frame
+    else:
+        frame = from_native(given).frame
+    return without_formulas(frame) if manifest.settings.escape_formulas else frame
+
+
+def _opened(
     folder: Path,
     manifest: TableManifest,
     original: pl.DataFrame,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    crosswalk: pl.DataFrame | None = None,
-    reduced: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
+    asked: Request,
+    reduced: Callable[[pl.DataFrame], pl.DataFrame],
 ) -> OpenedRelease:
-    """Open a release of a table.
-
-    ``reduced`` brings the data file into the form in which the original was protected, and is given; ``hierarchies``
-    are those that came from files.
-    """
+    """Open a table; ``reduced`` brings its data file into the form in which ``original`` was protected."""
     if manifest.guarantee.patients is not None:
         raise InputError("Attacks look for patients with one record each, but in this release they may have several.")
     promise, k = guarantee_of(manifest), max(rule.class_size for rule in manifest.guarantee.rules)
     frame = reduced(read_released(folder, manifest, promise))
-    source = source_of(original, manifest, hierarchies or {})
+    source = source_of(original, manifest, asked.hierarchies)
     columns, n_patients = list(promise.levels), original.height
     ids = original[promise.id] if promise.id is not None and promise.id in original.columns else None
     released_ids = pl.Series() if promise.id is None else frame[promise.id]
-    rows = released_of(crosswalk, ids, released_ids, n_patients)
+    rows = released_of(asked.secret(), ids, released_ids, n_patients)
     known = [numbered(as_text(source.frame[column])) for column in columns]
     released, groups = _released(frame, promise, source.hierarchies, known, rows)
     values = tuple(numbers for _, numbers in known)
@@ -173,26 +187,14 @@ class BesideRows:
         return match_of(alike, np.ones(self.place.size, dtype=np.int64), target)
 
 
-def open_table_with_codes(
-    folder: Path,
-    manifest: TableWithCodesManifest,
-    original: pl.DataFrame,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    crosswalk: pl.DataFrame | None = None,
-    missing: Sequence[str] = (),
-) -> OpenedRelease:
-    """Open a release of a table with a column of codes.
-
-    ``missing``: texts in the original that stand for a missing code
-    """
-    column = manifest.codes.column
+def open_table_with_codes(folder: Path, manifest: TableWithCodesManifest, known: Request, _seed: int) -> OpenedRelease:
+    """Open a release of a table with a column of codes."""
+    original, column, missing = _read_original(known, manifest), manifest.codes.column, known.words.missing
     reduced = with_presence(original, column, missing)
-    opened = open_table(
-        folder, manifest, reduced, hierarchies, crosswalk, lambda frame: with_presence(frame, column, missing)
-    )
+    opened = _opened(folder, manifest, reduced, known, lambda frame: with_presence(frame, column, missing))
     released = read_clusters(folder / CLUSTERS)
     promise = guarantee_of(manifest)
-    source = source_of(reduced, manifest, hierarchies or {})
+    source = source_of(reduced, manifest, known.hierarchies)
     read = read_codes(original, CodesRequested(column, missing=tuple(missing)), "the original")
     place = np.full(original.height, NO_TARGET, dtype=np.int64)
     place[read.records] = np.arange(read.records.size)

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories, runs
 from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
-from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal
+from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
 from .labelled import labels_of, numbered
@@ -101,11 +102,13 @@ class ByCodes:
         return match_of(found, self.among.sizes, int(self.among.own[target]))
 
 
-def open_trajectories(folder: Path, manifest: TrajectoriesManifest, original: TrajectoriesOriginal) -> OpenedRelease:
+def open_trajectories(folder: Path, manifest: TrajectoriesManifest, known: Request, _seed: int) -> OpenedRelease:
     """Open a release of trajectories.
 
     Pairs that were left out since the hierarchy does not have their codes are not known of anybody here.
     """
+    original = read_original(known, manifest)
+    assert original is not None  # no attack without
     files = TrajectoriesChecker().read_files(folder, manifest)
     frame, attributes = files.frame, None if files.attributes is None else files.attributes.drop(ID)
     if frame.height == 0 or not frame[ID].is_sorted():

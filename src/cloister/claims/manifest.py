@@ -7,12 +7,24 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import Field, StringConstraints, model_validator
 
-from cloister.manifest.head import Count, Delimiter, FileName, ManifestHead, Positive, Section, Share, fitting
+from cloister.manifest.head import (
+    CODEBOOK,
+    PATIENTS_AND_CLAIMS,
+    Count,
+    Delimiter,
+    FileName,
+    ManifestHead,
+    Positive,
+    Section,
+    Share,
+    fitting,
+)
 from cloister.masking import is_masked_count
 
 from .data import Masked, Step
 from .form import (
     CLAIMS,
+    KEPT,
     PATIENTS,
     QUASI,
     STEPS,
@@ -240,6 +252,7 @@ class ClaimsManifest(ManifestHead):
     """All that ``release.json`` of claims says."""
 
     form: ClassVar[Literal["claims"]] = "claims"
+    is_whole: ClassVar[bool] = True
     shape: Literal["claims"]
     method: Literal["simulated-risk"]
     settings: ClaimsSettings
@@ -282,6 +295,24 @@ class ClaimsManifest(ManifestHead):
             "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},
         }
         return fitting(self, fits)
+
+    def must_list(self) -> str | None:
+        """Return what the manifest must list as files, in words; None where it does."""
+        fits = any(self.files.keys() == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
+        return None if fits else f"one file of patients, one of claims and {CODEBOOK}, no more"
+
+    def roles(self) -> dict[str, str]:
+        """Return the role of each released column of patients."""
+        return {name: column.role for name, column in self.columns.patients.items()}
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the file of patients, and the roles of its columns that are quasi-identifiers, or as recorded."""
+        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in self.files)
+        return file, {name: role for name, role in self.roles().items() if role in (KEPT, QUASI)}
+
+    def risk_and_loss(self) -> tuple[float, float]:
+        """Return the mean risk, and the loss."""
+        return self.risk.mean, self.utility.loss
 
     @property
     def empty(self) -> list[str]:

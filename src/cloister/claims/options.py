@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimsOptions(RunOptions):
-    """Two files, the plan, and the run."""
+    """Protect patients and their claims together, as a plan asks.
+
+    The same generalization in every row, and the risk measured by simulating somebody who knows a few values of a
+    patient.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect claims patients.csv claims.csv --plan plan.toml --out release",
+        "cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
+        "--out exploration",
+    )
 
     patients: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet, one row a patient.", option="PATIENTS")]
     claims: Annotated["Path | Query", Help("The same, any number of rows a patient.", option="CLAIMS")]

@@ -16,7 +16,7 @@ from typer import Argument, Option
 from cloister.cli import options as told_by
 from cloister.cli.output import speak_of
 from cloister.errors import InputError, setting
-from cloister.jobs.job import SHAPES
+from cloister.registry import SHAPES
 from cloister.settings import Keywords, Setting, Words, settings_of
 
 if TYPE_CHECKING:
@@ -144,43 +144,11 @@ def _add(group: typer.Typer, options: type, work: Callable[..., None], text: str
 
 
 APPEARS = "The release folder appears whole or not at all, after an independent verification."
-PROTECT = {
-    "table": (
-        "Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.\n\n"
-        f"Every column needs a role. {APPEARS}",
-        "cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
-        "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release",
-        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
-        "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
-    ),
-    "codes": (
-        "Protect sets of codes, so that no few codes of a patient lead to the patient.\n\n"
-        "By disassociation every code is released as recorded, in parts; by generalization records stay whole, and "
-        f"sets of codes stand for codes. {APPEARS}",
-        "cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release",
-        "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
-    ),
-    "trajectories": (
-        "Protect trajectories: which codes a patient had, at which ages.\n\n"
-        "Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of "
-        f"codes and ages, generalized where they differ. {APPEARS}",
-        "cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release",
-        "cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
-    ),
-    "claims": (
-        "Protect patients and their claims together, as a plan asks.\n\n"
-        "The same generalization in every row, and the risk measured by simulating somebody who knows a few values of "
-        f"a patient. {APPEARS}",
-        "cloister protect claims patients.csv claims.csv --plan plan.toml --out release",
-        "cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
-        "--out exploration",
-    ),
-}
-"""For each shape what its ``protect`` does, and examples of ``protect`` and ``explore``."""
-
-protect = _group("protect", "Protect data and write a release.", PROTECT["table"][1])
-for _shape, (_text, _example, _) in PROTECT.items():
-    _add(protect, SHAPES[_shape].options, _work("protect.run_protect", _shape), _text, _example)
+PROTECT, EXPLORE = SHAPES["table"].examples
+protect = _group("protect", "Protect data and write a release.", PROTECT)
+for _shape, _entry in SHAPES.items():
+    _text = f"{inspect.getdoc(_entry.options)} {APPEARS}"
+    _add(protect, _entry.options, _work("protect.run_protect", _shape), _text, _entry.examples[0])
 
 AS_THEY_ARE = "in data as they are; for their custodian alone."
 ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
@@ -253,11 +221,9 @@ def _exploring(shape: str) -> Callable[..., None]:
     )
 
 
-explore = _group(
-    "explore", "Try many settings: risk against loss, the frontier and a recommendation.", PROTECT["table"][2]
-)
-for _shape, (_, _, _example) in PROTECT.items():
-    explore.command(_shape, epilog=f"Example: {_example}")(_exploring(_shape))
+explore = _group("explore", "Try many settings: risk against loss, the frontier and a recommendation.", EXPLORE)
+for _shape, _entry in SHAPES.items():
+    explore.command(_shape, epilog=f"Example: {_entry.examples[1]}")(_exploring(_shape))
 
 _add(
     app,

@@ -13,10 +13,10 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
 from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
 from cloister.io import write_private
-from cloister.jobs.job import SHAPES
 from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
 from cloister.pipeline.grids import parse_grid
 from cloister.pipeline.places import tidy_beside
+from cloister.registry import SHAPES
 from cloister.release_folder import release_around
 from cloister.results import STARTED
 from cloister.settings import Keywords, RunOptions, settings_of

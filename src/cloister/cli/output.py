@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
-from cloister.jobs.job import SHAPES
+from cloister.registry import SHAPES
 from cloister.settings import settings_of
 
 if TYPE_CHECKING:  # what a help page needs loads no search

@@ -174,6 +174,10 @@ class CodesManifest(ManifestHead):
         }
         return fitting(self, fits)
 
+    def roles(self) -> dict[str, str]:
+        """Return the role of each released column."""
+        return {name: column.role for name, column in self.columns if column is not None}
+
 
 def columns_of(ids: str) -> CodeDataColumns:
     """Return what the columns of the data file are."""

@@ -138,7 +138,16 @@ class CodesSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CodesOptions(CodedOptions, CodesSettings):
-    """The settings of code sets, and the run."""
+    """Protect sets of codes, so that no few codes of a patient lead to the patient.
+
+    By disassociation every code is released as recorded, in parts; by generalization records stay whole, and sets of
+    codes stand for codes.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release",
+        "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
+    )
 
     data: Annotated[
         "Path | Query",

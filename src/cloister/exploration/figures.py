@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cloister.manifests import AnyManifest, codes_of, rule_words, rules_of, typed
+from cloister.manifests import AnyManifest, rule_words, rules_of, typed
+from cloister.registry import FORMS, load
 from cloister.release import Release
 
 if TYPE_CHECKING:
     from cloister.claims.manifest import ClaimsManifest
+    from cloister.codesets.disassociation.manifest import DisassociationManifest
+    from cloister.codesets.generalization.manifest import GeneralizationManifest
     from cloister.codesets.manifest import CodesUtility
-    from cloister.table_with_codes.data import CodesSection
+    from cloister.table_with_codes.data import TableWithCodesManifest
     from cloister.tabular.manifest import TableManifest
     from cloister.trajectories.manifest import TrajectoriesManifest
 
@@ -56,20 +59,8 @@ def figures_of(manifest: AnyManifest) -> Figures:
         suppressed=manifest.records.suppressed,
         risk=1 / min((rule["k"] for rule in rules if "k" in rule), default=1),
     )
-    if manifest.form == "trajectories":
-        return _trajectories(head, manifest)
-    if manifest.form == "claims":
-        return _claims(head, manifest)
-    if manifest.form == "disassociation":
-        loss, measure = manifest.utility.occurrences_in_item_chunks, "share of codes told without their records"
-        more = {"codes_in_item_chunks": loss, **_of_policy(manifest.utility)}
-        return replace(head, loss=loss, measure=measure, more=more)
-    if manifest.form == "generalization":
-        lost = manifest.utility.ilm
-        more = {"ilm": lost, **_of_policy(manifest.utility)}
-        return replace(head, loss=lost, measure="information loss of codes (ilm)", more=more)
-    table, codes = _table(head, manifest), codes_of(manifest)
-    return table if codes is None else _with_codes(table, codes)
+    figures: Figures = load(FORMS[manifest.form].figures)(head, manifest)
+    return figures
 
 
 def exact_figures_of(release: Release) -> Figures:
@@ -88,7 +79,8 @@ def _weighted(measure: str, weights: Mapping[str, float]) -> str:
     return f"{measure}, weights {words}" if words else measure
 
 
-def _table(head: Figures, manifest: "TableManifest") -> Figures:
+def of_table(head: Figures, manifest: "TableManifest") -> Figures:
+    """Return the figures of a table, whatever its codes lose."""
     risk, utility, settings, search = manifest.risk, manifest.utility, manifest.settings, manifest.search
     return replace(
         head,
@@ -101,8 +93,9 @@ def _table(head: Figures, manifest: "TableManifest") -> Figures:
     )
 
 
-def _with_codes(table: Figures, codes: "CodesSection") -> Figures:
-    """A table with codes: the worse risk, and both losses by half."""
+def of_table_with_codes(head: Figures, manifest: "TableWithCodesManifest") -> Figures:
+    """Return the figures of a table with codes: the worse risk, and both losses by half."""
+    table, codes = of_table(head, manifest), manifest.codes
     untold = codes.utility.occurrences_in_item_chunks
     more = {"loss_of_table": table.loss, **_of_policy(codes.utility), "codes_in_item_chunks": untold}
     return replace(
@@ -115,11 +108,27 @@ def _with_codes(table: Figures, codes: "CodesSection") -> Figures:
     )
 
 
+def of_chunks(head: Figures, manifest: "DisassociationManifest") -> Figures:
+    """Return the figures of disassociated code sets."""
+    loss, measure = manifest.utility.occurrences_in_item_chunks, "share of codes told without their records"
+    return replace(
+        head, loss=loss, measure=measure, more={"codes_in_item_chunks": loss, **_of_policy(manifest.utility)}
+    )
+
+
+def of_terms(head: Figures, manifest: "GeneralizationManifest") -> Figures:
+    """Return the figures of generalized code sets."""
+    lost = manifest.utility.ilm
+    more = {"ilm": lost, **_of_policy(manifest.utility)}
+    return replace(head, loss=lost, measure="information loss of codes (ilm)", more=more)
+
+
 def _of_policy(utility: "CodesUtility") -> dict[str, object]:
     return {name: getattr(utility, name) for name in ("suppressed_codes", "are", *SETS)}
 
 
-def _trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
+def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
+    """Return the figures of trajectories."""
     risk, utility = manifest.risk, manifest.utility
     return replace(
         head,
@@ -131,7 +140,8 @@ def _trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
     )
 
 
-def _claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
+def of_claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
+    """Return the figures of claims."""
     risk = manifest.risk
     return replace(
         head,

@@ -6,11 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from cloister.claims.options import ClaimsOptions
-from cloister.codesets.options import CodesOptions
+from cloister.registry import SHAPES
 from cloister.settings import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, Given, Keywords, Kind, settings_of
-from cloister.tabular.options import TableOptions
-from cloister.trajectories.options import TrajectoriesOptions
 from cloister.typed_toml import STRICT, key, needs, typed
 
 if TYPE_CHECKING:
@@ -21,23 +18,6 @@ NAME = "letters, digits and . _ -, at most 64, the first no sign"
 
 
 CLAIMS = "claims"
-
-
-@dataclass(frozen=True)
-class Declared:
-    """what a shape takes, a record of declared settings, and the keys that name what it is read from."""
-
-    options: type
-    sources: tuple[str, ...] = ("source",)
-
-
-SHAPES: dict[str, Declared] = {
-    "table": Declared(TableOptions),
-    "codes": Declared(CodesOptions),
-    "trajectories": Declared(TrajectoriesOptions),
-    CLAIMS: Declared(ClaimsOptions, ("patients", "claims")),
-}
-"""Every shape by its name; `cloister.registry` has what each does."""
 
 
 @dataclass(frozen=True)

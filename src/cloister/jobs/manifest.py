@@ -106,7 +106,7 @@ class JobPart(Section):
     @classmethod
     def of(cls, name: str, manifest: AnyManifest) -> Self:
         """Return what is said of a part."""
-        risk, loss = _risk_and_loss(manifest)
+        risk, loss = manifest.risk_and_loss()
         return cls(
             name=name,
             folder=name,
@@ -174,20 +174,8 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
 
 def promise_of(manifest: AnyManifest) -> str:
     """Return what a part promises, in a few words."""
-    if manifest.form == "claims":
-        return f"mean <= {manifest.risk.threshold:g}"
     rules = rules_of(manifest)
+    if "threshold" in rules[0]:
+        return f"mean <= {rules[0]['threshold']:g}"
     numbers = {name: next((rule[name] for rule in rules if name in rule), None) for name in ("k", "m")}
     return ", ".join(f"{name} = {number}" for name, number in numbers.items() if number is not None)
-
-
-def _risk_and_loss(manifest: AnyManifest) -> tuple[float | None, float | None]:
-    if manifest.form == "claims":
-        return manifest.risk.mean, manifest.utility.loss
-    if manifest.form == "trajectories":
-        return manifest.risk.highest, max(manifest.utility.ilm_exact, manifest.utility.alm_exact)
-    if manifest.form == "disassociation":
-        return None, manifest.utility.occurrences_in_item_chunks
-    if manifest.form == "generalization":
-        return None, manifest.utility.ilm_terms
-    return manifest.risk.highest, manifest.utility.loss

@@ -18,9 +18,10 @@ import polars as pl
 
 from cloister.errors import CloisterError, NoSafeRelease
 from cloister.io import write_private
+from cloister.manifest.head import CODEBOOK
 from cloister.manifests import outline_of, typed
 from cloister.release import is_internal
-from cloister.release_folder import CODEBOOK, MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
+from cloister.release_folder import MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
 from cloister.results import DIGITS, Manifest
 
 from .job import Job

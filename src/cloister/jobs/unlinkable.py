@@ -14,11 +14,10 @@ import polars as pl
 
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
-from cloister.manifests import AnyManifest, codes_of, is_in_database, rules_of
-from cloister.release_folder import ATTRIBUTES, PATIENTS_AND_CLAIMS, read_data
+from cloister.manifest.head import QUASI
+from cloister.manifests import AnyManifest, rules_of
+from cloister.release_folder import read_data
 
-QUASI = "quasi-identifier"
-RELEASED_OF_TABLE = (QUASI, "sensitive", "kept")
 FULL_DOMAIN = "full-domain"
 
 MOST_SETS = 4_096
@@ -29,7 +28,6 @@ TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to 
 Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
 """Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
 
-AS_RECORDED_OF_CLAIMS = "keep"
 WHOLE_HISTORIES = (
     "each releases all codes of a patient together, which fit the other's row of the same patient and few others"
 )
@@ -52,11 +50,11 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
 
     ``search``: compares values of shared columns
     """
-    inside = {name: manifest for name, manifest in manifests.items() if is_in_database(manifest)}
+    inside = {name: manifest for name, manifest in manifests.items() if manifest.is_in_database}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
     there = [(name, one) for name, one in shown.items() if one is not None]
     # each row, or each patient, is released with all own codes, so that hardly two are alike
-    whole = [name for name, manifest in manifests.items() if manifest.form in ("claims", "generalization")]
+    whole = [name for name, manifest in manifests.items() if manifest.is_whole]
     histories = [f"rows of {' and '.join(whole)} can be joined: {WHOLE_HISTORIES}"] if len(whole) > 1 else []
     return (
         histories
@@ -72,7 +70,7 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
 def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
     """Return which parts in a database have a column in common with another part, but ids, in sentences."""
     named = {
-        part: [name for name, role in _roles(one).items() if role != "identifier"] for part, one in manifests.items()
+        part: [name for name, role in one.roles().items() if role != "identifier"] for part, one in manifests.items()
     }
     return [
         f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
@@ -83,14 +81,6 @@ def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManife
         and (other not in inside or own < other)
         and (both := [column for column in named[own] if column in named[other]])
     ]
-
-
-def _roles(manifest: AnyManifest) -> dict[str, str]:
-    """The roles of the columns of a part, of claims of those of patients."""
-    if manifest.form == "claims":
-        return {name: column.role for name, column in manifest.columns.patients.items()}
-    columns = manifest.columns.items() if isinstance(manifest.columns, dict) else manifest.columns
-    return {name: column.role for name, column in columns if column is not None}
 
 
 def _why(one: ReleasedPart, two: ReleasedPart, search: Search) -> list[str]:
@@ -160,32 +150,13 @@ def shown_of(folder: Path, manifest: AnyManifest) -> ReleasedPart | None:
     Of files beside trajectories only what is released as recorded; of generalized code sets the terms of a record, of
     disassociated ones nothing, as their records are nobody's.
     """
-    found = _columns(folder, manifest)
+    found = manifest.one_row_a_patient()
     if found is None or not found[1]:
         return None
-    path, roles = found
-    frame = read_data(path, manifest.settings.delimiter).select(list(roles))
+    file, roles = found
+    frame = read_data(folder / file, manifest.settings.delimiter).select(list(roles))
     texts = pl.DataFrame([as_text(column) for column in frame])
     suppressed = pl.all_horizontal(pl.all().eq_missing(pl.lit(ROOT)))
     generalized = frozenset(column for column, role in roles.items() if role == QUASI)
     k = max([2, *(rule["k"] for rule in rules_of(manifest) if "k" in rule)])
     return ReleasedPart(texts.filter(~suppressed), k, generalized, manifest.method != FULL_DOMAIN)
-
-
-def _columns(folder: Path, manifest: AnyManifest) -> tuple[Path, dict[str, str]] | None:
-    """The file that has one row a patient, and the roles of those of its columns that could lead to another part."""
-    data = folder / str(manifest.data_file)
-    if manifest.form == "disassociation":
-        return None
-    if manifest.form == "generalization":
-        return data, {"codes": "terms"}
-    if manifest.form == "trajectories":
-        attributes = manifest.attributes
-        return None if attributes is None else (folder / ATTRIBUTES, dict.fromkeys(attributes.columns, "auxiliary"))
-    if manifest.form == "claims":
-        file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in manifest.files)
-        released = (AS_RECORDED_OF_CLAIMS, QUASI)
-        return folder / file, {name: role for name, role in _roles(manifest).items() if role in released}
-    codes = codes_of(manifest)
-    roles = {name: role for name, role in _roles(manifest).items() if role in RELEASED_OF_TABLE}
-    return data, {name: role for name, role in roles.items() if codes is None or name != codes.column}

@@ -7,7 +7,7 @@ columns and files. What does not fit its type was not written by cloister.
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -112,6 +112,18 @@ class AttackSummary(Section):
 DATA = ("data.csv", "data.parquet")
 """Names of the data file; a release has one of them, but for claims and what stays in a database."""
 
+PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "claims.parquet"))
+"""Names of the two files of a release of claims; it has one of these pairs."""
+
+CODEBOOK = "codebook.csv"
+CLUSTERS = "clusters.json"
+"""Disassociated code sets; the data file beside them is ``data.csv``."""
+
+ATTRIBUTES = "attributes.csv"
+"""What is known of patients besides their trajectories, one row a patient, under the released ids."""
+
+QUASI = "quasi-identifier"
+
 
 class ManifestHead(Section):
     """The keys of every manifest that do not depend on the shape."""
@@ -124,12 +136,43 @@ class ManifestHead(Section):
     seconds: Seconds
     files: dict[FileName, Hash]  # none before they are written
     attack: AttackSummary | None = None
+    is_whole: ClassVar[bool] = False  # whether each record, or row, has all codes of its patient together
 
     @property
     def data_file(self) -> str | None:
         """The name of the data file; None where none is listed, or two."""
         listed = [name for name in DATA if name in self.files]
         return listed[0] if len(listed) == 1 else None
+
+    @property
+    def is_in_database(self) -> bool:
+        """Whether what is released stays in a database."""
+        return getattr(self, "table", None) is not None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Names of the files that such a release has beside its data file and codebook."""
+        return ()
+
+    @property
+    def empty(self) -> list[str]:
+        """The columns that say nothing in this release; none where all values stay as recorded, or are suppressed."""
+        return []
+
+    def must_list(self) -> str | None:
+        """Return what the manifest must list as files, in words; None where it does."""
+        if self.is_in_database:
+            return None if self.files.keys() == {CODEBOOK} else f"{CODEBOOK} alone: its records are in a database"
+        names = [*self.beside, self.data_file or "one data file"]
+        fits = self.files.keys() == {*names, CODEBOOK}
+        return None if fits else f"{', '.join(names)} and {CODEBOOK}, no more"
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the file that has one row a patient, and the roles of columns that could lead to another release.
+
+        None where there is no such file.
+        """
+        return None
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:

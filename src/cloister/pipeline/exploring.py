@@ -23,11 +23,10 @@ from cloister.exploration.outcome import (
     summed_up,
 )
 from cloister.io import sha256, write_private
-from cloister.jobs.job import SHAPES
-from cloister.registry import shape_of
+from cloister.registry import SHAPES
 from cloister.release_folder import is_release, release_around
 from cloister.settings import Keywords, RunOptions, Words, settings_of
-from cloister.shape import SILENCE, Prepared, Run, Voice
+from cloister.shape import SILENCE, Prepared, Run, Voice, shape_of
 from cloister.sources import profiled
 from cloister.version import __version__
 

@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from cloister.errors import InputError, did_you_mean, setting
-from cloister.jobs.job import SHAPES, FileSource, Job, Part, part_of
+from cloister.jobs.job import FileSource, Job, Part, part_of
 from cloister.jobs.job_file import check_part
 from cloister.reading import KEYS
+from cloister.registry import SHAPES
 from cloister.settings import Given, Keywords, ReleaseOptions, Words, settings_of
 
 T = TypeVar("T")

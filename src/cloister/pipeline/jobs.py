@@ -19,15 +19,15 @@ from cloister.errors import (
     worded,
 )
 from cloister.io import Place, appearing, is_taken
-from cloister.jobs.job import SHAPES, Job, Part
+from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, unused
 from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
 from cloister.manifests import typed
-from cloister.registry import shape_of
+from cloister.registry import SHAPES
 from cloister.release import Release
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings import RunOptions, settings_of
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.shape import Original, Prepared, Rows, Run, shape_of
 from cloister.verification import verify_folder
 
 from .places import check_places

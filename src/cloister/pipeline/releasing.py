@@ -9,12 +9,11 @@ from cloister.errors import InternalError, setting
 from cloister.jobs.release import earlier_manifests, what_changed
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
-from cloister.registry import shape_of
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
 from cloister.results import Manifest
 from cloister.settings import RunOptions
-from cloister.shape import Prepared, Run
+from cloister.shape import Prepared, Run, shape_of
 
 from .places import check_places
 

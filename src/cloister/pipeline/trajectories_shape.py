@@ -11,10 +11,10 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
+from cloister.manifest.head import ATTRIBUTES
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
-from cloister.release_folder import ATTRIBUTES
 from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.trajectories.data import Constraint, Diversity, Trajectories, TrajectoriesRequest, weights_of

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest, typed
+from cloister.registry import FORMS
 from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
 
 from .chart import Placed, class_size_chart, in_order, scatter
 from .sentences import (
     accepted_words,
-    codes_sentences,
     columns_of,
     empty_words,
     guarantee_sentences,
-    one_row_words,
-    table_sentences,
+    of_codes,
+    of_table,
 )
 
 if TYPE_CHECKING:
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from cloister.claims.data import Step
     from cloister.claims.manifest import ClaimsManifest, Sensitivity
 
-TEMPLATES = {
-    "table": "report.html",
-    "table_with_codes": "report.html",
-    "disassociation": "codes.html",
-    "generalization": "generalized_codes.html",
-    "trajectories": "trajectories.html",
-    "claims": "claims.html",
-}
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme.txt", "claims_words.txt"
 ENDING = ".j2"
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
@@ -69,9 +61,8 @@ def environment() -> "Environment":
         "in_order": in_order,
         "scatter": scatter,
         "sentences": guarantee_sentences,
-        "table_sentences": table_sentences,
-        "codes_sentences": codes_sentences,
-        "one_row": one_row_words,
+        "table_sentences": of_table,
+        "codes_sentences": of_codes,
         "worded_steps": worded_steps,
         "assumed": assumed_words,
         "accepted_words": accepted_words,
@@ -197,7 +188,7 @@ def _sections(
     """Return the nine sections of a manifest, ready to be put into a page."""
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
-    template = environment().get_template(TEMPLATES[manifest.form])
+    template = environment().get_template(FORMS[manifest.form].page)
     return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix))  # noqa: S704
 
 

@@ -3,31 +3,26 @@
 from typing import TYPE_CHECKING
 
 from cloister.manifests import AnyManifest, codes_of
+from cloister.registry import FORMS, load
 
 if TYPE_CHECKING:
-    from cloister.claims.manifest import RiskRule
+    from cloister.claims.manifest import ClaimsManifest
     from cloister.codesets.disassociation.manifest import DisassociationManifest
     from cloister.codesets.generalization.manifest import GeneralizationManifest
+    from cloister.table_with_codes.data import TableWithCodesManifest
     from cloister.tabular.manifest import AcceptedColumn, TableManifest
     from cloister.trajectories.manifest import TrajectoriesManifest
 
 
 def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     """Return what is promised and was verified, in sentences without a full stop."""
-    if manifest.form == "trajectories":
-        return _of_trajectories(manifest)
-    if manifest.form == "claims":
-        return _of_claims(manifest.guarantee.rules[0], manifest.risk.known)
-    if manifest.form == "disassociation":
-        return _of_chunks(manifest)
-    if manifest.form == "generalization":
-        return _of_terms(manifest)
-    return [*table_sentences(manifest), *codes_sentences(manifest)]
+    sentences: list[str] = load(FORMS[manifest.form].guarantee)(manifest)
+    return sentences
 
 
 def empty_words(manifest: AnyManifest) -> list[str]:
     """Return which columns say nothing in a release, in a sentence; nothing where all do, or codes stay as recorded."""
-    empty = [] if manifest.form == "disassociation" or manifest.form == "generalization" else manifest.empty
+    empty = manifest.empty
     return [f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release."] if empty else []
 
 
@@ -39,23 +34,7 @@ def columns_of(manifest: "TableManifest", role: str) -> list[str]:
     ]
 
 
-def one_row_words(manifest: AnyManifest) -> str:
-    """Return what tells patients apart."""
-    told = manifest.guarantee.one_row_per_patient
-    if told != "ids":
-        return told
-    if manifest.form == "claims":
-        return f"patients are told apart by {next(iter(manifest.columns.patients), '')!r}"
-    if manifest.form == "trajectories":
-        column = manifest.settings.input_columns.id
-        return "patients are told apart by ids" if column is None else f"patients are told apart by {column!r}"
-    if manifest.form == "disassociation" or manifest.form == "generalization":
-        column = manifest.settings.input_columns.id
-        return "ids are unique" if column is None else f"ids in {column!r} are unique"
-    return told
-
-
-def table_sentences(manifest: "TableManifest") -> list[str]:
+def of_table(manifest: "TableManifest") -> list[str]:
     """Return what is promised of a table, whatever is promised of its codes."""
     sentences = [rule.sentence() for rule in manifest.guarantee.rules]
     return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
@@ -70,7 +49,12 @@ def accepted_words(one: "AcceptedColumn") -> str:
     return f"{one.column} is left out, and repeats: if it tells patients apart, k counts records and not patients"
 
 
-def codes_sentences(manifest: "TableManifest") -> list[str]:
+def of_table_with_codes(manifest: "TableWithCodesManifest") -> list[str]:
+    """Return what is promised of a table and of its codes."""
+    return [*of_table(manifest), *of_codes(manifest)]
+
+
+def of_codes(manifest: "TableManifest") -> list[str]:
     """Return what is promised of the codes of a table; nothing where there are none."""
     codes = codes_of(manifest)
     return [
@@ -84,7 +68,8 @@ def _codes_known(m: int) -> str:
     return "any code" if m == 1 else f"any {m} codes or fewer"
 
 
-def _of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
+def of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
+    """Return what is promised of trajectories."""
     rule, *diversity = manifest.guarantee.rules
     sentences = [
         "Any combination of a patient's codes and ages matches no released trajectory or those of at least "
@@ -101,7 +86,8 @@ def _of_trajectories(manifest: "TrajectoriesManifest") -> list[str]:
     return sentences
 
 
-def _of_chunks(manifest: "DisassociationManifest") -> list[str]:
+def of_chunks(manifest: "DisassociationManifest") -> list[str]:
+    """Return what is promised of disassociated code sets."""
     rule, *diversity = manifest.guarantee.rules
     but = " other than the sensitive ones" if diversity else ""
     return [
@@ -114,7 +100,8 @@ def _of_chunks(manifest: "DisassociationManifest") -> list[str]:
     ]
 
 
-def _of_terms(manifest: "GeneralizationManifest") -> list[str]:
+def of_terms(manifest: "GeneralizationManifest") -> list[str]:
+    """Return what is promised of generalized code sets."""
     rule = manifest.guarantee.rules[0]
     if rule.model == "privacy-constrained anonymity":
         known = f"a set of codes of the privacy policy {rule.privacy}, or a part of one"
@@ -128,8 +115,9 @@ def _of_terms(manifest: "GeneralizationManifest") -> list[str]:
     ]
 
 
-def _of_claims(rule: "RiskRule", known: float) -> list[str]:
-    """What is promised of claims; ``known``: values of a column that are known in the mean."""
+def of_claims(manifest: "ClaimsManifest") -> list[str]:
+    """Return what is promised of claims."""
+    rule, known = manifest.guarantee.rules[0], manifest.risk.known  # known: values of a column, in the mean
     sentences = [
         "Whoever knows the quasi-identifiers of a patient and, of each quasi-identifier of claims by itself, up to "
         f"{rule.power} values of the patient ({known:.1f} in the mean), and picks one of those who fit at random, "

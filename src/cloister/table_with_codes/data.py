@@ -39,7 +39,7 @@ from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.codes import CodeSource
 from cloister.io.columns import check_columns
-from cloister.manifest.head import Count, Positive, Section, fitting
+from cloister.manifest.head import CLUSTERS, Count, Positive, Section, fitting
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.manifest import QuasiIdentifierColumn, TableManifest
@@ -248,6 +248,18 @@ class TableWithCodesManifest(TableManifest):
 
     form: ClassVar[Literal["table", "table_with_codes"]] = "table_with_codes"
     codes: CodesSection
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The file of clusters."""
+        return (CLUSTERS,)
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the data file, and the roles of its columns but ids and codes."""
+        roles = {
+            name: role for name, role in self.roles().items() if role != "identifier" and name != self.codes.column
+        }
+        return str(self.data_file), roles
 
     @model_validator(mode="after")
     def _codes_fit(self) -> Self:

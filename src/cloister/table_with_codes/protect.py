@@ -17,7 +17,7 @@ from cloister.codesets.policy import UtilityPolicy, as_published, is_built, pars
 from cloister.errors import NoSafeRelease
 from cloister.io import as_text
 from cloister.kernels.sequences import take_sequences
-from cloister.release_folder import CLUSTERS
+from cloister.manifest.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.data import Ids, ProtectedTable, TableRequest
 from cloister.tabular.protect import TableRelease

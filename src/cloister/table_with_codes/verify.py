@@ -18,7 +18,7 @@ from cloister.codesets.disassociation.verify_original import CLASS, CODE, COUNT,
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT
 from cloister.io import as_text
-from cloister.release_folder import CLUSTERS
+from cloister.manifest.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import guarantee_of

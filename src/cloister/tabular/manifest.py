@@ -273,10 +273,13 @@ class TableSections(Section):
         """The generalized columns, in the order of the file."""
         return {name: column for name, column in self.columns.items() if isinstance(column, QuasiIdentifierColumn)}
 
+    def roles(self) -> dict[str, str]:
+        """Return the role of each released column."""
+        return {name: column.role for name, column in self.columns.items()}
+
     def role(self, column: str) -> str | None:
         """Return the role of a column; None where there is none of that name."""
-        found = self.columns.get(column)
-        return None if found is None else found.role
+        return self.roles().get(column)
 
     def averaged(self) -> dict[str, Average]:
         """Return the columns that hold averages, and which."""
@@ -356,6 +359,15 @@ class TableManifest(TableSections, ManifestHead):
 
     form: ClassVar[Literal["table", "table_with_codes"]] = "table"
     seed: int
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the data file, and the roles of its columns but ids."""
+        roles = {name: role for name, role in self.roles().items() if role != "identifier"}
+        return str(self.data_file), roles
+
+    def risk_and_loss(self) -> tuple[float | None, float | None]:
+        """Return the highest risk, and the loss."""
+        return self.risk.highest, self.utility.loss
 
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:

@@ -6,7 +6,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings import ENGINE, FILE, LIST, POLICY, WHOLE, YES_OR_NO, ByColumn, Help, Key, ReleaseOptions
+from cloister.settings import (
+    ENGINE,
+    FILE,
+    LIST,
+    POLICY,
+    WHOLE,
+    YES_OR_NO,
+    ByColumn,
+    Help,
+    Key,
+    ReleaseOptions,
+)
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -179,7 +190,17 @@ class TableSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(ReleaseOptions, TableSettings):
-    """The settings of a table, what they are looked up by, and the run."""
+    """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
+
+    Every column needs a role.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
+        "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release",
+        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
+        "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
+    )
 
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")

@@ -13,7 +13,8 @@ from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.columns import check_columns
 from cloister.io.tally import is_large, read_runs
-from cloister.release_folder import CODEBOOK, read_data
+from cloister.manifest.head import CODEBOOK
+from cloister.release_folder import read_data
 from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
 

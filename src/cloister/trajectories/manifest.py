@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import (
     ALL_LOST,
+    ATTRIBUTES,
     Count,
     Delimiter,
     FileName,
@@ -240,6 +241,24 @@ class TrajectoriesManifest(ManifestHead):
             "clustering.blocks": self.clustering.blocks <= most_blocks,
         }
         return fitting(self, fits)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The file of auxiliary attributes, where there are any."""
+        return () if self.attributes is None else (ATTRIBUTES,)
+
+    def roles(self) -> dict[str, str]:
+        """Return the role of each released column."""
+        return {name: column.role for name, column in self.columns if column is not None}
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the file of auxiliary attributes, where there are any."""
+        attributes = self.attributes
+        return None if attributes is None else (ATTRIBUTES, dict.fromkeys(attributes.columns, "auxiliary"))
+
+    def risk_and_loss(self) -> tuple[float, float]:
+        """Return the highest risk, and the greater of the losses of codes and ages."""
+        return self.risk.highest, max(self.utility.ilm_exact, self.utility.alm_exact)
 
     @property
     def empty(self) -> list[str]:

@@ -141,7 +141,16 @@ class TrajectoriesSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
-    """The settings of trajectories, and the run."""
+    """Protect trajectories: which codes a patient had, at which ages.
+
+    Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of codes and
+    ages, generalized where they differ.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release",
+        "cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
+    )
 
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.", option="DATA")

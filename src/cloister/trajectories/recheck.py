@@ -10,9 +10,9 @@ from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns
-from cloister.manifest.head import DATA
+from cloister.manifest.head import ATTRIBUTES, DATA
 from cloister.reading import how_read
-from cloister.release_folder import ATTRIBUTES, read_data
+from cloister.release_folder import read_data
 from cloister.results import Verdict
 
 from .data import COLUMNS, ID, Trajectories, WrittenTrajectories

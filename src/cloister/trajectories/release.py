@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from cloister.io import write_csv
+from cloister.manifest.head import ATTRIBUTES
 from cloister.release import DataFileRelease
-from cloister.release_folder import ATTRIBUTES, read_data
+from cloister.release_folder import read_data
 from cloister.results import Verdict
 
 from .data import AGE, CODE, ID, Integers, WrittenTrajectories, bounds_of, runs

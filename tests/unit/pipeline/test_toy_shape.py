@@ -1,4 +1,4 @@
-"""A shape of somebody else's, one line of words a patient: a class and one registration, and no line elsewhere."""
+"""A shape of somebody else's, one line of words a patient: a class, a line of the registry, none elsewhere."""
 
 import random
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from cloister.codesets.options import CodesOptions
 from cloister.jobs import job as sections
 from cloister.pipeline.codes_shape import CodesShape
 from cloister.pipeline.releasing import write_release
-from cloister.registry import SHAPES, register
+from cloister.registry import SHAPES, ShapeEntry
 from cloister.settings import Help, Key
 from cloister.shape import Run
 
@@ -46,9 +46,8 @@ def place(tmp_path, monkeypatch):
     draw = random.Random(5)
     lines = [" ".join(sorted(draw.sample(WORDS, draw.randint(1, 3)))) for _ in range(60)]
     (tmp_path / "notes.txt").write_text("\n".join(lines), encoding="utf-8")
-    register("lines", sections.Declared(LinesOptions), LinesShape)
+    monkeypatch.setitem(SHAPES, "lines", ShapeEntry(f"{__name__}:LinesOptions", f"{__name__}:LinesShape"))
     yield tmp_path
-    del SHAPES["lines"], sections.SHAPES["lines"]
     sections.section_of.cache_clear()
 
 

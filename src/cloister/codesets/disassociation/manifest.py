@@ -25,7 +25,7 @@ from cloister.codesets.manifest import (
     input_settings,
 )
 from cloister.codesets.policy import is_made_of_codes, made_of
-from cloister.manifest.head import Count, Positive, Section, Share, fitting
+from cloister.manifest.head import CLUSTERS, DATA, Count, Positive, Section, Share, fitting
 from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Refine, lay_out
@@ -123,6 +123,20 @@ class DisassociationManifest(CodesManifest):
         masked = left_out == f"<{k}" and k > 1
         known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
         return fitting(self, {"records": masked or known})
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The file of clusters."""
+        return (CLUSTERS,)
+
+    @property
+    def data_file(self) -> str:
+        """The file of records, which are nobody's."""
+        return DATA[0]
+
+    def risk_and_loss(self) -> tuple[None, float]:
+        """Return no risk of a record, as records are nobody's, and the share of codes released without theirs."""
+        return None, self.utility.occurrences_in_item_chunks
 
 
 def method_settings(request: DisassociationRequest, policy: str | None) -> dict[str, object]:

@@ -12,8 +12,8 @@ from cloister.codesets.data import CODES, ID, plain_code
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError, setting
 from cloister.io import as_text, sha256
-from cloister.manifest.head import DATA
-from cloister.release_folder import CLUSTERS, read_data
+from cloister.manifest.head import CLUSTERS, DATA
+from cloister.release_folder import read_data
 from cloister.results import Verdict
 
 from .clusters_file import cluster_lines, read_clusters

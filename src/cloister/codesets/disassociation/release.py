@@ -30,9 +30,9 @@ from cloister.kernels.reconstruction import (
     place_shared,
 )
 from cloister.kernels.sequences import take_sequences
-from cloister.manifest.head import DATA
+from cloister.manifest.head import CLUSTERS, DATA
 from cloister.release import Release
-from cloister.release_folder import CLUSTERS, read_data
+from cloister.release_folder import read_data
 from cloister.results import Verdict
 from cloister.utility import (
     QueryErrors,

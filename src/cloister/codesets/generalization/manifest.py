@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import model_validator
 
-from cloister.codesets.data import GivenCodes, plain_code
+from cloister.codesets.data import CODES, GivenCodes, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,
@@ -106,6 +106,7 @@ class GeneralizationManifest(CodesManifest):
     """All that ``release.json`` of generalized code sets says."""
 
     form: ClassVar[Literal["generalization"]] = "generalization"
+    is_whole: ClassVar[bool] = True
     method: GeneralizationMethod
     settings: GeneralizationSettings
     guarantee: TermsGuarantee
@@ -122,6 +123,14 @@ class GeneralizationManifest(CodesManifest):
             possible = left_out == 0 or (drops and left_out >= k)
         by_sets = self.method is not GeneralizationMethod.APRIORI
         return fitting(self, {"records": possible, "settings": self.settings.by_sets is by_sets})
+
+    def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
+        """Return the data file, each record of which has the terms of one patient."""
+        return str(self.data_file), {CODES: "terms"}
+
+    def risk_and_loss(self) -> tuple[None, float | None]:
+        """Return no risk of a record, and the loss of the terms."""
+        return None, self.utility.ilm_terms
 
 
 def settings_of(
