@@ -15,9 +15,14 @@ def must_mask(patients: int, k: int) -> bool:
     return 0 < patients < k
 
 
+def below(bound: int) -> str:
+    """Return a masked count as it is written: of it no more is said than that it is below a bound."""
+    return f"<{bound}"
+
+
 def masked_total(released: int, left_out: int | str) -> int | str:
     """Return how many there were in all; of fewer than N left out, written ``<N``, no more than that follows."""
-    return left_out + released if isinstance(left_out, int) else f"<{released + int(left_out[1:])}"
+    return left_out + released if isinstance(left_out, int) else below(released + int(left_out[1:]))
 
 
 def mask_small_count(count: int, k: int, patients: int | None = None) -> int | str:
@@ -32,12 +37,12 @@ def mask_small_count(count: int, k: int, patients: int | None = None) -> int | s
     """
     if not must_mask(count if patients is None else patients, k):
         return count
-    return f"<{k}" if count < k else WITHHELD
+    return below(k) if count < k else WITHHELD
 
 
 def is_masked_count(value: object, k: int) -> bool:
     """Whether something is a count as it is published: below k it is not."""
-    return value in (f"<{k}", WITHHELD) or (type(value) is int and (value == 0 or value >= k))
+    return value in (below(k), WITHHELD) or (type(value) is int and (value == 0 or value >= k))
 
 
 def total_needs_suppression(

@@ -1,13 +1,16 @@
 """The shapes of data that there are, and the forms in which they are released: all that is special about each, by name.
 
 Adding a shape is a room of its own and its lines here. What a line names is ``module:name``, and is loaded when it is
-first needed, so that verifying loads no search, and a help page no dataframes. Imports nothing of ours.
+first needed, so that verifying loads no search, and a help page no dataframes. Imports nothing of ours but types.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cloister.settings import RunOptions
 
 
 def load(place: str) -> Any:
@@ -22,18 +25,15 @@ class ShapeEntry:
 
     settings: str
     work: str
+    title: str  # such data, in words
     sources: tuple[str, ...] = ("source",)
+    # options of `verify` and `attack` that say something of such a release, beside those of every release
+    verified_by: tuple[str, ...] = ("crosswalk",)
 
     @cached_property
-    def options(self) -> type:
+    def options(self) -> "type[RunOptions]":
         """The record of declared settings; its docstring is the help of its command."""
-        found: type = load(self.settings)
-        return found
-
-    @property
-    def examples(self) -> tuple[str, str]:
-        """A command that protects such data, and one that explores them."""
-        found: tuple[str, str] = vars(self.options)["examples"]
+        found: type[RunOptions] = load(self.settings)
         return found
 
 
@@ -47,19 +47,34 @@ class Form:
     guarantee: str  # what is promised, in sentences
     figures: str  # risk and losses by which releases are compared
     page: str  # the template of its report
+    words: str  # the template of its words on the terminal and in README.txt
 
 
 SHAPES: dict[str, ShapeEntry] = {
-    "table": ShapeEntry("cloister.tabular.options:TableOptions", "cloister.pipeline.table_shape:TableShape"),
-    "codes": ShapeEntry("cloister.codesets.options:CodesOptions", "cloister.pipeline.codes_shape:CodesShape"),
+    "table": ShapeEntry(
+        "cloister.tabular.options:TableOptions",
+        "cloister.pipeline.table_shape:TableShape",
+        "tables",
+        verified_by=("qi", "hierarchies", "population"),
+    ),
+    "codes": ShapeEntry(
+        "cloister.codesets.options:CodesOptions",
+        "cloister.pipeline.codes_shape:CodesShape",
+        "code sets",
+        verified_by=("m", "crosswalk", "privacy", "policy", "visit"),
+    ),
     "trajectories": ShapeEntry(
         "cloister.trajectories.options:TrajectoriesOptions",
         "cloister.pipeline.trajectories_shape:TrajectoriesShape",
+        "trajectories",
+        verified_by=("attributes", "crosswalk", "code_hierarchy", "age_hierarchy"),
     ),
     "claims": ShapeEntry(
         "cloister.claims.options:ClaimsOptions",
         "cloister.pipeline.claims_shape:ClaimsShape",
-        ("patients", "claims"),
+        "claims",
+        sources=("patients", "claims"),
+        verified_by=("claims", "plan", "crosswalk"),
     ),
 }
 """The shapes, each a command ``protect`` and ``explore`` and a section of a job."""
@@ -72,6 +87,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_table",
         figures="cloister.exploration.figures:of_table",
         page="report.html",
+        words="table",
     ),
     "table_with_codes": Form(
         manifest="cloister.table_with_codes.data:TableWithCodesManifest",
@@ -80,6 +96,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_table_with_codes",
         figures="cloister.exploration.figures:of_table_with_codes",
         page="report.html",
+        words="table",
     ),
     "disassociation": Form(
         manifest="cloister.codesets.disassociation.manifest:DisassociationManifest",
@@ -88,6 +105,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_chunks",
         figures="cloister.exploration.figures:of_chunks",
         page="codes.html",
+        words="chunks",
     ),
     "generalization": Form(
         manifest="cloister.codesets.generalization.manifest:GeneralizationManifest",
@@ -96,6 +114,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_terms",
         figures="cloister.exploration.figures:of_terms",
         page="generalized_codes.html",
+        words="terms",
     ),
     "trajectories": Form(
         manifest="cloister.trajectories.manifest:TrajectoriesManifest",
@@ -104,6 +123,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_trajectories",
         figures="cloister.exploration.figures:of_trajectories",
         page="trajectories.html",
+        words="trajectories",
     ),
     "claims": Form(
         manifest="cloister.claims.manifest:ClaimsManifest",
@@ -112,6 +132,7 @@ FORMS: dict[str, Form] = {
         guarantee="cloister.report.sentences:of_claims",
         figures="cloister.exploration.figures:of_claims",
         page="claims.html",
+        words="claims",
     ),
 }
 """The forms of release; which one a folder has, `cloister.manifests.form_of` says."""

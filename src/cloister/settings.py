@@ -279,6 +279,12 @@ class RunOptions(CleaningOptions):
     as_json: AsJson = False
     quiet: Quiet = False
     verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
+    examples: ClassVar[tuple[str, str]]  # a command that protects such data, and one that explores them
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient in one row, or in rows of one patient."""
+        return True  # of such releases of one source no two are handed over together
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from cloister.jobs.recheck import recheck_job
 from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
 from cloister.reading import HowRead, ReadingWords
-from cloister.registry import FORMS, load
+from cloister.registry import FORMS, SHAPES, load
 from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
 from cloister.results import Verdict
@@ -101,9 +101,7 @@ def verify_folder(
     elif m is not None and m < 1:
         raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
     elif (form := FORMS.get(form_of(manifest))) is None:
-        raise InputError(
-            f"{place.name} is not a release of a shape that this version can check: table, codes, trajectories, claims."
-        )
+        raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
     else:
         if k is not None:
             KAnonymity(k)  # refuses what no release can promise

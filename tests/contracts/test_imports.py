@@ -146,7 +146,7 @@ ALLOWED = {
     "manifest": {"manifest", "errors", "results"},
     "typed_toml": {"errors"},
     "settings": {"settings", "io", "errors"},
-    "registry": set(),
+    "registry": {"settings"},  # types
     "compiling": {"kernels"},
     "shape": {"compiling", "hierarchy", "jobs", "manifests", "registry", "release", "results", "search", "settings"},
     "jobs": {

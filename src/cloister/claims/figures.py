@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.masking import WITHHELD
+from cloister.masking import WITHHELD, below
 from cloister.results import Manifest
 
 from .adversaries import (
@@ -294,7 +294,7 @@ def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: S
         {
             "in": WITHHELD if is_hidden else data.n_patients,
             "released": facts.n_patients,
-            "suppressed": gone if not is_hidden else f"<{k}" if gone < k else WITHHELD,
+            "suppressed": gone if not is_hidden else below(k) if gone < k else WITHHELD,
             "claims": facts.n_claims,
         }
     )

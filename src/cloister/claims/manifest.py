@@ -252,7 +252,6 @@ class ClaimsManifest(ManifestHead):
     """All that ``release.json`` of claims says."""
 
     form: ClassVar[Literal["claims"]] = "claims"
-    is_whole: ClassVar[bool] = True
     shape: Literal["claims"]
     method: Literal["simulated-risk"]
     settings: ClaimsSettings

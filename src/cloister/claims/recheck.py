@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError
+from cloister.masking import WITHHELD, below
 from cloister.reading import how_read
 from cloister.release_folder import read_data
 from cloister.results import Verdict
@@ -152,7 +153,7 @@ def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: P
     data, origin = original
     n_gone = data.n_patients - files.patients.height
     # as it is or masked; what few patients have may be withheld
-    is_right = left_out.get("patients left out", 0) in (n_gone, f"<{k}", "withheld")
+    is_right = left_out.get("patients left out", 0) in (n_gone, below(k), WITHHELD)
     wrong = [] if is_right else ["patients left out"]
     if origin is not None:
         missing = int(np.isin(data.owners, origin).sum()) - files.claims.height

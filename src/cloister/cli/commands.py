@@ -144,11 +144,11 @@ def _add(group: typer.Typer, options: type, work: Callable[..., None], text: str
 
 
 APPEARS = "The release folder appears whole or not at all, after an independent verification."
-PROTECT, EXPLORE = SHAPES["table"].examples
+PROTECT, EXPLORE = SHAPES["table"].options.examples
 protect = _group("protect", "Protect data and write a release.", PROTECT)
 for _shape, _entry in SHAPES.items():
     _text = f"{inspect.getdoc(_entry.options)} {APPEARS}"
-    _add(protect, _entry.options, _work("protect.run_protect", _shape), _text, _entry.examples[0])
+    _add(protect, _entry.options, _work("protect.run_protect", _shape), _text, _entry.options.examples[0])
 
 AS_THEY_ARE = "in data as they are; for their custodian alone."
 ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
@@ -223,7 +223,7 @@ def _exploring(shape: str) -> Callable[..., None]:
 
 explore = _group("explore", "Try many settings: risk against loss, the frontier and a recommendation.", EXPLORE)
 for _shape, _entry in SHAPES.items():
-    explore.command(_shape, epilog=f"Example: {_entry.examples[1]}")(_exploring(_shape))
+    explore.command(_shape, epilog=f"Example: {_entry.options.examples[1]}")(_exploring(_shape))
 
 _add(
     app,

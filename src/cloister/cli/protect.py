@@ -20,6 +20,7 @@ from cloister.cli.output import (
 from cloister.io.folder import identity
 from cloister.manifests import typed
 from cloister.pipeline.releasing import write_release
+from cloister.registry import FORMS
 from cloister.release_folder import REPORT
 from cloister.results import STARTED, Stopwatch
 from cloister.settings import RunOptions
@@ -39,7 +40,8 @@ def run_protect(shape: str, options: RunOptions) -> None:
         for line in written.notes:
             note(f"Note: {line}.", quiet=options.quiet)
         if not options.quiet:
-            show("summary", m=typed(written.manifest), report=options.out / REPORT)
+            manifest = typed(written.manifest)
+            show(FORMS[manifest.form].words, base="summary", m=manifest, report=options.out / REPORT)
             if written.attack_seconds is not None:
                 console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 

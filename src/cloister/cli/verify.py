@@ -19,6 +19,7 @@ from cloister.jobs.manifest import JOB
 from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
 from cloister.reading import KEYS, how_read, reading_of
+from cloister.registry import SHAPES
 from cloister.results import Manifest
 from cloister.settings import settings_of
 from cloister.sources import read_table
@@ -27,15 +28,6 @@ from cloister.verification import verify_folder
 
 OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}
-OF_TABLES = OF_ALL | {"qi", "hierarchies", "population"}
-FITTING = {
-    "table": OF_TABLES,
-    "codes": OF_ALL | {"m", "crosswalk", "privacy", "policy", "visit"},
-    "trajectories": OF_ALL | {"attributes", "crosswalk", "code_hierarchy", "age_hierarchy"},
-    "claims": OF_ALL | {"claims", "plan", "crosswalk"},
-    "job": {"folder", "engine"},
-}
-"""Options that say something of a release, by its shape."""
 
 
 def run_verify(options: VerifyOptions) -> None:
@@ -45,7 +37,7 @@ def run_verify(options: VerifyOptions) -> None:
     stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter
     read, path = partial(read_table, usual_delimiter=usual, **how_read(options)), options.original
-    is_file = path is None or outline_of(manifest).shape in ("codes", "trajectories", "claims")
+    is_file = path is None or str(outline_of(manifest).shape) in {*SHAPES} - {"table"}
     original = path if is_file else _original(options, stated, read)
     compared = [*([] if options.original is None else [options.original]), *options.population]
     verdict = verify_folder(
@@ -76,7 +68,9 @@ def run_verify(options: VerifyOptions) -> None:
 def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
     """Refuse options that mean nothing for such a release."""
     shape = str(outline_of(manifest).shape)
-    fitting = FITTING.get(shape, OF_TABLES) | OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
+    of_shape = SHAPES[shape if shape in SHAPES else "table"]
+    fitting = {"folder", "engine"} if shape == JOB else OF_ALL | {*of_shape.verified_by}
+    fitting |= OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
     strange = [
         one.option
         for one in settings_of(VerifyOptions)
@@ -89,8 +83,7 @@ def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
         )
     if strange:
         known = [one.option for one in settings_of(VerifyOptions) if one.name in fitting - OF_OUTPUT - {"folder"}]
-        name = {"table": "Tables", "codes": "Code sets"}.get(shape, shape.title())
-        raise InputError(f"{name} have {', '.join(known)}. Leave out {', '.join(strange)}.")
+        raise InputError(f"{of_shape.title.capitalize()} have {', '.join(known)}. Leave out {', '.join(strange)}.")
     if options.visit is not None and not (options.privacy or "").startswith("visits:"):
         raise InputError("--visit names a column of a file of visits. Give --privacy visits:FILE, or leave it out.")
     if shape == "claims" and (options.original is None) is not (options.claims is None):

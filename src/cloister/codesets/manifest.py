@@ -21,7 +21,7 @@ from cloister.manifest.head import (
     Section,
     fitting,
 )
-from cloister.masking import masked_total, must_mask
+from cloister.masking import below, mask_small_count, masked_total, must_mask
 from cloister.results import Manifest
 
 from .data import CODES, ID, LARGEST, CodeSets, GivenCodes, plain_code
@@ -174,10 +174,6 @@ class CodesManifest(ManifestHead):
         }
         return fitting(self, fits)
 
-    def roles(self) -> dict[str, str]:
-        """Return the role of each released column."""
-        return {name: column.role for name, column in self.columns if column is not None}
-
 
 def columns_of(ids: str) -> CodeDataColumns:
     """Return what the columns of the data file are."""
@@ -241,10 +237,9 @@ def left_out_of(n_empty: int, k: int, few: int = 0) -> int | str:
 
     Of fewer than k only a bound is published. The few, fewer than k, are never counted, nor is what they follow from.
     """
-    most = k - 1 if must_mask(n_empty, k) else n_empty
-    if few:
-        most += k - 1
-    return f"<{most + 1}" if few or must_mask(n_empty, k) else n_empty
+    if not few:
+        return mask_small_count(n_empty, k)
+    return below((k if must_mask(n_empty, k) else n_empty + 1) + k - 1)
 
 
 def data_frame(codes: CodeSets, *, numbered: bool) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings import COLUMN, FILE, POLICY, WHOLE, YES_OR_NO, CodedOptions, Help, Key, Visit
+from cloister.settings import COLUMN, FILE, POLICY, WHOLE, YES_OR_NO, CodedOptions, Help, Key, Keywords, Visit
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -148,6 +148,11 @@ class CodesOptions(CodedOptions, CodesSettings):
         "cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release",
         "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
     )
+
+    @classmethod
+    def is_whole(cls, keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return bool(keywords.get("method", DISASSOCIATION) != DISASSOCIATION)
 
     data: Annotated[
         "Path | Query",

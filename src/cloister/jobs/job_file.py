@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from cloister.codesets.options import DISASSOCIATION
 from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
 from cloister.io.csv import load_text
@@ -112,7 +111,7 @@ def _part(section: Keywords, where: str, written: Written, file: str) -> Part:
         near = did_you_mean(shape, SHAPES) if isinstance(shape, str) else ""
         raise InputError(f"{file}: {where}.shape must be one of {', '.join(SHAPES)}.{near}", file=file)
     part = part_of(shape, section, file, (where,))
-    if shape == CLAIMS or "k" in part.keywords:
+    if "k" in part.keywords or all(one.name != "k" for one in settings_of(SHAPES[shape].options)):
         return part
     if written.k is None:
         raise InputError(
@@ -150,12 +149,7 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
     for name, source in sources.items():
         if name in of_claims - of_others and source.id is not None:
             yield f"sources.{name}.id is not for claims: their plan names the ids."
-    whole = [
-        name
-        for name, part in parts.items()
-        if part.shape == CLAIMS
-        or (part.shape == "codes" and part.keywords.get("method", DISASSOCIATION) != DISASSOCIATION)
-    ]
+    whole = [name for name, part in parts.items() if SHAPES[part.shape].options.is_whole(part.keywords)]
     if len(whole) > 1:
         yield (
             f"{' and '.join(whole)} each release all codes of a patient together, so that a row of one fits the same "

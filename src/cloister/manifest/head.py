@@ -7,7 +7,8 @@ columns and files. What does not fit its type was not written by cloister.
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
@@ -136,7 +137,7 @@ class ManifestHead(Section):
     seconds: Seconds
     files: dict[FileName, Hash]  # none before they are written
     attack: AttackSummary | None = None
-    is_whole: ClassVar[bool] = False  # whether each record, or row, has all codes of its patient together
+    is_whole: ClassVar[bool] = True  # whether each record, or row, has all codes of its patient together
 
     @property
     def data_file(self) -> str | None:
@@ -158,6 +159,11 @@ class ManifestHead(Section):
     def empty(self) -> list[str]:
         """The columns that say nothing in this release; none where all values stay as recorded, or are suppressed."""
         return []
+
+    def roles(self) -> dict[str, str]:
+        """Return the role of each released column; of claims of those of patients."""
+        columns: dict[str, Any] = dict(getattr(self, "columns", {}))  # each form has columns of its own types
+        return {name: column.role for name, column in columns.items() if column is not None}
 
     def must_list(self) -> str | None:
         """Return what the manifest must list as files, in words; None where it does."""
@@ -225,6 +231,7 @@ def _places(error: "ErrorDetails", known: set[str]) -> list[str]:
     return [f"{name}, which has unknown keys" if name and kind == "extra_forbidden" else name or "its keys"]
 
 
+@cache
 def _fields(kind: type[Section]) -> set[str]:
     """Names of the fields of a section and of all in it; other keys may be values, and no message holds them."""
     schema = kind.model_json_schema()

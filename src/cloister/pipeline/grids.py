@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import FileSource, Job, Part, part_of
@@ -37,8 +37,7 @@ class KeyedShape(Generic[Options]):
         called = part.sources["source"]
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
-        options: Options = SHAPES[self.name].options(**of_source, **keywords)
-        return options
+        return cast("Options", SHAPES[self.name].options(**of_source, **keywords))
 
     def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cloister.claims.data import Step
     from cloister.claims.manifest import ClaimsManifest, Sensitivity
 
-PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme.txt", "claims_words.txt"
+PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
@@ -153,7 +153,9 @@ def report_files(manifest: Manifest, figures: Figures, exact: Figures | None = N
 
 def render_readme(manifest: Section) -> bytes:
     """Return the page of plain text that says what is in the folder of a release, or of a job, and how to read it."""
-    return f"{environment().get_template(READ_ME).render(m=manifest)}\n".encode()
+    form: str | None = getattr(manifest, "form", None)
+    words = READ_ME if form is None else FORMS[form].words
+    return (environment().get_template(f"{words}.txt").render(m=manifest, base=READ_ME) + "\n").encode()
 
 
 @cache

@@ -273,13 +273,10 @@ class TableSections(Section):
         """The generalized columns, in the order of the file."""
         return {name: column for name, column in self.columns.items() if isinstance(column, QuasiIdentifierColumn)}
 
-    def roles(self) -> dict[str, str]:
-        """Return the role of each released column."""
-        return {name: column.role for name, column in self.columns.items()}
-
     def role(self, column: str) -> str | None:
         """Return the role of a column; None where there is none of that name."""
-        return self.roles().get(column)
+        found = self.columns.get(column)
+        return None if found is None else found.role
 
     def averaged(self) -> dict[str, Average]:
         """Return the columns that hold averages, and which."""
@@ -358,6 +355,7 @@ class TableManifest(TableSections, ManifestHead):
     """All that ``release.json`` of a table says."""
 
     form: ClassVar[Literal["table", "table_with_codes"]] = "table"
+    is_whole: ClassVar[bool] = False
     seed: int
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:

@@ -16,6 +16,7 @@ from cloister.settings import (
     ByColumn,
     Help,
     Key,
+    Keywords,
     ReleaseOptions,
 )
 
@@ -201,6 +202,11 @@ class TableOptions(ReleaseOptions, TableSettings):
         "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
         "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
     )
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return False
 
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")

@@ -211,6 +211,7 @@ class TrajectoriesManifest(ManifestHead):
     """All that ``release.json`` of trajectories says."""
 
     form: ClassVar[Literal["trajectories"]] = "trajectories"
+    is_whole: ClassVar[bool] = False
     shape: Literal["trajectories"]
     method: Method
     settings: PublishedTrajectories
@@ -246,10 +247,6 @@ class TrajectoriesManifest(ManifestHead):
     def beside(self) -> tuple[str, ...]:
         """The file of auxiliary attributes, where there are any."""
         return () if self.attributes is None else (ATTRIBUTES,)
-
-    def roles(self) -> dict[str, str]:
-        """Return the role of each released column."""
-        return {name: column.role for name, column in self.columns if column is not None}
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the file of auxiliary attributes, where there are any."""

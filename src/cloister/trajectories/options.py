@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from cloister.settings import COLUMN, FILE, YES_OR_NO, CodedOptions, Help, Key
+from cloister.settings import COLUMN, FILE, YES_OR_NO, CodedOptions, Help, Key, Keywords
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -151,6 +151,11 @@ class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
         "cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release",
         "cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
     )
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return False
 
     data: Annotated[
         "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.", option="DATA")

@@ -19,7 +19,7 @@ def test_a_shape_is_there_with_its_settings_and_commands(shape):
     assert {"check", "read", "prepare", "of_part", "typed", "changed", "check_grid"} <= set(dir(shape_of(shape)))
     assert dataclasses.is_dataclass(entry.options)
     assert entry.options.__doc__.startswith("Protect ")
-    assert [example.split()[1:3] for example in entry.examples] == [["protect", shape], ["explore", shape]]
+    assert [example.split()[1:3] for example in entry.options.examples] == [["protect", shape], ["explore", shape]]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -33,3 +33,5 @@ def test_a_form_is_there_from_manifest_to_report(form):
     assert entry.checker.partition(":")[0].rpartition(".")[2] in ("recheck", "verify")
     assert all(callable(load(one)) for one in (entry.attack, entry.guarantee, entry.figures))
     assert environment().get_template(entry.page)
+    assert environment().get_template(f"{entry.words}.txt")
+    assert {"roles", "risk_and_loss"} <= set(dir(load(entry.manifest)))

@@ -1,54 +1,33 @@
-"""A shape of somebody else's, one line of words a patient: a class, a line of the registry, none elsewhere."""
+"""A shape of somebody else's with a form of its own: a room and its lines of the registry, and no line elsewhere."""
 
 import random
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 import pytest
 
 import cloister as cl
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.options import CodesOptions
-from cloister.jobs import job as sections
-from cloister.pipeline.codes_shape import CodesShape
+import toy_shape
+from cloister.cli.main import run
+from cloister.jobs.job import section_of
 from cloister.pipeline.releasing import write_release
-from cloister.registry import SHAPES, ShapeEntry
-from cloister.settings import Help, Key
+from cloister.registry import FORMS, SHAPES
+from cloister.report.page import environment
 from cloister.shape import Run
-
-WORDS = ("cough", "fever", "rash", "fall", "ache")
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinesOptions(CodesOptions):
-    """Settings of its own beside those of code sets."""
-
-    shout: Annotated[bool, Help("Release words in capitals."), Key("true or false")] = False
-
-
-class LinesShape(CodesShape):
-    """One line of words a patient."""
-
-    name = "lines"
-
-    def read(self, options):
-        """Read a text, line by line."""
-        lines = [line.split() for line in Path(options.data).read_text(encoding="utf-8").splitlines()]
-        made = CodeSets.from_records([[word.upper() if options.shout else word for word in line] for line in lines])
-        return GivenCodes(made, name=options.data.name)
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with a text, and the shape registered."""
+    """A folder with a text, and the shape in the registry."""
     monkeypatch.chdir(tmp_path)
     draw = random.Random(5)
-    lines = [" ".join(sorted(draw.sample(WORDS, draw.randint(1, 3)))) for _ in range(60)]
+    lines = [draw.choice(["cough", "fever", "rash", "fall", "ache"]) for _ in range(60)] + ["yaws"]
     (tmp_path / "notes.txt").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setitem(SHAPES, "lines", ShapeEntry(f"{__name__}:LinesOptions", f"{__name__}:LinesShape"))
+    monkeypatch.setitem(SHAPES, "words", toy_shape.SHAPE)
+    monkeypatch.setitem(FORMS, "words", toy_shape.FORM)
+    templates = environment().loader.mapping
+    monkeypatch.setitem(templates, "words.html", toy_shape.PAGE)
+    monkeypatch.setitem(templates, "words.txt", toy_shape.WORDS)
     yield tmp_path
-    sections.section_of.cache_clear()
+    section_of.cache_clear()
 
 
 def job(**told):
@@ -59,18 +38,24 @@ def job(**told):
         "k": 3,
         "attack": True,
         "sources": {"notes": {"file": "notes.txt"}},
-        "protect": [{"shape": "lines", "source": "notes", **told}],
+        "protect": [{"shape": "words", "source": "notes", **told}],
     }
 
 
-def test_it_is_protected_attacked_and_checked_again(place):
-    """By its settings, written, attacked before it appears, and verified from its files."""
-    options = LinesOptions(data=place / "notes.txt", k=3, out=place / "out", attack=True)
-    written = write_release("lines", options, Run())
+def test_it_is_protected_attacked_and_checked_again(place, capsys):
+    """By its settings, written, attacked before it appears; a recipient verifies it, a forged word is refused."""
+    options = toy_shape.WordsOptions(data=place / "notes.txt", k=3, out=place / "out", attack=True)
+    written = write_release("words", options, Run())
 
     assert written.manifest["attack"]
-    assert cl.verify_folder(place / "out").holds
-    assert (place / "out" / "report.html").exists()
+    assert "Each word is of at least 3 patients" in (place / "out" / "report.html").read_text()
+    assert "Each word is of at least 3 patients" in (place / "out" / "README.txt").read_text()
+    assert run(["verify", "out", "--original", "notes.txt"]) == 0
+    assert run(["attack", "out", "--original", "notes.txt"]) == 0
+    assert "all words are of at least 3 patients" in capsys.readouterr().out
+    data = place / "out" / "data.csv"
+    data.write_text(data.read_text() + "yaws\n")
+    assert run(["verify", "out"]) == 1
 
 
 def test_it_runs_in_a_job_with_settings_of_its_own(place):

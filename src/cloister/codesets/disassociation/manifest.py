@@ -26,6 +26,7 @@ from cloister.codesets.manifest import (
 )
 from cloister.codesets.policy import is_made_of_codes, made_of
 from cloister.manifest.head import CLUSTERS, DATA, Count, Positive, Section, Share, fitting
+from cloister.masking import below
 from cloister.report_figures import Counted, Counts, ReportCounts
 
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Refine, lay_out
@@ -110,6 +111,7 @@ class DisassociationManifest(CodesManifest):
     """All that ``release.json`` of disassociated code sets says."""
 
     form: ClassVar[Literal["disassociation"]] = "disassociation"
+    is_whole: ClassVar[bool] = False
     method: Literal["disassociation"]
     settings: DisassociationSettings
     guarantee: DisassociationGuarantee
@@ -120,7 +122,7 @@ class DisassociationManifest(CodesManifest):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         left_out, k = self.records.suppressed, self.settings.k
-        masked = left_out == f"<{k}" and k > 1
+        masked = left_out == below(k) and k > 1
         known = left_out == 0 or (isinstance(left_out, int) and left_out >= k and self.settings.drop_empty)
         return fitting(self, {"records": masked or known})
 

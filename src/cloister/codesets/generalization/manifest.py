@@ -106,7 +106,6 @@ class GeneralizationManifest(CodesManifest):
     """All that ``release.json`` of generalized code sets says."""
 
     form: ClassVar[Literal["generalization"]] = "generalization"
-    is_whole: ClassVar[bool] = True
     method: GeneralizationMethod
     settings: GeneralizationSettings
     guarantee: TermsGuarantee
