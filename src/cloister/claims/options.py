@@ -1,4 +1,4 @@
-"""What ``protect claims`` can be told beside its plan."""
+"""The settings of ``protect claims`` beside its plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 import typer
 from typer import Argument, Option
 
-from cloister.cli import options as told_by
+from cloister.cli import options as declared
 from cloister.cli.output import speak_of
 from cloister.errors import InputError, setting
 from cloister.registry import SHAPES
@@ -155,21 +155,21 @@ ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --
 assess = _group("assess", "Say how likely patients are to be found in data as they are.", ASSESS_TABLE)
 _add(
     assess,
-    told_by.AssessTableOptions,
+    declared.AssessTableOptions,
     _work("assess.assess_table"),
     "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
     ASSESS_TABLE,
 )
 _add(
     assess,
-    told_by.AssessCodesOptions,
+    declared.AssessCodesOptions,
     _work("assess.assess_codes"),
     f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
     "cloister assess codes codes.csv -m 1,2,3,5 -k 5",
 )
 _add(
     assess,
-    told_by.AssessTrajectoriesOptions,
+    declared.AssessTrajectoriesOptions,
     _work("assess.assess_trajectories"),
     f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
     "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
@@ -177,7 +177,7 @@ _add(
 )
 _add(
     assess,
-    told_by.AssessClaimsOptions,
+    declared.AssessClaimsOptions,
     _work("assess.assess_claims"),
     f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
     "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
@@ -188,7 +188,7 @@ _add(
 
 _add(
     app,
-    told_by.AttackOptions,
+    declared.AttackOptions,
     _work("attack.run_attack"),
     "Look for patients of the original in a release, as adversaries who know more and more of them.\n\n"
     "Exit code 1 if somebody whom the guarantee covers matches at least one released patient but fewer than k.",
@@ -203,12 +203,12 @@ OF_A_RELEASE |= {"attack"}
 def _exploring(shape: str) -> Callable[..., None]:
     """Return the command of a shape: its parameters are the options of ``protect`` and those of exploring."""
     settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
-    own = [parameter(one) for one in settings_of(told_by.ExploreOptions)]
+    own = [parameter(one) for one in settings_of(declared.ExploreOptions)]
 
     def run(**words: object) -> None:
         if isinstance(words.get("data"), Address):
             raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
-        asked = record(told_by.ExploreOptions, {one.name: words.pop(one.name) for one in own})
+        asked = record(declared.ExploreOptions, {one.name: words.pop(one.name) for one in own})
         options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
         _work("explore.run_explore")(shape, options, asked, words)
 
@@ -227,7 +227,7 @@ for _shape, _entry in SHAPES.items():
 
 _add(
     app,
-    told_by.CompareOptions,
+    declared.CompareOptions,
     _work("explore.run_compare"),
     "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
     "What is compared stands in the manifests; cloister verify checks a release.",
@@ -235,21 +235,21 @@ _add(
 )
 _add(
     app,
-    told_by.ExportOptions,
+    declared.ExportOptions,
     _work("verify.run_export"),
     "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
     "cloister export release patients.dta",
 )
 _add(
     app,
-    told_by.VerifyOptions,
+    declared.VerifyOptions,
     _work("verify.run_verify"),
     "Check a release again, from its files alone; exit code 1 if it does not hold.",
     "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
 )
 _add(
     app,
-    told_by.RunJobOptions,
+    declared.RunJobOptions,
     _work("run.run_job"),
     "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"
     "Names of files in the job are taken from its own folder. All parts appear together, after an independent "
@@ -264,7 +264,7 @@ init = _group(
 )
 _add(
     init,
-    told_by.InitClaimsOptions,
+    declared.InitClaimsOptions,
     _work("init.init_claims"),
     "Write a plan that protects these patients and their claims, as far as names and contents of columns tell.",
     "cloister init claims patients.csv claims.csv --out plan.toml",
@@ -275,34 +275,34 @@ for _shape, _file, _text in (
     ("trajectories", "visits", "Write a job that protects these codes with ages."),
 ):
     _example = f"cloister init {_shape} {_file}.csv --out job.toml"
-    _add(init, told_by.InitJobOptions, _work("init.init_shape", _shape), _text, _example)
+    _add(init, declared.InitJobOptions, _work("init.init_shape", _shape), _text, _example)
 
 PREVIEW = "cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age"
 hierarchy = _group("hierarchy", "Check, preview and build hierarchies.", PREVIEW)
 _add(
     hierarchy,
-    told_by.CheckOptions,
+    declared.CheckOptions,
     _work("hierarchy.check_hierarchy"),
     "Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not.",
     "cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip",
 )
 _add(
     hierarchy,
-    told_by.PreviewOptions,
+    declared.PreviewOptions,
     _work("hierarchy.preview_hierarchy"),
     "Show the levels: how many groups each has, and their sizes.",
     PREVIEW,
 )
 _add(
     hierarchy,
-    told_by.BuildOptions,
+    declared.BuildOptions,
     _work("hierarchy.build_hierarchy"),
     "Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere.",
     "cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv",
 )
 _add(
     app,
-    told_by.DemoOptions,
+    declared.DemoOptions,
     _work("run.run_demo"),
     "Make the example hospital, protect its patients, and show the release.",
     "cloister demo my-demo --patients 5000",

@@ -1,4 +1,4 @@
-"""What commands other than ``protect`` can be told, each option declared once; see `cloister.settings`."""
+"""The options of all commands but ``protect``, each declared once; see `cloister.settings`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ KINDS = "CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS"
 
 @dataclass(frozen=True, kw_only=True)
 class SayingOptions:
-    """What commands can be told of what they print."""
+    """Options about what a command prints."""
 
     as_json: AsJson = False
     quiet: Quiet = False
@@ -49,14 +49,14 @@ class FileOptions(CleaningOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessOptions(SayingOptions, FileOptions):
-    """What every ``assess`` can be told: how files are read, and where numbers go."""
+    """Options of every ``assess``: how files are read, and where numbers go."""
 
     out: Annotated[Path | None, Help("Write the numbers as JSON to a new file, for its owner alone.", "FILE")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AssessTableOptions(AssessOptions):
-    """What ``assess table`` can be told."""
+    """Options of ``assess table``."""
 
     data: Annotated["Path | Query", Help(f"{KINDS}; one row a patient.", option="DATA")]
     qi: Annotated[
@@ -85,7 +85,7 @@ class AssessTableOptions(AssessOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessEventsOptions(AssessOptions):
-    """What ``assess`` can be told where attackers know some of a patient's events."""
+    """Options of ``assess`` where attackers know some of a patient's events."""
 
     m: Annotated[
         tuple[str, ...], Help("How many of them attackers know of a patient; 1,2,3,5 unless given.", "N,N,...", "-m")
@@ -97,7 +97,7 @@ class AssessEventsOptions(AssessOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessCodesOptions(AssessEventsOptions):
-    """What ``assess codes`` can be told."""
+    """Options of ``assess codes``."""
 
     data: Annotated["Path | Query", Help(f"{KINDS}: id,codes or codes (wide), or id,code (long).", option="DATA")]
     id: Id = None
@@ -109,7 +109,7 @@ class AssessCodesOptions(AssessEventsOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessTrajectoriesOptions(AssessEventsOptions):
-    """What ``assess trajectories`` can be told."""
+    """Options of ``assess trajectories``."""
 
     data: Annotated["Path | Query", Help(f"{KINDS}: id,code,age, one pair a line.", option="DATA")]
     id: Id = None
@@ -126,7 +126,7 @@ class AssessTrajectoriesOptions(AssessEventsOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AssessClaimsOptions(AssessEventsOptions):
-    """What ``assess claims`` can be told."""
+    """Options of ``assess claims``."""
 
     patients: Patients
     claims: Claims
@@ -138,7 +138,7 @@ class AssessClaimsOptions(AssessEventsOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions(SayingOptions, FileOptions):
-    """What both ``verify`` and ``attack`` can be told."""
+    """Options of both ``verify`` and ``attack``."""
 
     folder: Annotated[Path, Help("Folder of a release, or of a job with all its parts.", option="DIR")]
     claims: Annotated[
@@ -167,7 +167,7 @@ class FolderOptions(SayingOptions, FileOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions(FolderOptions):
-    """What ``verify`` can be told."""
+    """Options of ``verify``."""
 
     original: Annotated[Path | None, Help("The data it was made from, to compare with.", "INPUT")] = None
     k: Annotated[int | None, Help("Class size that you expect.", option="-k")] = None
@@ -195,7 +195,7 @@ class VerifyOptions(FolderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AttackOptions(FolderOptions):
-    """What ``attack`` can be told."""
+    """Options of ``attack``."""
 
     original: Annotated[
         tuple[str, ...], Help("The data it was made from; of a job PART=INPUT, repeated for each part.", "INPUT")
@@ -212,7 +212,7 @@ class AttackOptions(FolderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SayingOptions):
-    """What ``compare`` can be told."""
+    """Options of ``compare``."""
 
     folders: Annotated[tuple[Path, ...], Help("Releases, or jobs, of which each part is taken.", option="DIR...")]
     out: Annotated[Path | None, Help("Write a page with a picture of risk and loss.", "FILE")] = None
@@ -220,7 +220,7 @@ class CompareOptions(SayingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
-    """What ``export`` can be told."""
+    """Options of ``export``."""
 
     folder: Annotated[Path, Help("Release of a table.", option="RELEASE")]
     out: Annotated[Path, Help("The new file; its end says which: .xlsx, .dta or .sav.", option="FILE")]
@@ -230,7 +230,7 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
-    """What ``explore`` can be told beside the options of ``protect``."""
+    """Options of ``explore`` beside the options of ``protect``."""
 
     grid: Annotated[
         tuple[str, ...],
@@ -249,7 +249,7 @@ class ExploreOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunJobOptions(SayingOptions):
-    """What ``run`` can be told."""
+    """Options of ``run``."""
 
     job: Annotated[Path, Help("A job file, in TOML; cloister init writes a first one.", option="JOB")]
     dry_run: Annotated[bool, Help("Read and check everything, say what would be done, and write nothing.")] = False
@@ -261,12 +261,12 @@ class RunJobOptions(SayingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class InitOptions(SayingOptions, FileOptions):
-    """What every ``init`` can be told."""
+    """Options of every ``init``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InitJobOptions(InitOptions):
-    """What ``init`` can be told of one source."""
+    """Options of ``init`` about one source."""
 
     data: Annotated["Path | Query", Help(f"{KINDS} file.", option="DATA")]
     out: Annotated[Path, Help("Write the job here; must not exist.", "JOB")]
@@ -276,7 +276,7 @@ class InitJobOptions(InitOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class InitClaimsOptions(InitOptions):
-    """What ``init claims`` can be told."""
+    """Options of ``init claims``."""
 
     patients: Patients
     claims: Claims
@@ -285,7 +285,7 @@ class InitClaimsOptions(InitOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyOptions(FileOptions):
-    """What every ``hierarchy`` command can be told."""
+    """Options of every ``hierarchy`` command."""
 
     hierarchy: Annotated[str, Help("Hierarchy file, or a builder as interval:5,10.", option="FILE|BUILDER")]
     data: Annotated[Path | None, Help("CSV or Parquet file with values of the column.", option="DATA")] = None
@@ -296,14 +296,14 @@ class HierarchyOptions(FileOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions(HierarchyOptions):
-    """What ``hierarchy check`` can be told."""
+    """Options of ``hierarchy check``."""
 
     missing_as: Annotated[str | None, Help("How the file writes a missing value.", "VALUE")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewOptions(CheckOptions):
-    """What ``hierarchy preview`` can be told."""
+    """Options of ``hierarchy preview``."""
 
     show_values: Annotated[bool, Help("Print a few labels of each level too: values of the data, as of patients.")] = (
         False
@@ -312,7 +312,7 @@ class PreviewOptions(CheckOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(HierarchyOptions):
-    """What ``hierarchy build`` can be told."""
+    """Options of ``hierarchy build``."""
 
     hierarchy: Annotated[str, Help("A builder, as interval:5,10,20/top=90.", option="BUILDER")]
     out: Annotated[Path | None, Help("Write the hierarchy file here; must not exist.", "FILE")] = None
@@ -320,7 +320,7 @@ class BuildOptions(HierarchyOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class DemoOptions:
-    """What ``demo`` can be told."""
+    """Options of ``demo``."""
 
     folder: Annotated[Path, Help("Where to put data and release.", option="[DIR]")] = Path("demo")
     patients: Annotated[int, Help("Patients of the example hospital, at least 20.", "N")] = 1000

@@ -80,7 +80,7 @@ def print_json(content: Mapping[str, object]) -> None:
 
 @contextmanager
 def after_writing(name: str) -> Iterator[None]:
-    """Say what was done after the release ``name`` was written; if nobody can be told, the release is still there."""
+    """Say what was done after the release ``name`` was written; if nobody reads it, the release is still there."""
     refused = False
     try:
         yield
@@ -142,7 +142,7 @@ def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: T
 
 
 def refused_by_system(error: OSError) -> InputError | InternalError:
-    """Wrap a refusal of the operating system; only its kind is told, as paths and values may be in its message."""
+    """Wrap a refusal of the operating system; only its kind is named, as paths and values may be in its message."""
     if error.errno is None:
         return unexpected(error)
     return InputError(
@@ -151,7 +151,7 @@ def refused_by_system(error: OSError) -> InputError | InternalError:
 
 
 def unexpected(error: BaseException) -> InternalError:
-    """Wrap an exception nobody expected; only its type and place are told, as its message may quote values."""
+    """Wrap an exception nobody expected; only its type and place are named, as its message may quote values."""
     frames = _frames(error.__traceback__)
     return InternalError(f"An unexpected {type(error).__name__} occurred at {frames[-1] if frames else 'start'}.")
 

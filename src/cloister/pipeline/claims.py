@@ -1,4 +1,4 @@
-"""The course of patients and their claims."""
+"""The pipeline of patients and their claims."""
 
 from collections.abc import Mapping
 from dataclasses import replace

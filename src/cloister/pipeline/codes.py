@@ -1,4 +1,4 @@
-"""The course of code sets, by disassociation."""
+"""The pipeline of code sets, by disassociation."""
 
 from collections.abc import Mapping
 from functools import partial

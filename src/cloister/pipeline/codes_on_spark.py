@@ -1,4 +1,4 @@
-"""The course of code sets whose records live on Spark: disassociated there by parts, put together and verified here."""
+"""The pipeline of code sets that live on Spark: disassociated there by parts, put together and verified here."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

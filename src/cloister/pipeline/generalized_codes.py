@@ -1,4 +1,4 @@
-"""The course of code sets, by generalization."""
+"""The pipeline of code sets, by generalization."""
 
 from collections.abc import Mapping
 

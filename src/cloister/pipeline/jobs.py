@@ -1,4 +1,4 @@
-"""The course of a job: every part read and checked, then protected, verified and written, all of them or none."""
+"""The pipeline of a job: every part read and checked, then protected, verified and written, all of them or none."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping

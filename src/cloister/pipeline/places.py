@@ -1,4 +1,4 @@
-"""Where a run writes, and what its custodian is told of where the data came from: the same for all shapes."""
+"""Where a run writes, and what its custodian learns of where the data came from: the same for all shapes."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""The course of a release of any shape: checked, read, protected, attacked if asked for, written."""
+"""The pipeline of a release of any shape: checked, read, protected, attacked if asked for, written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from cloister.shape import Prepared, Run, shape_of
 from .places import check_places
 
 ATTACK = "attack"
-"""The stage of an attack, which only the custodian is told the time of."""
+"""The stage of an attack, whose time only the custodian learns."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class WrittenRelease:
 
 
 def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
-    """Take data of a shape through its course, and write the release to the places that the settings name."""
+    """Take data of a shape through the pipeline, and write the release to the places that the settings name."""
     work = shape_of(shape)
     work.check(options)
     values = getattr(options, "unmatched_values", None)

@@ -1,4 +1,4 @@
-"""What every course goes through, whatever the shape: a verdict that must hold, and the head of the manifest."""
+"""What every pipeline goes through, whatever the shape: a verdict that must hold, and the head of the manifest."""
 
 import os
 import platform

@@ -285,8 +285,8 @@ def protect_counted_table(
     the table where it is; memory for the different combinations of released values, not for the records.
     """
     watch = watch or Stopwatch()
-    course, _, _ = _take_counted(engine, request, watch, progress)
-    return course.release(
+    table_run, _, _ = _take_counted(engine, request, watch, progress)
+    return table_run.release(
         TalliedRelease,
         engine.file,
         seed=seed,
@@ -326,14 +326,14 @@ def protect_table_in_database(
         raise InputError(
             f"There is a table {table} in the database already. Give another name with {setting('table')}."
         )
-    course, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
-    made = _Made(database, _making(table, encoded_table, course.protected, request), counted, request.numbered_id)
+    table_run, counted, encoded_table = _take_counted(database, request, watch, progress, released=False)
+    made = _Made(database, _making(table, encoded_table, table_run.protected, request), counted, request.numbered_id)
     with watch.stage("protect"):
         make(database, made.making)
     with watch.stage("verify"):
-        passed(course.check(made.tally))
+        passed(table_run.check(made.tally))
     place = DatabasePlace(name=made.making.table, not_counted=tuple(made.stayed()))
-    release = course.release(
+    release = table_run.release(
         DatabaseRelease,
         database.file,
         seed=seed,

@@ -1,4 +1,4 @@
-"""The course of a table. The page to read first."""
+"""The pipeline of a table. The page to read first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -94,8 +94,8 @@ def protect_table(
     ``progress``: called now and then while searching.
     """
     watch = watch or Stopwatch()
-    course = take_table(source, request, watch, progress=progress)
-    return course.release(
+    table_run = take_table(source, request, watch, progress=progress)
+    return table_run.release(
         TableRelease,
         source.name,
         seed=seed,

@@ -1,4 +1,4 @@
-"""The course of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
+"""The pipeline of a table one of whose columns is a set of codes: that of a table, and its codes inside its classes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -57,7 +57,7 @@ def protect_table_with_codes(
         check_column(source.frame, request, asked, source.name)
         read = read_codes(source.frame, asked, source.name)
         reduced = replace(source, frame=with_presence(source.frame, asked.column, asked.missing))
-    course = take_table(
+    table_run = take_table(
         reduced,
         asking_presence(request, asked.column),
         watch,
@@ -65,18 +65,18 @@ def protect_table_with_codes(
         codes=record_codes(read, source.frame.height),
     )
     with watch.stage("protect"):
-        both = interruptible(lambda: protect_codes_of(course.protected, course.request, read, asked, seed))
+        both = interruptible(lambda: protect_codes_of(table_run.protected, table_run.request, read, asked, seed))
     released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
-        check = partial(_check, course, asked.column, id_column, secret)
+        check = partial(_check, table_run, asked.column, id_column, secret)
         passed(check(both.frame, released))
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)
         exact = exact_figures(GivenCodes(both.codes), method, both.protected, seed)
-        part = codes_section(asked, both.policy, both.codes, released, course.protected.labels.height)
-        book = codebook_with_codes(course.codebook, asked.column, released)
-    return course.release(
+        part = codes_section(asked, both.policy, both.codes, released, table_run.protected.labels.height)
+        book = codebook_with_codes(table_run.codebook, asked.column, released)
+    return table_run.release(
         TableWithCodesRelease,
         source.name,
         seed=seed,
@@ -88,14 +88,14 @@ def protect_table_with_codes(
         data=both.frame,
         frame=both.frame,
         codebook=book,
-        shown=lambda: _shown(course, asked.column, released),
+        shown=lambda: _shown(table_run, asked.column, released),
         clusters=released,
         _check_both=check,
     )
 
 
 def _check(
-    course: TableRun,
+    table_run: TableRun,
     column: str,
     id_column: str | None,
     secret: DisassociationSecret,
@@ -103,12 +103,12 @@ def _check(
     released: Disassociation,
 ) -> Verdict:
     """The verdict on table and codes; of the table as it was protected, its codes reduced to whether there are any."""
-    return verify_both(course.check(with_presence(frame, column)), frame, column, id_column, released, secret)
+    return verify_both(table_run.check(with_presence(frame, column)), frame, column, id_column, released, secret)
 
 
-def _shown(course: TableRun, column: str, released: Disassociation) -> ReportCounts:
+def _shown(table_run: TableRun, column: str, released: Disassociation) -> ReportCounts:
     """What the report shows of the table, and of its codes."""
-    table = course.shown(column)
+    table = table_run.shown(column)
     return replace(table, columns=(*table.columns, counted(released, column)))
 
 

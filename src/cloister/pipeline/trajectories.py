@@ -1,4 +1,4 @@
-"""The course of trajectories."""
+"""The pipeline of trajectories."""
 
 from collections.abc import Mapping
 from dataclasses import replace

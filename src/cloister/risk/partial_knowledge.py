@@ -238,7 +238,7 @@ def partial_knowledge(
 def _counted(
     sets: ItemSets, postings: ItemRecords, sizes: Integers, m: int, k: int, levels: list[_CountedSets]
 ) -> _CountedSets:
-    """Count the sets of ``m`` items; records with fewer items keep what their whole set told."""
+    """Count the sets of ``m`` items; records with fewer items keep the result of their whole set."""
     if m == 1:
         support = np.diff(postings.offsets)
         each, start = support[sets.items], sets.offsets[:-1]

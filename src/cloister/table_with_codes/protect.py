@@ -97,7 +97,7 @@ def with_reconstruction(
 ) -> pl.DataFrame:
     """Return the table with one reconstruction in the column of codes.
 
-    Which row of a class gets which reconstructed set is drawn at random, as nothing is told of it; of rows that are
+    Which row of a class gets which reconstructed set is drawn at random, as nothing says it; of rows that are
     equal in all else, the first gets the first set by its text.
     """
     rows = np.flatnonzero((frame.get_column(column) == PRESENT).fill_null(value=False).to_numpy())

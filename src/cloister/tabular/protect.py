@@ -73,7 +73,7 @@ class TalliedRelease(TableRelease):
 
 @dataclass(frozen=True, repr=False)
 class DatabaseRelease(TableRelease):
-    """A table that was protected where its rows are: the folder holds what is told of it, the database its records.
+    """A table that was protected where its rows are: the folder describes it, the database holds its records.
 
     ``stay``, ``leave``: make the protected table stay in the database, and take it back after that.
     """

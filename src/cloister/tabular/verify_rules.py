@@ -34,7 +34,7 @@ class _NotAtHandError(Exception):
 
 
 def judge(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series | str:
-    """Return whether each class satisfies a rule about classes, in the order of ``classes.sizes``; or why not told."""
+    """Return whether each class satisfies a rule about classes, in the order of ``classes.sizes``; or why not."""
     try:
         return CLASS_RULES[rule["model"]](rule, classes, reference)
     except _NotAtHandError as error:

@@ -50,7 +50,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockHead:
-    """What the driver is told of a block."""
+    """What the driver learns of a block."""
 
     lines: int
     absent: int  # lines without an id

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = "part int, place int, head binary, body binary"
-PIECE = 8 << 20  # Bytes of a row at most; what is longer is told in several rows
+PIECE = 8 << 20  # Bytes of a row at most; what is longer is sent in several rows
 ERROR = -1  # In the place of the part: the row is an error of ours
 KNOWN: dict[str, type[CloisterError]] = {one.__name__: one for one in (InputError, NoSafeRelease, GuaranteeViolation)}
 FAILED = (
@@ -41,7 +41,7 @@ class Row:
 
     part: int
     place: int = 0  # of the piece, from 0
-    head: bytes = b""  # with the first piece, where something is told of it
+    head: bytes = b""  # with the first piece, where there is a head
     body: bytes = b""
 
 
