@@ -222,6 +222,9 @@ ALLOWED = {
         *("manifests", "reading", "shape", "sources", "version"),
         *SHAPES,
     },
+    "recipients": {
+        *("recipients", "errors", "results", "io", "hierarchy", "utility", "manifests", "release_folder", "codesets"),
+    },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
         *("jobs", *SHAPES),
@@ -269,6 +272,7 @@ SEEN_BY_CLI |= {
     "report",
     "settings",
     "reading",
+    "recipients",
 }
 
 

@@ -49,8 +49,8 @@ from cloister.errors import InputError
 from cloister.results import CountBounds
 
 from .data import Disassociation, lay_out
-from .places import ChunkIndex
-from .programs import Program, most_taken, transported
+from .places import ChunkIndex, Pools
+from .programs import Program, first_these, most_taken, transported, unmoved
 
 NONE = -1
 Mask = NDArray[np.bool_]
@@ -211,8 +211,6 @@ class Asked:
         share[is_shared] = self.held[is_shared] / self.room[chunk]
         return float((self.size * share.prod(axis=0)).sum())
 
-    # The least
-
     def least(self) -> int:
         """Return the least number of records, over all reconstructions."""
         is_record, is_shared, _ = self.kinds
@@ -221,11 +219,8 @@ class Asked:
         alone, uses = places == 1, is_shared.any(axis=0)
         total = int(np.maximum(0, own - (places - 1) * self.size)[~alone & ~uses].sum())
         total += int(own[alone & is_record.any(axis=0)].sum())
-        total += (
-            int(self.matches[np.unique(self.place[:, alone & uses].max(axis=0, initial=NONE))].sum())
-            if (alone & uses).any()
-            else 0
-        )
+        if (alone & uses).any():
+            total += int(self.matches[np.unique(self.place[:, alone & uses].max(axis=0))].sum())
         return total + self._least_alone(alone & ~uses & ~is_record.any(axis=0)) + self._overlap(~alone & uses)
 
     def _least_alone(self, which: Mask) -> int:
@@ -255,13 +250,11 @@ class Asked:
         excess, sizes = (np.bincount(group, weights=each).astype(np.int64).tolist() for each in (over, self.size))
         chunks = sorted({chunk for number in numbers for chunk in members[number]})
         first = self.of.subrecords.size
-        return _unmoved(
+        return unmoved(
             {number: excess[number] for number in numbers},
             {chunk: int(self.room[chunk] - self.matches[first + chunk]) for chunk in chunks},
             {number: (members[number], sizes[number]) for number in numbers},
         )
-
-    # The greatest
 
     def greatest(self) -> int:
         """Return the greatest number of records, over all reconstructions."""
@@ -276,7 +269,7 @@ class Asked:
         matching = np.minimum(easy, self.limit)
         for number, total in enumerate(taken.tolist()):
             own = np.flatnonzero(self.groups[1] == number)
-            matching[own] = _first_these(easy[own], self.limit[own], total)
+            matching[own] = first_these(easy[own], self.limit[own], total)
         lacking = self._lacking(matching)
         return best if self._help(lacking, only_greedy=True) == lacking.sum() else self._program()
 
@@ -322,43 +315,25 @@ class Asked:
             low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
         return low
 
-    # What shared chunks of which nothing is asked can fill
-
     @cached_property
-    def pools(self) -> tuple[Integers, Integers]:
-        """The pool of each shared chunk, and subrecords by pool.
-
-        Those of several codes at one joint cluster are one pool, as none of their codes stands elsewhere beneath.
-        """
-        shared = self.of.released.shared_chunks
-        unit, starts = self.of.unit[shared.domain], shared.domain_offsets[:-1]
-        is_single = (
-            np.minimum.reduceat(unit, starts) == np.maximum.reduceat(unit, starts) if starts.size else starts > 0
-        )
-        n_joints = self.of.released.n_joints
-        pool = np.where(is_single, n_joints + np.arange(starts.size), shared.owner)
-        count = np.diff(shared.subrecord_offsets)
-        for code in self.query:
-            count[self.of.shared.by_code[code]] = 0
-        return pool, np.bincount(pool, weights=count, minlength=n_joints + starts.size).astype(np.int64)
+    def pools(self) -> Pools:
+        """What shared chunks of which nothing is asked have."""
+        return Pools(self.of.released, self.of.unit, [self.of.shared.by_code[code] for code in self.query])
 
     def _pools_of(self, number: int) -> list[int]:
         """The pools that may fill records of a cluster, the lowest first."""
         place, released = int(self.at[number]), self.of.released
         cluster = int(self.of.cluster[place])
-        record, shared = released.record_chunks, released.shared_chunks
+        record = released.record_chunks
         first, last = self.of.chunk_starts[cluster : cluster + 2]
         own = record.domain[record.domain_offsets[first] : record.domain_offsets[last]]
-        held = self.of.unit[np.concatenate([own, np.array(released.item_chunk_of(cluster), dtype=np.int64)])]
+        held = np.concatenate([own, np.array(released.item_chunk_of(cluster), dtype=np.int64)])
         above = np.flatnonzero((self.of.low <= place) & (self.of.high > place))
-        above = above[np.argsort((self.of.high - self.of.low)[above], kind="stable")]
-        free = ~np.isin(self.of.unit[shared.domain[shared.domain_offsets[above]]], held)
-        pool, count = self.pools
-        return [one for one in dict.fromkeys(pool[above[free]].tolist()) if count[one]]
+        return self.pools.reached(above[np.argsort((self.of.high - self.of.low)[above], kind="stable")], held)
 
     def _help(self, lacking: Integers, *, only_greedy: bool = False) -> int:
         """How many lacking records shared chunks can fill; if only greedily, no less than so many."""
-        left, total = self.pools[1].copy() if lacking.any() else lacking, 0
+        left, total = self.pools.counts.copy() if lacking.any() else lacking, 0
         above = {number: self._pools_of(number) for number in np.flatnonzero(lacking).tolist()}
         for number, pools in above.items():
             wanted = int(lacking[number])
@@ -368,15 +343,10 @@ class Asked:
                 wanted, total = wanted - given, total + given
         if total == lacking.sum() or only_greedy:
             return total
-        program, users = Program(), dict[int, list[int]]()
-        for number, pools in above.items():
-            own = [program.variable(float(lacking[number]), 1) for _ in pools]
-            program.row([(one, 1) for one in own], high=float(lacking[number]))
-            for one, pool in zip(own, pools, strict=True):
-                users.setdefault(pool, []).append(one)
-        for pool, ones in users.items():
-            program.row([(one, 1) for one in ones], high=float(self.pools[1][pool]))
-        return int(program.solved().sum())
+        place = {pool: at for at, pool in enumerate(dict.fromkeys(pool for pools in above.values() for pool in pools))}
+        ends = [int(lacking[number]) for number in above], [int(self.pools.counts[pool]) for pool in place]
+        roads = [(at, place[pool], ends[0][at]) for at, pools in enumerate(above.values()) for pool in pools]
+        return int(transported(*ends, roads).sum()) if roads else 0
 
     def _program(self) -> int:
         """The greatest number where clusters compete for what fills their records, too."""
@@ -422,32 +392,5 @@ class Asked:
             every = [*ones, *spare.get(chunk, [])]
             program.row([(one, 1) for one in every], high=float(counts[chunk]))
         for pool, ones in users.items():
-            program.row([(one, 1) for one in ones], high=float(self.pools[1][pool]))
+            program.row([(one, 1) for one in ones], high=float(self.pools.counts[pool]))
         return int(np.dot(program.solved(), program.gain))
-
-
-def _unmoved(excess: dict[int, int], spare: dict[int, int], users: dict[int, tuple[list[int], int]]) -> int:
-    """The least of the excess of groups that their chunks' spare records cannot take: a transport.
-
-    ``users``: the chunks of each group, and how much each chunk can take of it
-    """
-    left, total = dict(spare), 0
-    for number, wanted in sorted(excess.items(), key=lambda item: len(users[item[0]][0])):
-        for chunk in sorted(users[number][0], key=lambda one: -left[one]):
-            taken = min(wanted, left[chunk], users[number][1])
-            left[chunk] -= taken
-            wanted -= taken
-        total += wanted
-    if total == 0:
-        return 0
-    place = {chunk: at for at, chunk in enumerate(spare)}
-    roads = [(at, place[chunk], users[number][1]) for at, number in enumerate(excess) for chunk in users[number][0]]
-    return sum(excess.values()) - int(transported([*excess.values()], [*spare.values()], roads).sum())
-
-
-def _first_these(easy: Integers, limit: Integers, total: int) -> Integers:
-    """Share matches out: first up to what is easy, then up to the limit."""
-    taken = np.minimum(easy, np.maximum(0, total - np.cumsum(easy) + easy))
-    more, left = limit - taken, total - int(taken.sum())
-    found: Integers = taken + np.minimum(more, np.maximum(0, left - np.cumsum(more) + more))
-    return found

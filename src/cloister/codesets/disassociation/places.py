@@ -6,7 +6,7 @@ import numpy as np
 
 from cloister.codesets.data import Integers, owners, postings
 
-from .data import Chunks
+from .data import Chunks, Disassociation
 
 
 class ChunkIndex:
@@ -25,3 +25,28 @@ class ChunkIndex:
         place = np.searchsorted(involved, self.chunk_of[subrecords])
         whole = held == needed[place] if involved.size else np.zeros(0, dtype=np.bool_)
         return involved, needed, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
+
+
+class Pools:
+    """Subrecords of shared chunks that may fill records, apart from some chunks: the pool of each chunk, and counts.
+
+    Chunks of several codes at one joint cluster are one pool, as none of their codes stands elsewhere beneath.
+    ``unit``: for each code the number of the first that stays together with it.
+    """
+
+    def __init__(self, released: Disassociation, unit: Integers, apart: Sequence[Integers]) -> None:
+        shared = released.shared_chunks
+        units, starts = unit[shared.domain], shared.domain_offsets[:-1]
+        is_single = np.zeros(starts.size, dtype=np.bool_)
+        if starts.size:
+            is_single = np.minimum.reduceat(units, starts) == np.maximum.reduceat(units, starts)
+        count = np.diff(shared.subrecord_offsets)
+        count[np.concatenate(apart).astype(np.int64)] = 0
+        self.first, self.unit = units[starts], unit
+        self.pool = np.where(is_single, released.n_joints + np.arange(starts.size), shared.owner)
+        self.counts = np.bincount(self.pool, weights=count, minlength=released.n_joints + starts.size).astype(np.int64)
+
+    def reached(self, chunks: Integers, held: Integers) -> list[int]:
+        """Return the pools of some chunks, in their order, that a cluster with these codes of its own may use."""
+        free = ~np.isin(self.first[chunks], self.unit[held])
+        return [pool for pool in dict.fromkeys(self.pool[chunks[free]].tolist()) if self.counts[pool]]

@@ -135,3 +135,30 @@ def _two_sides(pairs: Sequence[Sequence[int]]) -> dict[int, bool] | None:
                 elif sides[other] is sides[one]:
                     return None
     return sides
+
+
+def unmoved(excess: dict[int, int], spare: dict[int, int], users: dict[int, tuple[list[int], int]]) -> int:
+    """Return the least of the excess of groups that their chunks' spare records cannot take: a transport.
+
+    ``users``: the chunks of each group, and how much each chunk can take of it
+    """
+    left, total = dict(spare), 0
+    for number, wanted in sorted(excess.items(), key=lambda item: len(users[item[0]][0])):
+        for chunk in sorted(users[number][0], key=lambda one: -left[one]):
+            taken = min(wanted, left[chunk], users[number][1])
+            left[chunk] -= taken
+            wanted -= taken
+        total += wanted
+    if total == 0:
+        return 0
+    place = {chunk: at for at, chunk in enumerate(spare)}
+    roads = [(at, place[chunk], users[number][1]) for at, number in enumerate(excess) for chunk in users[number][0]]
+    return sum(excess.values()) - int(transported([*excess.values()], [*spare.values()], roads).sum())
+
+
+def first_these(easy: Integers, limit: Integers, total: int) -> Integers:
+    """Share matches out: first up to what is easy, then up to the limit."""
+    taken = np.minimum(easy, np.maximum(0, total - np.cumsum(easy) + easy))
+    more, left = limit - taken, total - int(taken.sum())
+    found: Integers = taken + np.minimum(more, np.maximum(0, left - np.cumsum(more) + more))
+    return found
