@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cloister.api.claims import deidentify_claims
     from cloister.api.codes import disassociate, generalize_codes
     from cloister.api.explore import compare, explore
-    from cloister.api.open import ReleasedData, export, open  # noqa: A004  (the public name)
+    from cloister.api.open import ReleasedData, ReleaseFacts, export, open  # noqa: A004  (the public name)
     from cloister.api.run_job import init, run_job
     from cloister.api.tables import anonymize
     from cloister.api.trajectories import anonymize_trajectories
@@ -57,8 +57,9 @@ if TYPE_CHECKING:
         SampleUniqueness,
         TCloseness,
     )
+    from cloister.recipients.pooling import PooledEstimate, pool
     from cloister.release import Release
-    from cloister.results import Verdict
+    from cloister.results import CountBounds, Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
     from cloister.table_with_codes.protect import TableWithCodesRelease
     from cloister.trajectories.data import Trajectories
@@ -68,15 +69,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AlphaKAnonymity", "Attack", "AverageRisk", "BetaLikeness", "Claims", "ClaimsPlan", "ClaimsRelease",
-    "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "DeltaDisclosure",
+    "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "CountBounds", "DeltaDisclosure",
     "DeltaPresence", "EnhancedBetaLikeness", "EntropyLDiversity", "Exploration", "GeneralizedCodesRelease",
     "GuaranteeViolation", "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap",
-    "KPatients", "LDiversity", "NoSafeRelease", "PopulationUniqueness", "PrivacyPolicy", "RecursiveLDiversity",
-    "Release", "ReleasedData", "SampleUniqueness", "TCloseness", "TableAssessment", "TableWithCodesRelease",
-    "Trajectories", "TrajectoriesRelease", "UtilityPolicy", "Verdict", "anonymize", "anonymize_trajectories",
-    "assess", "attack", "compare", "dates", "deidentify_claims", "disassociate", "explore", "export",
-    "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10", "init", "intervals", "open",
-    "parse_hierarchy", "prefix", "run_job", "suppress", "verify_folder",
+    "KPatients", "LDiversity", "NoSafeRelease", "PooledEstimate", "PopulationUniqueness", "PrivacyPolicy",
+    "RecursiveLDiversity", "Release", "ReleaseFacts", "ReleasedData", "SampleUniqueness", "TCloseness",
+    "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy", "Verdict",
+    "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
+    "disassociate", "explore", "export", "generalize_codes", "hierarchy_file", "hierarchy_rows", "icd9", "icd10",
+    "init", "intervals", "open", "parse_hierarchy", "pool", "prefix", "run_job", "suppress", "verify_folder",
 ]  # fmt: skip
 
 _HOME = {
@@ -98,7 +99,8 @@ _HOME = {
     "SampleUniqueness TCloseness",
     "verification": "verify_folder",
     "release": "Release",
-    "results": "Verdict",
+    "recipients.pooling": "PooledEstimate pool",
+    "results": "CountBounds Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
     "table_with_codes.protect": "TableWithCodesRelease",
     "trajectories.release": "TrajectoriesRelease",
@@ -108,7 +110,7 @@ _HOME = {
     "api.claims": "deidentify_claims",
     "api.codes": "disassociate generalize_codes",
     "api.explore": "compare explore",
-    "api.open": "ReleasedData export open",
+    "api.open": "ReleaseFacts ReleasedData export open",
     "api.run_job": "init run_job",
     "api.tables": "anonymize",
     "api.trajectories": "anonymize_trajectories",

@@ -48,6 +48,7 @@ class Form:
     figures: str  # risk and losses by which releases are compared
     page: str  # the template of its report
     words: str  # the template of its words on the terminal and in README.txt
+    answers: str | None = None  # what a recipient can ask of it, with bounds; None where that is nothing
 
 
 SHAPES: dict[str, ShapeEntry] = {
@@ -88,6 +89,7 @@ FORMS: dict[str, Form] = {
         figures="cloister.exploration.figures:of_table",
         page="report.html",
         words="table",
+        answers="cloister.recipients.answers:of_table",
     ),
     "table_with_codes": Form(
         manifest="cloister.table_with_codes.data:TableWithCodesManifest",
@@ -97,6 +99,7 @@ FORMS: dict[str, Form] = {
         figures="cloister.exploration.figures:of_table_with_codes",
         page="report.html",
         words="table",
+        answers="cloister.recipients.answers:of_table",
     ),
     "disassociation": Form(
         manifest="cloister.codesets.disassociation.manifest:DisassociationManifest",
@@ -106,6 +109,7 @@ FORMS: dict[str, Form] = {
         figures="cloister.exploration.figures:of_chunks",
         page="codes.html",
         words="chunks",
+        answers="cloister.recipients.answers:of_chunks",
     ),
     "generalization": Form(
         manifest="cloister.codesets.generalization.manifest:GeneralizationManifest",
@@ -115,6 +119,7 @@ FORMS: dict[str, Form] = {
         figures="cloister.exploration.figures:of_terms",
         page="generalized_codes.html",
         words="terms",
+        answers="cloister.recipients.answers:of_terms",
     ),
     "trajectories": Form(
         manifest="cloister.trajectories.manifest:TrajectoriesManifest",
@@ -124,6 +129,7 @@ FORMS: dict[str, Form] = {
         figures="cloister.exploration.figures:of_trajectories",
         page="trajectories.html",
         words="trajectories",
+        answers="cloister.recipients.answers:of_trajectories",
     ),
     "claims": Form(
         manifest="cloister.claims.manifest:ClaimsManifest",

@@ -179,3 +179,17 @@ class Stopwatch:
         """Seconds of every stage, and their sum as ``total``."""
         spent = {name: round(self.seconds.get(name, 0.0), DIGITS) for name in STAGES}
         return spent | {"total": round(sum(spent.values()), DIGITS)}
+
+
+@dataclass(frozen=True)
+class CountBounds:
+    """How many records of the original hold something: bounds, and an estimate between them."""
+
+    lower: int
+    expected: float
+    upper: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the release says the number."""
+        return self.lower == self.upper

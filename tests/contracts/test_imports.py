@@ -224,6 +224,10 @@ ALLOWED = {
         *("manifest", "manifests", "reading", "shape", "sources", "version"),
         *SHAPES,
     },
+    "recipients": {
+        *("recipients", "errors", "results", "io", "hierarchy", "utility", "manifest", "manifests", "release_folder"),
+        *("registry", "codesets", "tabular", "trajectories"),  # types of manifests
+    },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
         *("jobs", "registry", *SHAPES),
@@ -271,6 +275,7 @@ SEEN_BY_CLI |= {
     "report",
     "settings",
     "reading",
+    "recipients",
 }
 
 

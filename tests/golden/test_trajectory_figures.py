@@ -1,11 +1,14 @@
 """The figures of Tamersoy et al. (2012): Fig. 5's matrices, Fig. 1(c), the distances and losses that go with it."""
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
 
+from cloister.cli.main import run
 from cloister.hierarchy import hierarchy_rows
 from cloister.kernels.alignment import align
 from cloister.trajectories.data import Method, TrajectoriesRequest
@@ -67,6 +70,23 @@ def test_figure_1_c():
     assert rows[1] == rows[2] == [("401", "38"), ("401.1", "40")]
     assert rows[4] == rows[5] == [("401.1", "[39-40]"), ("401.9", "40")]
     assert (found.losses.ilm, found.losses.alm) == pytest.approx((0.2, 0.1), abs=1e-15)
+
+
+def test_figure_1_from_files(tmp_path, monkeypatch):
+    """By the command line the leaves of the files are the domain, whether they occur or not: ILM 0.2, ALM 0.1."""
+    monkeypatch.chdir(tmp_path)
+    pairs = [f"{number},{code},{age}" for number, record in enumerate(FIGURE_1) for code, age in record]
+    Path("visits.csv").write_text("\n".join(["id,code,age", *pairs]))
+    for name, hierarchy in (("ages", FIGURE_3), ("codes", FIGURE_4)):
+        Path(f"{name}.csv").write_text("\n".join(";".join(row) for row in hierarchy.rows))
+    files = ["--code-hierarchy", "codes.csv", "--age-hierarchy", "ages.csv"]
+    words = ["protect", "trajectories", "visits.csv", "-k", "2", *files, "--custodian-dir", "own", "--out", "out"]
+    assert run([*words, "--crosswalk", "map.csv", "--quiet"]) == 0
+    exact = json.loads(Path("own/internal.json").read_text())
+
+    assert (exact["ilm"], exact["alm"]) == pytest.approx((0.2, 0.1), abs=1e-15)
+    assert Path("out/data.csv").read_text().count("[39-40]") == 2
+    assert run(["verify", "out", "--original", "visits.csv", "--crosswalk", "map.csv", *files]) == 0
 
 
 def test_units_are_whole_leaves():

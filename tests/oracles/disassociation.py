@@ -7,7 +7,7 @@ reconstructed record is empty. Records are sets of codes; a release is written w
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -266,9 +266,6 @@ class Reconstructions:
 
     def most_candidates(self, codes):
         """The most records that hold all the codes, over all data sets; None if there is no data set."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import coo_array
-
         entries, lower, upper = list(self.entries), list(self.lower), list(self.upper)
         for row, holding in enumerate(self.holding):
             for code in codes:
@@ -276,17 +273,63 @@ class Reconstructions:
                 entries += [(len(lower), variable, -1) for variable in holding.get(code, [])]
                 lower.append(-np.inf)
                 upper.append(0)
+        return self._solved(entries, lower, upper, -1)
+
+    def fewest_candidates(self, codes):
+        """The fewest records that hold all the codes, over all data sets; None if there is no data set."""
+        entries, lower, upper = list(self.entries), list(self.lower), list(self.upper)
+        for row, holding in enumerate(self.holding):  # a row counts unless it lacks a code
+            entries.append((len(lower), self.n + row, 1))
+            entries += [(len(lower), variable, -1) for code in set(codes) for variable in holding.get(code, [])]
+            lower.append(1 - len(set(codes)))
+            upper.append(np.inf)
+        return self._solved(entries, lower, upper, 1)
+
+    def _solved(self, entries, lower, upper, sign):
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import coo_array
+
         size = self.n + len(self.rows)
         places, variables, factors = zip(*entries)
         matrix = coo_array((factors, (places, variables)), shape=(len(lower), size)).tocsr()
-        gain = np.concatenate([np.zeros(self.n), -np.ones(len(self.rows))])
         found = milp(
-            gain,
+            np.concatenate([np.zeros(self.n), np.full(len(self.rows), sign)]),
             constraints=LinearConstraint(matrix, lower, upper),
             integrality=np.ones(size),
             bounds=Bounds(0, 1),
+            options={"mip_rel_gap": 0},
         )
-        return None if found.x is None else round(-found.fun)
+        return None if found.x is None else round(sign * found.fun)
+
+
+def reconstructions(release, sensitive=frozenset(), diversity=1):
+    """Every data set that a release may stand for, as a list of sets of codes; of tiny releases without repeats."""
+    rows = [cluster for cluster, found in enumerate(release.clusters) for _ in range(found.size)]
+    places = []  # for each chunk and code, all ways to put it: pairs of a row and its codes
+    for cluster, found in enumerate(release.clusters):
+        own = [row for row, at in enumerate(rows) if at == cluster]
+        places += [_placements(chunk, own) for chunk in found.chunks]
+        for code in sorted(found.items):
+            most = found.size // diversity if code in sensitive else found.size
+            sets = [chosen for size in range(1, most + 1) for chosen in combinations(own, size)]
+            places.append({frozenset((row, frozenset([code])) for row in chosen) for chosen in sets})
+    for chunk in release.shared:
+        holds = [
+            cluster.items.union(*(subrecord for part in cluster.chunks for subrecord in part))
+            for cluster in release.clusters
+        ]
+        free = [row for row, at in enumerate(rows) if at in chunk.members and not chunk.domain & holds[at]]
+        places.append(_placements(chunk.subrecords, free))
+    for chosen in product(*places):
+        records = [frozenset()] * len(rows)
+        for row, codes in (pair for placement in chosen for pair in placement):
+            records[row] |= codes
+        if all(records):
+            yield records
+
+
+def _placements(subrecords, rows):
+    return {frozenset(zip(chosen, subrecords)) for chosen in permutations(rows, len(subrecords))}
 
 
 def unprotected(records, release, k, m, repeats=False, sensitive=frozenset(), diversity=1):

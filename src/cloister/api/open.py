@@ -1,25 +1,52 @@
 """Opening a release from Python, as whoever got it does, and handing its table on as a file of another program."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from cloister.codesets.request import check_seed
 from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import part_names
-from cloister.manifest.head import CODEBOOK
+from cloister.manifest.head import CODEBOOK, Section
 from cloister.manifests import AnyManifest, typed
+from cloister.privacy.rule import PrivacyRule
 from cloister.release import in_rows
 from cloister.release_folder import any_manifest, read_data, read_manifest, release_around
+from cloister.report.sentences import use_sentences
+from cloister.results import CountBounds
 from cloister.verification import verify_folder
+
+if TYPE_CHECKING:
+    from cloister.codesets.data import CodeSets
+    from cloister.recipients.answers import Answers, ChunkAnswers
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """What a release says of itself, as types; ``left_out`` may be ``<5``: fewer than that, and not none."""
+
+    shape: str
+    method: str
+    k: int
+    m: int | None
+    rules: tuple[Section | PrivacyRule, ...]
+    patients: int
+    left_out: int | str
+    columns: tuple[str, ...]
+    utility: Section
+    risk: Section | None
 
 
 @dataclass(frozen=True, repr=False)
 class ReleasedData:
-    """A release as its recipient reads it.
+    """A release as its recipient reads it, and what can be asked of it without the original.
 
     Attributes
     ----------
@@ -28,11 +55,15 @@ class ReleasedData:
         where they have one (a Polars ``Enum``, in pandas an ordered ``Categorical``); null is a missing value
     codebook : meaning, type, order and bounds of columns and labels, as text
     manifest : what ``release.json`` says
+    folder : where it was read from
+    hierarchies : by column, those that were given
     """
 
     tables: Mapping[str, pl.DataFrame] = field(repr=False)
     codebook: pl.DataFrame = field(repr=False)
     manifest: AnyManifest = field(repr=False)
+    folder: Path = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         """Return what it is, in four lines."""
@@ -47,13 +78,130 @@ class ReleasedData:
         """The table of the records; of claims, the claims."""
         return self.tables["claims" if self.manifest.form == "claims" else "data"]
 
+    @property
+    def guarantee(self) -> Section:
+        """What is promised, as its type."""
+        return self.manifest.guarantee
 
-def open(folder: str | Path, *, verify: bool = True) -> ReleasedData:  # noqa: A001  (the public name)
+    @property
+    def facts(self) -> ReleaseFacts:
+        """What the release says of itself."""
+        manifest, codes = self.manifest, getattr(self.manifest, "codes", None)
+        rules = (*manifest.guarantee.rules, *(() if codes is None else codes.guarantee.rules))
+        numbers = {name: [getattr(rule, name, None) for rule in rules] for name in ("k", "m")}
+        return ReleaseFacts(
+            shape=manifest.shape,
+            method=manifest.method,
+            k=max((k for k in numbers["k"] if k is not None), default=1),
+            m=max((m for m in numbers["m"] if m is not None), default=None),
+            rules=rules,
+            patients=manifest.records.released,
+            left_out=manifest.records.suppressed,
+            columns=tuple(column for table in self.tables.values() for column in table.columns),
+            utility=manifest.utility,
+            risk=getattr(manifest, "risk", None),
+        )
+
+    def frame(self, kind: Literal["polars", "pandas", "arrow"] = "polars", table: str | None = None) -> Any:
+        """Return a table as a dataframe of Polars, pandas or PyArrow, with types and order as in ``tables``.
+
+        Parameters
+        ----------
+        table : its name in ``tables``; the data if None
+        """
+        if table is not None and table not in self.tables:
+            raise InputError(f"There is no table {table!r}. There are: {', '.join(self.tables)}.")
+        found = self.data if table is None else self.tables[table]
+        if kind not in ("polars", "pandas", "arrow"):
+            raise InputError(f"A frame is of polars, pandas or arrow, not {kind!r}.")
+        return found if kind == "polars" else found.to_pandas() if kind == "pandas" else found.to_arrow()
+
+    @cached_property
+    def _answers(self) -> "Answers":
+        from cloister.recipients.answers import answers_from  # loads a solver
+
+        return answers_from(self.folder, self.manifest, self.codebook, self.hierarchies)
+
+    def count(
+        self, codes: Iterable[str], *, ages: object = None, where: Mapping[str, object] | None = None
+    ) -> CountBounds:
+        """Bound how many patients of the original have all of some codes, and estimate it.
+
+        Parameters
+        ----------
+        codes : one or more; of trajectories each stands for what is below it in the hierarchy, too
+        ages : of trajectories, the age at each code: a number, or both ends of a range, as ``(40, 44)``
+        where : of a table with codes, conditions on the columns of its classes, as `answer` takes them
+
+        Returns
+        -------
+        CountBounds
+            No data set that the release may stand for has fewer or more. Of disassociated codes both are reached, and
+            equal where all codes stand in one chunk; of generalized ones, too, unless codes repeat. Patients who were
+            left out of a table, and pairs left out of trajectories, may count above.
+        """
+        return self.answer({"codes": codes, **({} if ages is None else {"age": ages}), **(where or {})})
+
+    def count_by(self, codes: Iterable[str], column: str) -> pl.DataFrame:
+        """Return the bounds of `count` for each label of a column of a table with codes.
+
+        Patients who were left out are not among them.
+
+        Returns
+        -------
+        pl.DataFrame
+            the label, ``lower``, ``expected``, ``upper``, one row a label
+        """
+        return self._in_chunks().count_by([*codes], column)
+
+    def answer(self, query: Mapping[str, object]) -> CountBounds:
+        """Bound how many patients of the original meet conditions by name, and estimate it.
+
+        Parameters
+        ----------
+        query : of a table, conditions on released columns: a value (and all below it in the hierarchy), a list of
+            values, or both ends of a range of numbers or days, as ``{"age": (40, 49), "sex": "F"}``. Of codes
+            ``{"codes": ["401.9"]}``; of trajectories with ``"age"``; of a table with codes with columns of its classes
+        """
+        return self._answers.answer(query)
+
+    def reconstruct(self, n: int = 1, seed: int = 0, item_support: str = "one") -> list["CodeSets"]:
+        """Return ``n`` data sets that disassociated codes may stand for, put together at random; see `pool`.
+
+        Parameters
+        ----------
+        seed : of the first one; equal seeds give equal data sets
+        item_support : to how many records a code of an item chunk goes: ``one``, ``below-k`` or ``any``
+        """
+        from cloister.codesets.disassociation.release import reconstruct
+
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InputError(f"{n!r} reconstructions were asked for. Give a whole number from 1 on.")
+        released = self._in_chunks().counts.released
+        return [reconstruct(released, check_seed(seed) + number, item_support) for number in range(n)]
+
+    def _in_chunks(self) -> "ChunkAnswers":
+        from cloister.recipients.answers import ChunkAnswers
+
+        if not isinstance(self._answers, ChunkAnswers):
+            raise InputError(f"{self.folder.name} holds no disassociated codes.")
+        return self._answers
+
+    def risk_of_use(self) -> tuple[str, ...]:
+        """Return what must not be concluded from such a release, in sentences."""
+        return tuple(use_sentences(self.manifest))
+
+
+def open(  # noqa: A001  (the public name)
+    folder: str | Path, *, verify: bool = True, hierarchies: Mapping[str, Hierarchy] | None = None
+) -> ReleasedData:
     """Return a release folder, verified, with its columns in the types that they have.
 
     Parameters
     ----------
     verify : check all that is promised first, as `verify_folder` does; the whole takes as long as that
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files, to ask about values
+        below their labels; they are not in a release
 
     Raises
     ------
@@ -82,7 +230,7 @@ def open(folder: str | Path, *, verify: bool = True) -> ReleasedData:  # noqa: A
         tables[Path(name).stem] = frame.with_columns(
             _in_type(series, codebook.filter(pl.col("column") == about + series.name)) for series in frame
         )
-    return ReleasedData(tables, codebook, manifest)
+    return ReleasedData(tables, codebook, manifest, folder, hierarchies or {})
 
 
 def _in_type(series: pl.Series, rows: pl.DataFrame) -> pl.Series:

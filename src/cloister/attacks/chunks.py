@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.checker import Request
-from cloister.codesets.data import CodeSets, owners
+from cloister.codesets.data import CodeSets, owners, postings
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Chunks, Disassociation, lay_out
+from cloister.codesets.disassociation.data import Disassociation, lay_out
 from cloister.codesets.disassociation.manifest import DisassociationManifest
+from cloister.codesets.disassociation.places import ChunkIndex
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.io import as_text
@@ -25,31 +26,12 @@ from cloister.manifest.head import CLUSTERS
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids
-from .labelled import postings
 from .simulation import OpenedRelease, patient_ids
 
 MANY = np.iinfo(np.int64).max
 
 Place = tuple[Integers, Integers | int, Integers | int]
 """Positions of clusters, each once, how many of the known codes stand in a chunk of each, and the candidates there."""
-
-
-class _Index:
-    """Where the codes of chunks stand: of record chunks or of shared chunks."""
-
-    def __init__(self, chunks: Chunks, n_codes: int) -> None:
-        self.chunk_of = owners(chunks.subrecord_offsets)  # the chunk of each subrecord
-        # For each code the chunks whose domain has it, and the subrecords that hold it.
-        self.by_code = postings(chunks.domain, owners(chunks.domain_offsets), n_codes)
-        self.subrecords = postings(chunks.items, owners(chunks.item_offsets), n_codes)
-
-    def candidates(self, codes: Sequence[int]) -> tuple[Integers, Integers, Integers]:
-        """The chunks that have some of these codes, of how many, and how many subrecords hold all that they have."""
-        involved, needed = np.unique(np.concatenate([self.by_code[code] for code in codes]), return_counts=True)
-        subrecords, held = np.unique(np.concatenate([self.subrecords[code] for code in codes]), return_counts=True)
-        place = np.searchsorted(involved, self.chunk_of[subrecords])
-        whole = held == needed[place] if involved.size else np.zeros(0, dtype=np.bool_)
-        return involved, needed, np.bincount(place[whole], minlength=involved.size).astype(np.int64)
 
 
 class InChunks:
@@ -61,7 +43,8 @@ class InChunks:
         n_codes, place = len(released.vocabulary), {code: number for number, code in enumerate(released.vocabulary)}
         # For each code of the original its number in the release, -1 where it has none.
         self.number = [place.get(code, -1) for code in codes.vocabulary]
-        self.record, self.shared = _Index(released.record_chunks, n_codes), _Index(released.shared_chunks, n_codes)
+        both = released.record_chunks, released.shared_chunks
+        self.record, self.shared = (ChunkIndex(chunks, n_codes) for chunks in both)
         self.item = postings(released.item_chunks, owners(released.item_offsets), n_codes)
         self.layout = lay_out(released)
 

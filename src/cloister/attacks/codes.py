@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.codesets.data import CODES, CodeSets, owners
+from cloister.codesets.data import CODES, CodeSets, owners, postings
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN, named
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
@@ -23,7 +23,6 @@ from cloister.errors import InputError
 from cloister.release_folder import read_data
 
 from .adversary import NOT_KNOWN, Adversary, Inference, Integers, KnowledgeStep, RecordGroups, order_of
-from .labelled import postings
 from .simulation import OpenedRelease, Traces, patient_ids, released_of
 
 NO_TERM = -1

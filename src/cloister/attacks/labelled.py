@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.codesets.data import postings
 from cloister.hierarchy import BoundHierarchy
 
 from .adversary import Integers, RecordGroups
@@ -93,13 +94,6 @@ def grouped(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers
         key = np.unique(key, return_inverse=True)[1]
     _, first, group, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     return tuple(column[first] for column in columns), sizes.astype(np.int64), group.astype(np.int64)
-
-
-def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list[Integers]:
-    """Return the owners of each item, ascending; owners ascend already."""
-    order = np.argsort(items, kind="stable")
-    bounds = np.searchsorted(items[order], np.arange(n_items + 1))
-    return [owners[order[bounds[item] : bounds[item + 1]]] for item in range(n_items)]
 
 
 def labels_of(

@@ -249,6 +249,14 @@ _add(
 )
 _add(
     app,
+    declared.QueryOptions,
+    _work("query.run_query"),
+    "Ask a release how many patients have some codes, or meet conditions; the answer has bounds.\n\n"
+    "No data set that the release may stand for has fewer or more; the release is verified first.",
+    "cloister query release --codes 401.9,250.00",
+)
+_add(
+    app,
     declared.RunJobOptions,
     _work("run.run_job"),
     "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"

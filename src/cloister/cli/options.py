@@ -229,6 +229,23 @@ class ExportOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueryOptions(SayingOptions):
+    """What ``query`` can be told."""
+
+    folder: Annotated[Path, Help("Release, or one part of a job.", option="RELEASE")]
+    codes: Annotated[
+        tuple[str, ...], Help("Codes that a patient has all of; one question each time. Repeatable.", "CODE,CODE,...")
+    ] = ()
+    by: Annotated[str | None, Help("Of a table with codes: count by the labels of a column.", "COLUMN")] = None
+    where: Annotated[
+        tuple[str, ...],
+        Help("A condition on a column; of trajectories age=40..49. Repeatable.", "COLUMN=VALUE|LOW..HIGH"),
+    ] = ()
+    csv: Annotated[bool, Help("Write the answers as CSV.")] = False
+    unverified: Annotated[bool, Help("Ask without verifying the release first.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExploreOptions:
     """Options of ``explore`` beside the options of ``protect``."""
 

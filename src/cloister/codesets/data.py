@@ -190,6 +190,14 @@ def owners(offsets: Integers) -> Integers:
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
 
 
+def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list[Integers]:
+    """Return the owners of each item, ascending; owners ascend already."""
+    order = np.argsort(items, kind="stable")
+    bounds = np.searchsorted(items[order], np.arange(n_items + 1)).tolist()
+    found = owners[order]
+    return [found[bounds[item] : bounds[item + 1]] for item in range(n_items)]
+
+
 def are_runs(offsets: Integers, end: int) -> bool:
     """Return whether offsets say where runs begin, from 0 to the end."""
     return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))

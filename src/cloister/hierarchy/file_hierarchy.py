@@ -162,6 +162,11 @@ class FileHierarchy:
         """Name of the file."""
         return self.name
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The leaves: what the file lists, whether it occurs or not."""
+        return tuple(self._row_of)
+
     @cached_property
     def _row_of(self) -> dict[str, int]:
         return {row[0]: number for number, row in enumerate(self.rows)}

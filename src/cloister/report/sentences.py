@@ -20,6 +20,54 @@ def guarantee_sentences(manifest: AnyManifest) -> list[str]:
     return sentences
 
 
+OF_ANY = (
+    "A count of labels counts what was released: suppressed records are the unusual ones, not missing at random",
+    "Two releases of the same patients must not be joined or subtracted: neither promises anything about both",
+)
+OF_A_FORM = {
+    "table": ("Labels of different classes may overlap: the count of one label is a lower bound of its values",),
+    "table_with_codes": (
+        "The codes of a row of the data file are drawn at random within its class: relations between codes and columns "
+        "that are not quasi-identifiers are not those of the patients",
+        "Codes may be counted by columns of classes, from the clusters",
+    ),
+    "disassociation": (
+        "The data file is one of many data sets that the clusters may stand for: its pairs of codes from different "
+        "chunks are drawn at random",
+        "Combinations of codes, regressions on them and clusters of patients need several reconstructions or bounds; "
+        "a code's own count needs neither",
+        "Nothing follows for a single record: no record of the data file is a patient's",
+    ),
+    "generalization": (
+        "A term says that one or more of its codes are there: their number, and which, must not be analysed",
+        "A code that is nowhere in the release may be suppressed: its absence says nothing",
+    ),
+    "trajectories": (
+        "Pairs may be suppressed: the absence of a code, the number of codes and the time between two say little",
+        "All patients of a cluster have one sequence: its variance within the cluster is lost",
+    ),
+    "claims": (
+        "Patients with many claims are truncated and cells are suppressed, as flags say: sums and numbers of claims "
+        "are too low for them",
+        "Days since the first claim are no dates: seasons and trends of calendar time cannot be analysed",
+    ),
+}
+
+
+def use_sentences(manifest: AnyManifest) -> list[str]:
+    """Return what must not be concluded from a release, in sentences without a full stop."""
+    averages = (
+        [name for name, column in manifest.columns.items() if getattr(column, "average", None)]
+        if (manifest.form == "table" or manifest.form == "table_with_codes")
+        else []
+    )
+    return [
+        *OF_A_FORM.get(manifest.form, ()),
+        *(f"{name} is averaged within classes: its variance and correlations are too small" for name in averages),
+        *OF_ANY,
+    ]
+
+
 def empty_words(manifest: AnyManifest) -> list[str]:
     """Return which columns say nothing in a release, in a sentence; nothing where all do, or codes stay as recorded."""
     empty = manifest.empty

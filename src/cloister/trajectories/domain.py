@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from cloister.errors import InputError, setting
-from cloister.hierarchy import ROOT, BoundHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
+from cloister.hierarchy import ROOT, BoundHierarchy, FileHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
 
-from .data import Integers, Numbers, Trajectories, Unknown, bounds_of
+from .data import Integers, Numbers, Trajectories, Unknown, age_text, bounds_of, is_code
 
 # Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
@@ -257,7 +257,11 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
 
 
 def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> FittedTrajectories:
-    """Return trajectories and hierarchies that fit each other."""
+    """Return trajectories and hierarchies that fit each other.
+
+    The domain, in shares of which losses are told, is the leaves of a hierarchy file, as Definition 4 has it; of other
+    hierarchies, which list none, the values that occur.
+    """
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0
     if outside and unknown is Unknown.ERROR:
@@ -277,7 +281,39 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
             f"{strange} of {len(trajectories.age_values)} distinct ages are not in the hierarchy {ages.spec}. Add a "
             f"row for each to the file, or use intervals: {setting('age_hierarchy', 'interval:5,10,20/top=90')}."
         )
-    return FittedTrajectories(trajectories, codes, ages, dropped)
+    return FittedTrajectories(_over_leaves(trajectories, codes, ages), codes, ages, dropped)
+
+
+def _over_leaves(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy) -> Trajectories:
+    """The same over a domain with all codes and ages that hierarchy files list."""
+    listed = [_leaves(hierarchy) for hierarchy in (codes, ages)]
+    if not any(listed):
+        return trajectories
+    vocabulary = sorted({*trajectories.vocabulary, *filter(is_code, listed[0])})
+    age_values = list(trajectories.age_values)
+    if listed[1]:  # else some may be groups, as >=90
+        age_values = sorted({*age_values, *filter(_is_age, listed[1])}, key=Decimal)
+    code_at, age_at = ({text: place for place, text in enumerate(texts)} for texts in (vocabulary, age_values))
+    return replace(
+        trajectories,
+        vocabulary=tuple(vocabulary),
+        age_values=tuple(age_values),
+        codes=np.array([code_at[code] for code in trajectories.vocabulary], dtype=np.int32)[trajectories.codes],
+        ages=np.array([age_at[age] for age in trajectories.age_values], dtype=np.int32)[trajectories.ages],
+    )
+
+
+def _leaves(hierarchy: Hierarchy) -> tuple[str, ...]:
+    inner = hierarchy.inner if isinstance(hierarchy, CodesUnderRoot) else hierarchy
+    return inner.values if isinstance(inner, FileHierarchy) else ()
+
+
+def _is_age(text: str) -> bool:
+    """Whether a text is an age as it is written."""
+    try:
+        return age_text(text) == text
+    except InputError:
+        return False
 
 
 def unknown_codes(count: int, n_codes: int, hierarchy: Hierarchy) -> str:

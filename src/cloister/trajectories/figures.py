@@ -193,7 +193,9 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
         int(original.n_pairs - there.sum()),
         float(common[0].mean()),
         float(common[1].mean()),
-        bool(values[0].all() and values[1].all()),
+        all(
+            bool(is_common[held].all()) for is_common, held in zip(values, (original.codes, original.ages), strict=True)
+        ),
     )
 
 

@@ -254,7 +254,7 @@ class Losses:
     # ilm_common, alm_common: as the exact ones, over the values that k patients or more have; these are told
     ilm_common: float
     alm_common: float
-    all_common: bool  # whether k patients or more have every code and every age of the domain
+    all_common: bool  # whether k patients or more have every code and every age that somebody has
 
 
 @dataclass(frozen=True, eq=False, repr=False)

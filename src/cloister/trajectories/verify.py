@@ -290,7 +290,8 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
         return False
     if secret is None:
         return True
-    all_common = all(values.all() for values in common_values(secret, k))
+    held = secret.trajectories.codes, secret.trajectories.ages
+    all_common = all(values[own].all() for values, own in zip(common_values(secret, k), held, strict=True))
     if (utility.ilm is None) is all_common or rows > secret.trajectories.n_pairs:
         return False
     return all(

@@ -1,0 +1,66 @@
+"""``cloister query``: how many patients have some codes, or meet conditions, from a release alone."""
+
+import sys
+
+import polars as pl
+
+from cloister.api.open import ReleasedData
+from cloister.api.open import open as open_release
+from cloister.cli.options import QueryOptions
+from cloister.cli.output import console, grid, print_json
+from cloister.errors import InputError
+
+BETWEEN = ".."
+CODES = "codes"
+DECIMALS = 3  # Of what is expected
+
+
+def run_query(options: QueryOptions) -> None:
+    """Open the release, ask it, and say what it answers."""
+    release = open_release(options.folder, verify=not options.unverified)
+    found = _answers(release, options).with_columns(pl.col("expected").round(DECIMALS))
+    if options.as_json:
+        print_json({"answers": found.to_dicts()})
+    elif options.csv:
+        sys.stdout.write(found.write_csv())
+    elif not options.quiet:
+        rows = [[_text(cell) for cell in row] for row in found.iter_rows()]
+        console().print(grid(f"Patients behind {options.folder.name}", found.columns, rows))
+
+
+def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
+    """One row for each set of codes, or for each of these and each label."""
+    conditions = dict(map(_condition, options.where))
+    if not options.codes and not conditions:
+        raise InputError("Nothing is asked. Give --codes, or of a table --where.")
+    asked = [[code for code in text.split(",") if code] for text in options.codes]
+    if not all(asked):
+        raise InputError("--codes names no code. Give one, or several separated by commas.")
+    if options.by is not None:
+        if conditions or not asked:
+            raise InputError("--by counts codes by the labels of a column. Give --codes, without --where.")
+        named = [pl.lit(" ".join(codes)).alias(CODES) for codes in asked]
+        parts = [
+            release.count_by(codes, options.by).select(name, pl.all()) for name, codes in zip(named, asked, strict=True)
+        ]
+        return pl.concat(parts)
+    rows = []
+    for codes in asked or [[]]:
+        found = release.answer({**conditions, CODES: codes} if codes else conditions)
+        rows.append((" ".join(codes), found.lower, found.expected, found.upper))
+    schema = {CODES: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
+    frame = pl.DataFrame(rows, schema, orient="row")
+    return frame if asked else frame.drop(CODES)
+
+
+def _condition(text: str) -> tuple[str, object]:
+    """A column with a value, or with both ends of a range, as 40..49; an end may be left out."""
+    name, equals, wanted = text.rpartition("=")
+    if not equals or not name or not wanted:
+        raise InputError("--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49.")
+    low, between, high = wanted.partition(BETWEEN)
+    return name, (low or None, high or None) if between else wanted
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else f"{cell:,.1f}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,335 @@
+"""How many patients of the original meet conditions, from released files alone: bounds, and an estimate between them.
+
+* Tables: a row counts surely if all its labels stand for nothing but what is asked for. Suppressed records may count.
+* Generalized codes: a term stands for any non-empty subset of its codes, each of which some record has (Loukides et
+  al. 2010, ITAB, section III.B). Expected answers are those of section V.B, all subsets equally likely.
+* Trajectories: a released pair is one of the patient's, generalized (Tamersoy et al. 2012, section IV). Pairs may be
+  suppressed, how many is bounded by the published losses, in which a suppressed pair counts one.
+* Disassociated codes: see `cloister.codesets.disassociation.counts`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import floor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cloister.codesets.data import occurrence
+from cloister.codesets.disassociation.clusters_file import read_clusters
+from cloister.codesets.disassociation.counts import ChunkCounts
+from cloister.codesets.disassociation.verify import verify
+from cloister.codesets.generalization.data import Generalization
+from cloister.errors import GuaranteeViolation, InputError
+from cloister.hierarchy import Hierarchy, parse_hierarchy
+from cloister.io import as_text
+from cloister.manifest.head import CLUSTERS
+from cloister.manifests import AnyManifest, codes_of
+from cloister.registry import FORMS, load
+from cloister.release_folder import read_data
+from cloister.results import CountBounds
+from cloister.utility import CountedSets
+from cloister.utility.case_counts import TermSets
+
+from .labels import LabelledColumn, Shares, Wanted, by_row
+
+if TYPE_CHECKING:
+    from cloister.codesets.disassociation.manifest import DisassociationManifest
+    from cloister.codesets.generalization.manifest import GeneralizationManifest
+    from cloister.tabular.manifest import TableManifest
+    from cloister.trajectories.manifest import TrajectoriesManifest
+
+HALF_STEP = 0.0005  # Published losses are rounded to three decimals
+Conditions = Mapping[str, Wanted]
+
+
+class Answers:
+    """What a release can be asked; it has no codes, and no columns that are asked for, unless its form says so."""
+
+    def count(self, _codes: Sequence[str], _ages: Wanted = None, _where: Conditions | None = None, /) -> CountBounds:
+        """Bound how many patients have all of some codes."""
+        raise InputError("This is no release of codes, of which they could be counted.")
+
+    def answer(self, query: Conditions) -> CountBounds:
+        """Bound how many patients meet conditions by name: ``codes``, ``age`` of trajectories, or columns."""
+        conditions = dict(query)
+        codes, ages = conditions.pop("codes", None), conditions.pop("age", None)
+        if codes is None:
+            raise InputError('Give the codes that are asked for, as in {"codes": ["401.9"]}.')
+        return self.count(_listed(codes), ages, conditions)
+
+
+def _listed(codes: object) -> list[str]:
+    """One code or several, as a list."""
+    named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
+    if not named or not all(isinstance(code, str) for code in named):
+        raise InputError("A count is of one code or more. Give a list of codes, as text.")
+    return named
+
+
+def _without(ages: Wanted, where: Conditions | None) -> None:
+    """Refuse conditions that a release of code sets knows nothing about."""
+    if ages is not None:
+        raise InputError("Ages are those of trajectories. Leave them out.")
+    if where:
+        raise InputError("Conditions are on columns of a table with codes. Leave them out.")
+
+
+def bounded(shares: Shares, more: int = 0) -> CountBounds:
+    """Return how many of some records count, each with a share: 1 surely, 0 never; ``more`` may count unseen."""
+    return CountBounds(int((shares >= 1).sum()), float(shares.sum()), int((shares > 0).sum()) + more)
+
+
+def most_left_out(left_out: int | str) -> int:
+    """Return how many records were left out at most: a count, or ``<5``."""
+    return left_out if isinstance(left_out, int) else int(left_out.removeprefix("<")) - 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableAnswers(Answers):
+    """Answers from a released table; ``hierarchies`` by column, those that the release names and can be made again."""
+
+    frame: pl.DataFrame  # as text
+    codebook: pl.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    left_out: int
+
+    def column(self, name: str) -> LabelledColumn:
+        """Return the labels of a column."""
+        if name not in self.frame.columns:
+            raise InputError(f"The release has no column {name!r}.", column=name)
+        rows = self.codebook.filter(pl.col("column") == name)
+        return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name))
+
+    def answer(self, query: Conditions) -> CountBounds:
+        """Bound how many patients meet all conditions."""
+        shares = np.ones(self.frame.height)
+        for name, wanted in query.items():
+            column = self.column(name)
+            shares *= by_row(self.frame[name], column.labels, column.shares(wanted))
+        return bounded(shares, self.left_out)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChunkAnswers(Answers):
+    """Answers from disassociated code sets; of a table with codes, the table, within whose classes codes are told."""
+
+    counts: ChunkCounts
+    table: TableAnswers | None = None
+    column: str = "codes"
+
+    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
+        """Bound how many patients have all of some codes, and meet conditions on columns of classes."""
+        _without(ages, None if self.table is not None else where)
+        if self.table is None or not where:
+            found = self.counts.count(codes)
+            return CountBounds(found.lower, found.expected, found.upper + (self.table.left_out if self.table else 0))
+        shares = np.ones(len(self.counts.released.classes))
+        for name, wanted in where.items():
+            own = self.labels_of_classes(name)
+            column = self.table.column(name)
+            shares *= by_row(own, column.labels, column.shares(wanted))
+        parts = [(share, self.counts.count(codes, shares == share)) for share in np.unique(shares[shares > 0]).tolist()]
+        return CountBounds(
+            sum(part.lower for share, part in parts if share == 1),
+            float(sum(share * part.expected for share, part in parts)),
+            sum(part.upper for _, part in parts) + self.table.left_out,
+        )
+
+    def answer(self, query: Conditions) -> CountBounds:
+        """Bound how many patients meet conditions; without any on codes they are asked of the table."""
+        asked = {name: wanted for name, wanted in query.items() if name not in ("codes", self.column)}
+        codes = query.get("codes", query.get(self.column))
+        if codes is None and self.table is not None:
+            return self.table.answer(asked)
+        if codes is None:
+            return super().answer(query)
+        return self.count(_listed(codes), None, asked)
+
+    def labels_of_classes(self, name: str) -> pl.Series:
+        """Return the label of each class in a column."""
+        released = self.counts.released
+        if name not in released.class_columns:
+            columns = ", ".join(released.class_columns)
+            known = f"Columns that do: {columns}." if columns else "It has no classes: count without them."
+            raise InputError(
+                f"{name!r} does not tell classes apart, within which alone codes are told. {known}", column=name
+            )
+        at = released.class_columns.index(name)
+        return pl.Series(name, [label[at] for label in released.classes], dtype=pl.String)
+
+    def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
+        """Return the bounds for each label of a column of classes: label, lower, expected, upper."""
+        own = self.labels_of_classes(name)
+        found = [(label, self.counts.count(codes, (own.eq_missing(label)).to_numpy())) for label in own.unique().sort()]
+        rows = [(label, bounds.lower, bounds.expected, bounds.upper) for label, bounds in found]
+        schema = {name: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
+        return pl.DataFrame(rows, schema, orient="row")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TermAnswers(Answers):
+    """Answers from generalized code sets; which codes are suppressed is not known, but whether any are."""
+
+    released: Generalization
+    any_suppressed: bool
+    left_out: int
+
+    @cached_property
+    def _known(self) -> tuple[dict[str, int], TermSets]:
+        released = self.released
+        counted = CountedSets.of(released.records.offsets, released.records.items, len(released.terms))
+        numbers = {code: place for place, code in enumerate(released.vocabulary)}
+        return numbers, TermSets(counted, released.term_of(), released.terms.sizes)
+
+    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
+        """Bound how many patients have all of some codes.
+
+        Exact over all data sets that the terms may stand for, unless codes repeat: then the lower bound is valid alone.
+        """
+        _without(ages, where)
+        named, (numbers, sets) = {*codes}, self._known
+        if self.released.repeats:
+            named = {code if occurrence(code) else f"{code}#1" for code in named}
+        gone = [code for code in named if code not in numbers]
+        if gone and not self.any_suppressed:
+            return CountBounds(0, 0.0, 0)
+        query = tuple(sorted(numbers[code] for code in named if code in numbers))
+        terms = sorted({int(term) for term in sets.term_of[list(query)]})
+        held = sets.counted.count(tuple(terms)) if terms else self.released.n_records
+        if gone:  # whoever lost it, or was left out with nothing else
+            return CountBounds(0, 0.0, held + (0 if terms else self.left_out))
+        return CountBounds(self._least(query, terms, held), float(sets.answers([query])[0]), held)
+
+    def _least(self, query: tuple[int, ...], terms: list[int], held: int) -> int:
+        """The records that must have all codes: those of terms that leave no choice; of one that does, one at most."""
+        _, sets = self._known
+        supports = np.diff(sets.counted.starts)
+        free = [term for term in terms if self._leaves_choice(term, query, int(supports[term]))]
+        if not free:
+            return held
+        asked = sum(int(sets.term_of[code]) == free[0] for code in query)
+        is_forced = len(free) == 1 and asked == 1 and held == supports[free[0]] and not self.released.repeats
+        return int(is_forced)
+
+    def _leaves_choice(self, term: int, query: tuple[int, ...], support: int) -> bool:
+        members = self.released.terms.members(term).tolist()
+        if len(members) == 1:
+            return False
+        if not self.released.repeats:
+            return support > 1  # its only record must have all that anybody has
+        found = [occurrence(self.released.vocabulary[code]) for code in members]
+        asked = [occurrence(self.released.vocabulary[code]) for code in query if code in members]
+        # Of occurrences of one code the first is had by all who have any.
+        return not (
+            len({one[0] for one in found if one}) == 1 and all(one is not None and one[1] == 1 for one in asked)
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrajectoryAnswers(Answers):
+    """Answers from released trajectories: ``frame`` has one row a pair, its labels as text."""
+
+    frame: pl.DataFrame
+    codebook: pl.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    losses: tuple[float, float]  # of codes and of ages, exact, each rounded
+
+    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
+        """Bound how many patients have each code, or one below it, at an age as asked for, if one is."""
+        _without(None, where)
+        patient = self.frame["id"].rank("dense").to_numpy().astype(np.int64) - 1
+        n_patients = int(patient.max(initial=-1)) + 1
+        age = np.ones(self.frame.height) if ages is None else self._shares("age", ages)
+        shares = np.ones(n_patients)
+        for code in codes:
+            pair = self._shares("code", code) * age
+            lacking = np.ones(n_patients)
+            np.multiply.at(lacking, patient, 1 - pair)
+            shares *= 1 - lacking
+        found = bounded(shares)
+        return CountBounds(found.lower, found.expected, min(n_patients, found.upper + self._suppressed()))
+
+    def _shares(self, name: str, wanted: Wanted) -> Shares:
+        rows = self.codebook.filter(pl.col("column") == name)
+        if name == "code" and name not in self.hierarchies:
+            raise InputError("The hierarchy of codes is a file, which is not in the release. Give it.")
+        column = LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name))
+        return by_row(self.frame[name], column.labels, column.shares(wanted))
+
+    def _suppressed(self) -> int:
+        """Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more."""
+        share = min(self.losses) + HALF_STEP
+        return floor(self.frame.height * share / (1 - share)) if share < 1 else int(np.iinfo(np.int32).max)
+
+
+def answers_from(
+    folder: Path, manifest: AnyManifest, codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return what a verified release folder can be asked; ``hierarchies`` by column, those that come from files."""
+    place = FORMS[manifest.form].answers
+    if place is None or manifest.is_in_database:
+        return Answers()
+    answers: Answers = load(place)(folder, manifest, codebook, hierarchies)
+    return answers
+
+
+def of_terms(
+    folder: Path, manifest: "GeneralizationManifest", _codebook: pl.DataFrame, _hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return what generalized code sets can be asked."""
+    from cloister.codesets.generalization.recheck import GeneralizationChecker
+
+    released = GeneralizationChecker().read_files(folder, manifest).released
+    return TermAnswers(released, manifest.utility.suppressed_codes > 0, most_left_out(manifest.records.suppressed))
+
+
+def of_chunks(
+    folder: Path, manifest: "DisassociationManifest", _codebook: pl.DataFrame, _hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return what disassociated code sets can be asked."""
+    return ChunkAnswers(chunks_in(folder, manifest.settings.diversity or 1))
+
+
+def of_trajectories(
+    folder: Path, manifest: "TrajectoriesManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return what trajectories can be asked."""
+    settings, columns = manifest.settings, manifest.columns
+    kinds = {
+        "code": (settings.code_hierarchy, columns.code.hierarchy),
+        "age": (settings.age_hierarchy, columns.age.hierarchy),
+    }
+    known = {name: parse_hierarchy(spec) for name, (spec, kind) in kinds.items() if kind != "file"}
+    losses = manifest.utility.ilm_exact, manifest.utility.alm_exact
+    return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses)
+
+
+def of_table(
+    folder: Path, manifest: "TableManifest", codebook: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]
+) -> Answers:
+    """Return what a table can be asked, and its codes where it has a column of them."""
+    specs = manifest.settings.hierarchies
+    quasi = {name: column.hierarchy for name, column in manifest.quasi_identifiers.items()}
+    known = {name: parse_hierarchy(specs[name]) for name, kind in quasi.items() if kind != "file"}
+    left_out = most_left_out(manifest.records.suppressed)
+    table = TableAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, left_out)
+    codes = codes_of(manifest)
+    return table if codes is None else ChunkAnswers(chunks_in(folder, 1), table, codes.column)
+
+
+def _texts(folder: Path, manifest: "TableManifest | TrajectoriesManifest") -> pl.DataFrame:
+    frame = read_data(folder / str(manifest.data_file), manifest.settings.delimiter)
+    return pl.DataFrame([as_text(column) for column in frame])
+
+
+def chunks_in(folder: Path, diversity: int) -> ChunkCounts:
+    """Read clusters and verify them again, as bounds follow from what is promised alone."""
+    released = read_clusters(folder / CLUSTERS)
+    verdict = verify(released, None, diversity)
+    if not verdict.holds:
+        raise GuaranteeViolation(f"{folder.name} does not hold: {'; '.join(verdict.failures)}.")
+    return ChunkCounts(released, diversity)
