@@ -1,0 +1,215 @@
+"""Data as pages show them: read once for all pages, columns in figures, values as shapes; measured by the library."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, cast
+
+import polars as pl
+
+from cloister.claims.first_plan import Guess
+from cloister.errors import InputError
+from cloister.io import Source, as_text
+from cloister.jobs.guessing import guess_table
+from cloister.jobs.job import FileSource, Job
+from cloister.pipeline.jobs import JobRun, options_of
+from cloister.reading import how_read
+from cloister.registry import shape_of
+from cloister.risk.prosecutor import group
+from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
+from cloister.risk.special_uniques import Separation, separation_of
+from cloister.search import load_kernels
+from cloister.search.problem import Candidate
+from cloister.shape import Prepared, Run
+from cloister.sources import Form, profiled, read_table
+from cloister.tabular.data import EncodedTable
+from cloister.tabular.encode import encode
+from cloister.tabular.options import FULL_DOMAIN, TableOptions
+
+from .job_state import JobState, version_of
+
+Made = TypeVar("Made")
+KEPT = 6
+SAMPLE = 8
+"""Records that are shown, as shapes or as they are."""
+
+SHAPES = ((r"\p{Lu}", "A"), (r"\p{L}", "a"), (r"\p{N}", "9"))
+"""Letters and digits, and what stands for them where values are not to be seen."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
+
+    name: str
+    guess: Guess | None
+    distinct: int
+    missing: int
+    alone: float
+    forms: tuple[str, ...]
+    signs: tuple[IdentifierSign, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    stamp : of the file as it was then; another one says that the file changed
+    cells : of the first records, as shapes unless values were asked for
+    """
+
+    name: str
+    stamp: str
+    records: int
+    columns: tuple[Column, ...]
+    cells: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    problem: str
+
+
+class DataRead:
+    """What was read, the last few, and one lock: names of files are taken from the folder of a job, one at a time."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, object] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def at(self, folder: Path) -> Iterator[None]:
+        """Work in the folder of a job."""
+        with self._lock, chdir(folder):
+            yield
+
+    def _once(self, key: str, make: Callable[[], Made]) -> Made:
+        """What was made for a key, or is made now; those not asked for longest are forgotten."""
+        if key not in self._made:
+            self._made[key] = make()
+        self._made.move_to_end(key)
+        while len(self._made) > KEPT:
+            self._made.popitem(last=False)
+        return cast("Made", self._made[key])
+
+    def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
+        """Return a source as it is read, once for as long as its file stays the same."""
+        with self.at(folder):
+            key = f"source {form} {stamp_of(folder, source)}"
+            return self._once(key, lambda: read_table(source.data(called), form, **how_read(source)))
+
+    def sample(
+        self, folder: Path, called: str, source: FileSource, form: Form = "table", *, values: bool = False
+    ) -> Sample:
+        """Return figures about the columns of a source, and the first of its records."""
+        read = self.source(folder, called, source, form)
+        with self.at(folder):
+            stamp = stamp_of(folder, source)
+            columns, problem = self._once(f"columns {form} {stamp}", partial(_columns, read, is_table=form == "table"))
+        head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
+        shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
+        cells = tuple(tuple("" if cell is None else cell for cell in row) for row in shown.iter_rows())
+        return Sample(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
+
+    def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
+        """Return how well some columns together tell records apart; None for no column."""
+        read = self.source(folder, called, source)
+        known = [column for column in columns if column in read.frame.columns]
+        if not known:
+            return None
+        with self.at(folder):
+            texts = pl.DataFrame([as_text(read.frame[column]) for column in known])
+            key = f"together {stamp_of(folder, source)} {known}"
+            return self._once(key, lambda: separation_of(group(texts, known)))
+
+    def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
+        """Return what a part of a job, as it is on disk or as it would be, is about to do."""
+        job = job or state.job
+        own, folder = job.parts[part], state.path.parent
+        with self.at(folder):
+            options = options_of(JobRun(job, state.path, folder / job.output), part)
+            shape = shape_of(own.shape)
+            shape.check(options)
+            is_plain = isinstance(options, TableOptions) and type(options) is TableOptions
+            if is_plain:
+                called = own.sources["source"]
+                read = self.source(folder, called, job.sources[called])
+                return shape.prepare(replace(options, engine="memory"), Run(), read)
+            return shape.prepare(options, Run())
+
+    def encoded(self, state: JobState, part: str) -> EncodedTable:
+        """Return the table of a part with everything numbered, ready to be measured at any levels."""
+        job = state.job
+        section = {**state.section(part), "method": FULL_DOMAIN}
+        for key in ("levels", "levels_from", "local_recoding", "merge_classes"):
+            section.pop(key, None)
+        changed = state.changed(state.with_section(part, section))
+        source = job.sources[job.parts[part].sources["source"]]
+        with self.at(state.path.parent):
+            key = f"encoded {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
+
+            def make() -> EncodedTable:
+                prepared = self.prepared(changed, part)
+                load_kernels(prepared.request.kernels)  # type: ignore[attr-defined]
+                return encode(prepared.source.frame, prepared.request, prepared.source.name)  # type: ignore[attr-defined]
+
+            return self._once(key, make)
+
+    def measured(self, table: EncodedTable, levels: Sequence[int]) -> Candidate:
+        """Return what a transformation gives."""
+        with self._lock:
+            return table.problem.measure(levels)
+
+
+def stamp_of(folder: Path, source: FileSource) -> str:
+    """Return a word for a source as it is now: another one once the file, or how it is read, has changed."""
+    if source.url is not None:
+        return version_of(repr(source) + (source.url or "") + (source.query or ""))
+    collection = profiled(source.file)
+    files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
+    parts = []
+    for file in files:
+        try:
+            status = file.stat()
+            parts.append((str(file), status.st_mtime_ns, status.st_size, status.st_ino))
+        except OSError:
+            raise InputError(f"{file.name} is not there any more. Choose another file.", file=file.name) from None
+    return version_of(repr(source) + repr(parts))
+
+
+def shapes_in(text: pl.Series) -> pl.Series:
+    """Return values with A for capitals, a for other letters and 9 for digits."""
+    for pattern, letter in SHAPES:
+        text = text.str.replace_all(pattern, letter)
+    return text
+
+
+def _columns(read: Source, *, is_table: bool) -> tuple[tuple[Column, ...], str]:
+    """Figures of all columns, and why their roles could not be guessed."""
+    guesses, problem = {}, ""
+    if is_table:
+        try:
+            guesses = {one.column: one for one in guess_table(read.frame, read.name).columns}
+        except InputError as error:
+            problem = error.message
+    texts = pl.DataFrame([as_text(column) for column in read.frame])
+    signs = look_for_identifiers(texts, texts) if is_table else ()
+    n = max(1, texts.height)
+    found = []
+    for text in texts:
+        shapes = shapes_in(text.drop_nulls().unique()).value_counts(sort=True)
+        found.append(
+            Column(
+                text.name,
+                guesses.get(text.name),
+                text.drop_nulls().n_unique(),
+                text.null_count(),
+                float((text.is_unique() & text.is_not_null()).sum()) / n,
+                tuple(shapes[text.name].head(3).to_list()),
+                tuple(sign for sign in signs if sign.column == text.name),
+            )
+        )
+    return tuple(found), problem

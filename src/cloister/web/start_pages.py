@@ -1,0 +1,152 @@
+"""The first page, and the one that makes a job of a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.responses import RedirectResponse, Response
+
+from .app import OTHER_STEPS, Visit, address
+
+if TYPE_CHECKING:
+    from cloister.settings import Given
+
+    from .work import Work
+
+SHAPES = {
+    "table": "One row a patient: age, sex, ZIP code and the like, with a diagnosis or other results.",
+    "codes": "One set of codes a patient, such as all diagnoses, without times.",
+    "trajectories": "Codes of a patient with the age, or the date, at which each was recorded.",
+    "claims": "Two files: patients, and their claims, any number a patient.",
+}
+PROFILES = {
+    "": "a single table",
+    "omop": "OMOP common data model",
+    "fhir": "FHIR, as NDJSON",
+    "synthea": "Synthea, as CSV",
+    "synpuf": "CMS SynPUF",
+}
+
+
+def start(visit: Visit) -> Response:
+    """Show what lies in the folder; of a release that was opened, the page that checks it."""
+    if visit.app.release is not None:
+        return RedirectResponse(address("check", release=visit.app.release), 303)
+    found = visit.app.folder.look()
+    return visit.shown("start", found=found, works=visit.app.works.running)
+
+
+def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Show a file that no job is about yet, and what may be made of it."""
+    from cloister.errors import CloisterError
+
+    from .data_pages import reading_specs, sample_of
+    from .forms import asked, filled, in_words
+
+    place = visit.say("file")
+    path = visit.app.folder.existing(place)
+    specs = reading_specs()
+    source = filled(
+        specs, {"file": f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name}, visit.form
+    )
+    sample = None
+    if path.is_file() and not place.lower().endswith((".zip", ".ndjson", ".ndjson.gz")):
+        try:
+            sample = sample_of(visit, path.parent, "data", source, values=bool(visit.say("values")))
+        except CloisterError as error:
+            problem, status = problem or in_words(error), 400
+    names = [] if sample is None else [column.name.lower() for column in sample.columns]
+    others = [
+        other
+        for other, _ in visit.app.folder.look().data
+        if other != place and Path(other).parent == Path(place).parent
+    ]
+    return visit.shown(
+        "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, others=others,
+        shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source),
+    )  # fmt: skip
+
+
+def _likely(names: list[str]) -> str:
+    """The shape that columns of these names are usually of."""
+    has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in names)
+    if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in names):
+        return "trajectories"
+    return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
+
+
+def make(visit: Visit) -> Response:
+    """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
+    from cloister.errors import InputError
+    from cloister.settings import RunOptions, command_words
+
+    from .data_pages import reading_specs
+    from .forms import filled
+
+    if visit.say("look"):
+        return new(visit)
+    path, shape = visit.app.folder.existing(visit.say("file")), visit.say("shape")
+    if shape not in SHAPES:
+        return new(visit, "Say what the file holds.", 400)
+    if shape == "claims" and not visit.say("claims"):
+        return new(visit, "Claims are two files. Choose the one with the claims.", 400)
+    second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
+    if second is not None and second.parent != path.parent:
+        raise InputError("Both files must lie in one folder, which is that of the job. Move one of them.")
+    source = filled(reading_specs(), {}, visit.form)
+    called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
+    target = _free(path)
+    if visit.say("empty") and shape != "claims":
+        return _started(visit, target, shape, {"file": called, **source})
+    out = target.with_name(f".{target.stem}.plan.toml") if shape == "claims" else target
+    words = ["init", shape, called, *([] if second is None else [second.name]), "--out", out.name]
+    words += [*command_words(RunOptions, source), "--json"]
+    place = visit.app.folder.place(target)
+
+    def after(_: "Work") -> None:
+        assert second is not None
+        _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
+
+    step = "roles" if shape == "table" else OTHER_STEPS[1]
+    then = address(step, job=place)
+    work = visit.app.works.start(
+        words, path.parent, what=f"Looking at {path.name}", then=then, after=after if second is not None else None
+    )
+    return visit.working(work)
+
+
+def _free(path: Path) -> Path:
+    """A name for the job of a file that nothing has yet; the source in it is called so, too."""
+    from cloister.pipeline.first_jobs import name_of
+
+    target = path.with_name(f"{name_of(path.name)}.toml")
+    return target if not target.exists() else _numbered(target)
+
+
+def _numbered(target: Path) -> Path:
+    names = (target.with_stem(f"{target.stem}-{number}") for number in range(2, 1000))
+    return next(name for name in names if not name.exists())
+
+
+def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Response:
+    """A job without guesses: every column, and every code, is still to be decided."""
+    from .job_state import new_job
+
+    name = target.stem
+    part: Given = {"shape": shape, "source": name} | ({"m": 2} if shape == "codes" else {})
+    new_job(target, {"name": name, "output": f"{name}-release", "k": 5, "sources": {name: source}, "protect": [part]})
+    step = "roles" if shape == "table" else "promise"
+    return RedirectResponse(address(step, job=visit.app.folder.place(target), part=name), 303)
+
+
+def _of_claims(target: Path, plan: Path, patients: "Given", claims: "Given") -> None:
+    """The job of a plan that was written for two files."""
+    from cloister.io.csv import load_text
+    from cloister.typed_toml import read_toml
+
+    from .job_state import new_job
+
+    content = read_toml(load_text(plan).data.decode(), plan.name, "cloister init")
+    plan.unlink()
+    part = {"shape": "claims", "name": "claims", "patients": "patients", "claims": "claims", "plan": content}
+    sources = {"patients": patients, "claims": claims}
+    new_job(target, {"name": target.stem, "output": f"{target.stem}-release", "sources": sources, "protect": [part]})
