@@ -1,5 +1,6 @@
 """``cloister ui``: the application, until it is stopped."""
 
+from contextlib import suppress
 from importlib.util import find_spec
 
 from cloister.cli.options import UiOptions
@@ -28,12 +29,10 @@ def run_ui(options: UiOptions) -> None:
     def ready() -> None:
         say(f"Open this address, once, in a browser on this machine: {served.address}")
         if not options.quiet:
-            say(f"It serves {served.app.folder.path.name} to this machine alone. Ctrl-C stops it; so do "
-                f"{options.idle:g} minutes without use.")  # fmt: skip
+            end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
+            say(f"It serves {served.app.folder.path.name} to this machine alone. {end}")
 
-    try:
+    with suppress(KeyboardInterrupt, Terminated):
         serve(served, options.idle, ready)
-    except (KeyboardInterrupt, Terminated):
-        pass
     if not options.quiet:
         say("Stopped.")

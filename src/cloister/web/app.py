@@ -1,6 +1,5 @@
 """The application itself: what its pages share, how they are rendered, and what becomes of errors."""
 
-import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -91,13 +90,16 @@ Page = Callable[[Visit], Response]
 class Application:
     """What all pages share: the folder, the work that runs, and what was read.
 
-    ``release``: the release that it was opened for; None where it was opened for a folder of data
+    Attributes
+    ----------
+    release : the release that it was opened for; None where it was opened for a folder of data
+    verdicts : on releases as they are now: what was checked, how, and what does not hold
     """
 
     folder: Folder
     release: str | None = None
     works: Works = field(default_factory=Works)
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    verdicts: dict[str, tuple[tuple[str, ...], str, str]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def data(self) -> "DataRead":
@@ -123,11 +125,8 @@ def templates() -> Environment:
     environment = Environment(
         loader=DictLoader(found), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        "count": lambda n: f"{n:,}" if isinstance(n, int) else str(n),
-        "share": _share,
-        "brief": _brief,
-    }
+    environment.filters["count"], environment.filters["brief"] = _brief, _brief
+    environment.filters["share"] = _share
     return environment
 
 
@@ -254,8 +253,3 @@ async def _static(request: Request) -> Response:
     if not kind:
         raise HTTPException(404)
     return Response(content, media_type=kind)
-
-
-def shared(content: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Return what a page is filled with where nothing else is said."""
-    return {"errors": {}, "problem": "", **(content or {})}

@@ -22,8 +22,9 @@ from cloister.verification import verify_folder
 from .app import Visit, address
 from .job_state import version_of
 
+ANCHOR = re.compile(r'id="([^"]*)s1"')
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
-WIDTH = re.compile(r' style="width:([0-9]+)(?:\.[0-9]+)?%"')
+WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
 STYLE = re.compile(r' style="[^"]*"')
 SIGNED = ".sign-off.json"
 ROLES = ("Data custodian", "Statistician", "Ethics or data access committee", "Second reader")
@@ -37,7 +38,7 @@ def _verdict(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]
-    key, seen = version_of(repr(parts)), _SEEN
+    key, seen = version_of(repr(parts)), visit.app.verdicts
     if key not in seen:
         try:
             verdict = verify_folder(folder)
@@ -47,15 +48,11 @@ def _verdict(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
     return seen[key]
 
 
-_SEEN: dict[str, tuple[tuple[str, ...], str, str]] = {}
-
-
 def _report(folder: Path) -> Markup:
     """What the report of a verified release says: verifying made the page again, and it was the same."""
     found = MAIN.search((folder / REPORT).read_text(encoding="utf-8"))
     text = "" if found is None else found[1]
-    text = text.replace('class="bar"', 'class="bar"')
-    text = re.sub(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"', r'class="bar w\1"', text)
+    text = WIDTH.sub(r'class="bar w\1"', text)
     return Markup(STYLE.sub("", text))  # noqa: S704
 
 
@@ -76,10 +73,12 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     checks, how, failure = _verdict(visit, folder)
     sentences = [] if failure else _sentences(folder)
     report = Markup() if failure else _report(folder)
+    found = ANCHOR.search(report)
+    at = "" if found is None else found[1]
     originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
     return visit.shown(
         "check", status, name=folder.name, place=place, checks=checks, how=how, failure=failure, report=report,
-        sentences=sentences, decisions=_decided(folder), roles=ROLES, words=DECISIONS, problem=problem,
+        sentences=sentences, at=at, decisions=_decided(folder), roles=ROLES, words=DECISIONS, problem=problem,
         digest=sha256(folder / MANIFEST) if (folder / MANIFEST).is_file() else "", originals=originals,
     )  # fmt: skip
 

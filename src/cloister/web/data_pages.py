@@ -17,13 +17,13 @@ from .job_state import Conflict, JobState
 
 ROLES = {
     "": "not decided",
-    "quasi-identifier": "quasi-identifier: others may know it",
-    "sensitive": "sensitive: released as recorded",
-    "keep": "kept: released as recorded",
+    "quasi-identifier": "quasi-identifier",
+    "sensitive": "sensitive",
+    "keep": "kept as recorded",
     "drop": "not released",
     "id": "id of the patient",
-    "patient": "id, with several rows a patient",
-    "codes": "codes, protected as well",
+    "patient": "id, several rows each",
+    "codes": "codes, protected too",
 }
 LISTS = ("sensitive", "keep", "drop")
 
@@ -44,18 +44,26 @@ def job_page(visit: Visit, template: str, status: int = 200, *, problem: str = "
     shape = state.job.parts[part].shape
     steps = TABLE_STEPS if shape == "table" else OTHER_STEPS
     step = "explore" if template in ("levels", "explored") else template.removesuffix("_edit")
+    after = "release" if step == "promise" else next(iter(steps[steps.index(step) + 1 :]), "")
     return visit.shown(
         template, status, state=state, part=part, shape=shape, steps=steps, step=step, problem=problem,
-        after=next(iter(steps[steps.index(step) + 1 :]), ""), parts=list(state.job.parts),
+        after=after, parts=list(state.job.parts),
         command=command_of(state, part), **content,
     )  # fmt: skip
 
 
-def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
-    """Return the name of the source that a part is read from, the source, and in which form."""
+def _sources(job: Job, part: str) -> dict[str, Form]:
+    """The sources that a part is read from, and in which form each is."""
     own = job.parts[part]
-    called = next(iter(own.sources.values()))
-    return called, job.sources[called], "patients" if own.shape == CLAIMS else form_of(own.shape)
+    if own.shape == CLAIMS:
+        return {own.keywords["patients"]: "patients", own.keywords["claims"]: "claims"}
+    return {own.keywords["source"]: form_of(own.shape)}
+
+
+def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
+    """Return the name of the first source that a part is read from, the source, and in which form."""
+    called, form = next(iter(_sources(job, part).items()))
+    return called, job.sources[called], form
 
 
 def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> Sample:
@@ -90,39 +98,32 @@ def saved(visit: Visit, content: Keywords, step: str) -> Response:
 
 def data(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
     """Show how the data are read, and what was read."""
-    job, own = visit.state.job, visit.state.job.parts[visit.part]
-    samples, sections = {}, {}
-    for called in dict.fromkeys(own.sources.values()):
-        form: Form = (
-            form_of(own.shape) if own.shape != CLAIMS else "claims" if called == own.keywords["claims"] else "patients"
-        )
+    job, own, wrong = visit.state.job, visit.state.job.parts[visit.part], dict(errors or {})
+    samples, entries, specs = {}, {}, reading_specs(own.shape)
+    is_shown, folder = bool(visit.say("values")), visit.state.path.parent
+    for called, form in _sources(job, visit.part).items():
         try:
-            folder = visit.state.path.parent
-            samples[called] = visit.app.data.sample(
-                folder, called, job.sources[called], form, values=bool(visit.say("values"))
-            )
+            samples[called] = visit.app.data.sample(folder, called, job.sources[called], form, values=is_shown)
         except CloisterError as error:
-            errors = {**errors_of(error), **(errors or {})}
+            wrong = {**errors_of(error), **wrong}
         section = visit.state.content["sources"][called]
-        sections[called] = asked(
-            reading_specs(own.shape),
-            filled(reading_specs(own.shape), section, visit.form) if visit.form else section,
-            errors,
-        )
-    return job_page(visit, "data", status, samples=samples, sections=sections, problem=problem or (errors or {}).get("", ""),
-                    sources=job.sources, values=bool(visit.say("values")))  # fmt: skip
+        entries[called] = asked(specs, filled(specs, section, visit.form) if visit.form else section, wrong)
+    return job_page(
+        visit, "data", status, samples=samples, sections=entries, problem=problem or wrong.get("", ""),
+        sources=job.sources, values=is_shown,
+    )  # fmt: skip
 
 
 def save_data(visit: Visit) -> Response:
     """Save how the data are read, if they can be read so."""
     state, shape = visit.state, visit.state.job.parts[visit.part].shape
-    called, _, form = source_of(state.job, visit.part)
-    called = visit.say("source") or called
+    forms = _sources(state.job, visit.part)
+    called = visit.say("source") if visit.say("source") in forms else next(iter(forms))
     section = filled(reading_specs(shape), state.content["sources"][called], visit.form)
     content = state.with_section(visit.part, state.section(visit.part), {called: section})
     try:
         changed = state.changed(content)
-        visit.app.data.source(state.path.parent, called, changed.job.sources[called], form)
+        visit.app.data.source(state.path.parent, called, changed.job.sources[called], forms[called])
         return saved(visit, content, "data")
     except CloisterError as error:
         status = 409 if isinstance(error, Conflict) else 400

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,18 +12,20 @@ from typing import TypeVar, cast
 import polars as pl
 
 from cloister.claims.first_plan import Guess
-from cloister.errors import InputError
+from cloister.errors import InputError, NoSafeRelease
 from cloister.io import Source, as_text
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.jobs import JobRun, options_of
+from cloister.pipeline.table_shape import PreparedTable
 from cloister.reading import how_read
 from cloister.registry import shape_of
+from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.risk.special_uniques import Separation, separation_of
-from cloister.search import load_kernels
-from cloister.search.problem import Candidate
+from cloister.search import load_kernels, search
+from cloister.search.problem import Candidate, SearchProblem
 from cloister.shape import Prepared, Run
 from cloister.sources import Form, profiled, read_table
 from cloister.tabular.data import EncodedTable
@@ -34,10 +36,16 @@ from .job_state import JobState, version_of
 
 Made = TypeVar("Made")
 KEPT = 6
+SEARCH_S = 1.0
+"""For the transformation that levels by hand begin with."""
+
+MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
+"""Transformations of the largest lattice that is drawn whole, and records counted for that."""
+
 SAMPLE = 8
 """Records that are shown, as shapes or as they are."""
 
-SHAPES = ((r"\p{Lu}", "A"), (r"\p{L}", "a"), (r"\p{N}", "9"))
+SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
 """Letters and digits, and what stands for them where values are not to be seen."""
 
 
@@ -71,6 +79,21 @@ class Sample:
     cells: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     problem: str
+
+
+@dataclass(frozen=True)
+class Measurable:
+    """A table with everything numbered.
+
+    Attributes
+    ----------
+    best : the best transformation found in a moment, with what is proven of it; None if none is safe
+    lattice : every transformation, measured; empty where they are many, or would take long
+    """
+
+    table: EncodedTable
+    best: SearchResult | None
+    lattice: tuple[Candidate, ...]
 
 
 class DataRead:
@@ -133,15 +156,14 @@ class DataRead:
             options = options_of(JobRun(job, state.path, folder / job.output), part)
             shape = shape_of(own.shape)
             shape.check(options)
-            is_plain = isinstance(options, TableOptions) and type(options) is TableOptions
-            if is_plain:
-                called = own.sources["source"]
-                read = self.source(folder, called, job.sources[called])
-                return shape.prepare(replace(options, engine="memory"), Run(), read)
-            return shape.prepare(options, Run())
+            if type(options) is not TableOptions:
+                return shape.prepare(options, Run())
+            called = own.sources["source"]
+            read = self.source(folder, called, job.sources[called])
+            return shape.prepare(replace(options, engine="memory"), Run(), read)
 
-    def encoded(self, state: JobState, part: str) -> EncodedTable:
-        """Return the table of a part with everything numbered, ready to be measured at any levels."""
+    def measurable(self, state: JobState, part: str) -> Measurable:
+        """Return the table of a part, ready to be measured at any levels, once for as long as nothing of it changes."""
         job = state.job
         section = {**state.section(part), "method": FULL_DOMAIN}
         for key in ("levels", "levels_from", "local_recoding", "merge_classes"):
@@ -149,19 +171,30 @@ class DataRead:
         changed = state.changed(state.with_section(part, section))
         source = job.sources[job.parts[part].sources["source"]]
         with self.at(state.path.parent):
-            key = f"encoded {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
+            key = f"measurable {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
 
-            def make() -> EncodedTable:
+            def make() -> Measurable:
                 prepared = self.prepared(changed, part)
-                load_kernels(prepared.request.kernels)  # type: ignore[attr-defined]
-                return encode(prepared.source.frame, prepared.request, prepared.source.name)  # type: ignore[attr-defined]
+                if not isinstance(prepared, PreparedTable):
+                    raise InputError("Levels are those of a table that is read into memory.")
+                load_kernels(prepared.request.kernels)
+                return _measurable(encode(prepared.source.frame, prepared.request, prepared.source.name))
 
             return self._once(key, make)
 
-    def measured(self, table: EncodedTable, levels: Sequence[int]) -> Candidate:
+    def measured(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
         """Return what a transformation gives."""
         with self._lock:
-            return table.problem.measure(levels)
+            return problem.measure(levels)
+
+
+def _measurable(table: EncodedTable) -> Measurable:
+    problem, best = table.problem, None
+    with suppress(NoSafeRelease):
+        best = search("optimal", problem, time_limit=SEARCH_S)
+    is_small = problem.lattice <= MOST_DRAWN and problem.lattice * problem.task.rows.records.size <= MOST_COUNTED
+    every = tuple(problem.measure(levels) for levels in problem.transformations()) if is_small else ()
+    return Measurable(table, best, every)
 
 
 def stamp_of(folder: Path, source: FileSource) -> str:

@@ -51,12 +51,14 @@ class Spec:
     @property
     def label(self) -> str:
         """What people call it."""
-        return self.path[-1].replace("_", " ").replace("-", " ")
+        words = self.path[-1].replace("_", " ").replace("-", " ")
+        return words if len(words) == 1 else words[0].upper() + words[1:]
 
     @property
     def how(self) -> str:
         """By what it is asked: a choice, a tick, a number for each column, lines, pairs, or a line of text."""
-        kind, origin = self.kind, get_origin(self.kind)
+        kind: Kind = self.kind
+        origin: object = get_origin(kind)
         if kind is bool:
             return "tick"
         if origin is Literal:
@@ -118,8 +120,9 @@ def specs_of_record(
     """Return a field for each field of a record that TOML is read into, those of records inside it under headings."""
     found = []
     for one in fields(record):
+        kind: Kind
         inside, kind = (*path, one.name), _plain(one.type)
-        if is_dataclass(kind):
+        if isinstance(kind, type) and is_dataclass(kind):
             found += specs_of_record(kind, inside, helps, one.name.replace("_", " "))
         else:
             allowed = str(one.metadata.get("allowed", ""))
@@ -132,10 +135,11 @@ def _default(one: "Field[object]") -> str:
 
 
 def _plain(kind: Kind) -> Kind:
-    """A type without None and without what limits its values; of several, the one that takes most."""
-    if get_origin(kind) is Annotated:
+    """A type without None and without what limits its values."""
+    origin: object = get_origin(kind)
+    if origin is Annotated:
         return _plain(get_args(kind)[0])
-    if get_origin(kind) in (Union, UnionType):
+    if origin in (Union, UnionType):
         parts = [part for part in get_args(kind) if part is not NoneType]
         return _plain(parts[0]) if len(parts) == 1 else Union[tuple(parts)]  # noqa: UP007
     return kind

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
@@ -23,12 +23,18 @@ ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "default_role", "acce
 """Settings of a table that other pages ask for."""
 
 FIRST = {
-    "table": ("k", "rules", "purpose", "suppression", "loss", "weight", "target"),
+    "table": ("k", "suppression", "purpose", "target", "loss", "weight", "rules"),
     "codes": ("k", "m", "method", "policy", "privacy", "codes", "code"),
     "trajectories": ("k", "method", "code", "age", "date", "anchor", "age_unit", "code_hierarchy", "age_hierarchy"),
     CLAIMS: ("plan.risk", "plan.adversary", "plan.patients", "plan.claims"),
 }
 """Settings that stand first, by shape; all others follow under a heading of their own."""
+
+UNDER = {
+    **dict.fromkeys(("purpose", "target", "loss", "weight"), "What is kept best"),
+    "rules": "What else must not be found out",
+}
+"""Headings of settings of a table."""
 
 PURPOSES = (
     (5, "researchers under contract, in a secured room", "a risk of at most 0.20"),
@@ -62,7 +68,10 @@ class Promised:
 def _specs(visit: Visit) -> list[Spec]:
     shape = visit.state.job.parts[visit.part].shape
     columns = list(visit.state.section(visit.part).get("qi", {}))
-    return [spec for spec in specs_of_shape(shape, columns) if shape != "table" or spec.path[0] not in ELSEWHERE]
+    if shape != "table":
+        return specs_of_shape(shape)
+    every = (spec for spec in specs_of_shape(shape, columns) if spec.path[0] not in ELSEWHERE)
+    return [replace(spec, group=UNDER.get(spec.key, "")) for spec in every]
 
 
 def _section(visit: Visit, specs: Sequence[Spec]) -> Given:
@@ -106,11 +115,9 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     section, shape = _section(visit, specs), visit.state.job.parts[visit.part].shape
     told, wrong = _promised(visit, section)
     entries = asked(specs, section, errors if errors is not None else wrong)
-    first = FIRST.get(shape, ())
-
-    def is_first(key: str) -> bool:
-        return any(key == one or key.startswith(f"{one}.") for one in first)
-
+    first = [one for one in entries if _place(one.spec.key, shape) >= 0]
+    first.sort(key=lambda one: _place(one.spec.key, shape))
+    rest = [one for one in entries if _place(one.spec.key, shape) < 0]
     sensitive = [str(column) for column in section.get("sensitive", [])] if shape == "table" else []
     rules = section.get("rules", [])
     fears = [(rule.format(column), fear.format(column)) for column in sensitive[:8] for rule, fear in FEARS]
@@ -122,15 +129,14 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
         columns = []
     return job_page(
         visit, "promise", status, promised=told, problem=problem, purposes=PURPOSES, fears=fears, columns=columns,
-        first=grouped(sorted((one for one in entries if is_first(one.spec.key)), key=lambda one: _place(one.spec.key, first))),
-        rest=grouped([one for one in entries if not is_first(one.spec.key)]),
+        first=grouped(first), rest=grouped(rest), opened=any(one.error for one in rest),
         known=[rule.usage for rule in RULES.values()] if shape == "table" else [],
-        opened=any(one.error for one in entries if not is_first(one.spec.key)),
     )  # fmt: skip
 
 
-def _place(key: str, first: Sequence[str]) -> int:
-    return next(place for place, one in enumerate(first) if key == one or key.startswith(f"{one}."))
+def _place(key: str, shape: str) -> int:
+    """Where a setting stands among the first ones; -1 if it is none of them."""
+    return next((n for n, one in enumerate(FIRST.get(shape, ())) if f"{key}.".startswith(f"{one}.")), -1)
 
 
 def sentence(visit: Visit) -> Response:
