@@ -132,9 +132,9 @@ def decide(visit: Visit) -> Response:
 
 def attack(visit: Visit) -> Response:
     """Attack a release with its original, in a process of its own."""
-    folder, original = visit.app.folder.existing(visit.say("release")), visit.app.folder.existing(visit.say("original"))
-    words = ["attack", str(folder), "--original", str(original), "--json"]
-    return visit.working(visit.app.works.start(words, folder.parent, what=f"Attacking {folder.name}", then=""))
+    places = [visit.app.folder.place(visit.app.folder.existing(visit.say(name))) for name in ("release", "original")]
+    words = ["attack", places[0], "--original", places[1], "--json"]
+    return visit.working(visit.app.works.start(words, visit.app.folder.path, what="Attacking the release", then=""))
 
 
 def report_file(visit: Visit) -> Response:

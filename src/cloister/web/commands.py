@@ -15,7 +15,8 @@ def command_of(state: JobState, part: str) -> tuple[str, ...]:
     """Return the commands that do what a job does: the one for the whole of it, and the one for a part alone."""
     words = ["cloister", "run", state.path.name]
     own = state.job.parts[part]
-    if own.shape == CLAIMS or own.keywords.get("codes") in state.job.sources:
+    is_joined = own.shape == "table" and own.keywords.get("codes") in state.job.sources
+    if own.shape == CLAIMS or is_joined:
         return (shlex.join(words),)
     protecting = ["cloister", "protect", own.shape, *words_of(state, part), "--out", state.job.output]
     return shlex.join(words), shlex.join(protecting)

@@ -162,6 +162,11 @@ class DataRead:
             read = self.source(folder, called, job.sources[called])
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
+    def check(self, state: JobState, part: str) -> None:
+        """Raise what protecting a part would raise, as far as that is known without."""
+        with self.at(state.path.parent):
+            self.prepared(state, part).check()
+
     def measurable(self, state: JobState, part: str) -> Measurable:
         """Return the table of a part, ready to be measured at any levels, once for as long as nothing of it changes."""
         job = state.job

@@ -1,5 +1,6 @@
 """Forms made from what is declared of settings, sources and plans: an option that exists anywhere exists here."""
 
+import inspect
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3
 OF_A_PART = re.compile(r"(?:protect\[\d+\]|plan)\.([\w.]+)")
 OF_A_SOURCE = re.compile(r"sources\.[\w-]+\.(\w+)")
 PREFIX = "f:"
+LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Spec:
     ----------
     path : of the key inside its section, as ``("plan", "risk", "threshold")``
     kind : type in TOML; decides how it is asked and read
-    group : heading under which it stands
+    group, about : heading under which it stands, and what all under it are about
     """
 
     path: tuple[str, ...]
@@ -36,6 +38,7 @@ class Spec:
     help: str
     hint: str = ""
     group: str = ""
+    about: str = ""
     columns: tuple[str, ...] = ()
 
     @property
@@ -51,7 +54,7 @@ class Spec:
     @property
     def label(self) -> str:
         """What people call it."""
-        words = self.path[-1].replace("_", " ").replace("-", " ")
+        words = LABELS.get(self.path[-1], self.path[-1]).replace("_", " ").replace("-", " ")
         return words if len(words) == 1 else words[0].upper() + words[1:]
 
     @property
@@ -109,9 +112,9 @@ def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     told = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
     default = one.help.shown if one.help is not None and one.help.shown else one.default
     hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
-    hint = "" if default is MISSING or isinstance(default, bool) else hint
+    hint = "" if default is MISSING or default is False else hint
     columns = tuple(of_columns) if one.by_column else ()
-    return Spec((one.word,), _plain(one.in_toml), told or one.key.allowed, hint, "", columns)
+    return Spec((one.word,), _plain(one.in_toml), told or one.key.allowed, hint, columns=columns)
 
 
 def specs_of_record(
@@ -119,6 +122,7 @@ def specs_of_record(
 ) -> list[Spec]:
     """Return a field for each field of a record that TOML is read into, those of records inside it under headings."""
     found = []
+    about = " ".join((inspect.getdoc(record) or "").split()).replace("`", "") if group else ""
     for one in fields(record):
         kind: Kind
         inside, kind = (*path, one.name), _plain(one.type)
@@ -126,12 +130,12 @@ def specs_of_record(
             found += specs_of_record(kind, inside, helps, one.name.replace("_", " "))
         else:
             allowed = str(one.metadata.get("allowed", ""))
-            found.append(Spec(inside, kind, (helps or {}).get(one.name, allowed), _default(one), group))
+            found.append(Spec(inside, kind, (helps or {}).get(one.name, allowed), _default(one), group, about))
     return found
 
 
 def _default(one: "Field[object]") -> str:
-    return str(one.default) if isinstance(one.default, str | int | float) and not isinstance(one.default, bool) else ""
+    return str(one.default) if isinstance(one.default, str | int | float) and one.default is not False else ""
 
 
 def _plain(kind: Kind) -> Kind:
@@ -202,7 +206,8 @@ def _read(spec: Spec, form: FormData) -> object:
     """The value that a form gives a field; None where it says nothing."""
     text = str(form.get(spec.name, "")).replace("\r\n", "\n")
     if spec.how == "tick":
-        return True if text else (False if spec.hint == "True" or f"{spec.name}:" in form else None)
+        usual = spec.hint == "True"
+        return None if bool(text) == usual else bool(text)
     if spec.how == "columns":
         kind = get_args(spec.kind)[1]
         given = {column: str(form.get(f"{spec.name}:{place}", "")).strip() for place, column in enumerate(spec.columns)}

@@ -180,7 +180,8 @@ def _history(path: Path) -> Path:
 def _locked(path: Path) -> Iterator[Path]:
     """The folder of the history, while no other window or server changes the job."""
     history = _history(path)
-    history.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (history.parent, history):
+        folder.mkdir(mode=0o700, exist_ok=True)
     with open(history / "lock", "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield history

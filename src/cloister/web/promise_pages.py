@@ -4,13 +4,13 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from starlette.responses import Response
 
 from cloister.errors import CloisterError
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.table_shape import PreparedTable
-from cloister.privacy import PrivacyRule
 from cloister.privacy.parse import RULES
 from cloister.settings import Given
 
@@ -52,7 +52,15 @@ AT_ALL = (
     ("average-risk=0.05", "records are linked at random: how often that is right on average"),
     ("sample-uniqueness=0.01", "many records are unique in the release"),
 )
-NOT_PROMISED = re.compile(r"Not promised: (.+?)\.(?: Cost:|\s+Cost:|$)", re.DOTALL)
+GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
+"""What a rule or a method promises, and what it does not, in its own documentation."""
+
+DOCUMENTED = {
+    "disassociation": "cloister.codesets.disassociation.protect.disassociate",
+    **dict.fromkeys(("cba", "ugaclip", "apriori"), "cloister.codesets.generalization.protect.generalize"),
+    **dict.fromkeys(("a-gs", "baseline"), "cloister.trajectories.protect.anonymize"),
+}
+"""What documents each method that is not of tables."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ def _specs(visit: Visit) -> list[Spec]:
 def _section(visit: Visit, specs: Sequence[Spec]) -> Given:
     """The section with what the form says; k of the whole job stands in it as well."""
     section = visit.state.section(visit.part)
-    if "k" not in section and "k" in visit.state.content:
+    if visit.state.job.parts[visit.part].shape != CLAIMS and "k" not in section and "k" in visit.state.content:
         section["k"] = visit.state.content["k"]
     if not visit.form:
         return section
@@ -95,18 +103,21 @@ def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
         changed = visit.state.changed(visit.state.with_section(visit.part, section))
         prepared = visit.app.data.prepared(changed, visit.part)
         rows = prepared.request_in_words()
-        if not isinstance(prepared, PreparedTable):
-            return Promised(asked=rows), {}
-        rules = prepared.request.rules
-        return Promised([rule.sentence() for rule in rules], _not_promised(rules), rows), {}
+        if isinstance(prepared, PreparedTable):
+            rules = prepared.request.rules
+            limits = [found[1] for rule in rules if (found := _documented(type(rule)))]
+            return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}
+        module, _, name = DOCUMENTED.get(dict(rows).get("method", ""), "").rpartition(".")
+        found = _documented(getattr(import_module(module), name)) if module else None
+        return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
     except CloisterError as error:
         return Promised(problem=in_words(error, shape)), errors_of(error, shape)
 
 
-def _not_promised(rules: Sequence[PrivacyRule]) -> list[str]:
-    """What rules do not promise, as each of them says of itself."""
-    found = (NOT_PROMISED.search(" ".join((inspect.getdoc(type(rule)) or "").split())) for rule in rules)
-    return list(dict.fromkeys(one[1].replace("``", "").replace("*", "") for one in found if one))
+def _documented(of: object) -> tuple[str, str] | None:
+    """What a rule or a method promises, and what it does not, as it says of itself."""
+    found = GUARANTEE.search(" ".join((inspect.getdoc(of) or "").split()))
+    return None if found is None else (found[1].replace("`", ""), found[2].replace("`", ""))
 
 
 def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
@@ -150,12 +161,34 @@ def save_promise(visit: Visit) -> Response:
     specs, shape = _specs(visit), visit.state.job.parts[visit.part].shape
     section = _section(visit, specs)
     try:
-        _, wrong = _promised(visit, section)
-        here = {key: text for key, text in wrong.items() if any(f"{key}.".startswith(f"{spec.key}.") for spec in specs)}
-        if here:
-            return promise(visit, here, "", 400)
+        wrong = _wrong(visit, section)
+        if wrong and (key := _culprit(visit, specs, section, wrong)):
+            return promise(visit, {key: in_words(wrong, shape)}, "", 400)
         return saved(visit, visit.state.with_section(visit.part, section), "release")
     except CloisterError as error:
-        return promise(
-            visit, errors_of(error, shape), in_words(error, shape), 409 if isinstance(error, Conflict) else 400
-        )
+        status = 409 if isinstance(error, Conflict) else 400
+        return promise(visit, errors_of(error, shape), in_words(error, shape), status)
+
+
+def _wrong(visit: Visit, section: Given) -> CloisterError | None:
+    """What the library says against a section, as far as that is known without protecting."""
+    try:
+        changed = visit.state.changed(visit.state.with_section(visit.part, section))
+        visit.app.data.check(changed, visit.part)
+    except CloisterError as error:
+        return error
+    return None
+
+
+def _culprit(visit: Visit, specs: Sequence[Spec], section: Given, wrong: CloisterError) -> str:
+    """The key that an error is about: the one that it names, or the change without which there is none."""
+    shape, earlier = visit.state.job.parts[visit.part].shape, visit.state.section(visit.part)
+    named = next(iter(errors_of(wrong, shape)))
+    if any(f"{named}.".startswith(f"{spec.key}.") for spec in specs):
+        return named
+    for key in (key for key in section if section[key] != earlier.get(key)):
+        without = {name: value for name, value in section.items() if name != key}
+        again = _wrong(visit, without | ({key: earlier[key]} if key in earlier else {}))
+        if again is None or again.text != wrong.text:
+            return key
+    return ""

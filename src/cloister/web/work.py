@@ -75,18 +75,19 @@ class Work:
 
     def listen(self, after: "Callable[[Work], None] | None") -> None:
         """Take in what the process says, until it ends; then do what is to be done after it."""
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
         said: list[bytes] = []
-        stdout = self.process.stdout
-        answers = threading.Thread(target=lambda: said.append(stdout.read()), daemon=True)
-        answers.start()
-        for line in self.process.stderr:
-            self._hear(line)
-        answers.join()
+        with self.process as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            stdout = process.stdout
+            answers = threading.Thread(target=lambda: said.append(stdout.read()), daemon=True)
+            answers.start()
+            for line in process.stderr:
+                self._hear(line)
+            answers.join()
+            code = process.wait()
         with suppress(ValueError):
             self.answer = json.loads(b"".join(said))
-        code = self.process.wait()
         try:
             if after is not None and code == 0:
                 after(self)

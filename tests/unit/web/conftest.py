@@ -1,6 +1,7 @@
 """The application of a folder with the example hospital, asked in process."""
 
 import re
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,12 +80,31 @@ def plain(text):
     return text
 
 
+SHAPED = {"table": "patients", "codes": "codes", "trajectories": "trajectories", "claims": "claim_patients"}
+"""For each shape the file of the hospital that a first job is made of; it and its source are called so, too."""
+
+
+@pytest.fixture(scope="session")
+def first_jobs(tmp_path_factory):
+    """The hospital, and a first job of each shape as the application makes them."""
+    folder = tmp_path_factory.mktemp("first")
+    hospital(n=300).write(folder)
+    made = prepare(folder)
+    window = opened(made)
+    for shape, name in SHAPED.items():
+        more = {"claims": "claims.csv"} if shape == "claims" else {}
+        page = window.wait(window.post("/new", {"file": f"{name}.csv", "shape": shape, **more}))
+        assert page.status_code == 200, page.text
+        assert (folder / f"{name}.toml").exists(), page.text
+    made.socket.close()
+    return folder
+
+
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, first_jobs):
     """A server that is about to run, bound but not yet asked."""
     folder = tmp_path / "data"
-    folder.mkdir()
-    hospital(n=300).write(folder)
+    shutil.copytree(first_jobs, folder)
     made = prepare(folder)
     yield made
     made.app.works.stop()
