@@ -130,14 +130,18 @@ def templates() -> Environment:
     return environment
 
 
-def _share(share: float) -> str:
+def _share(share: float | None) -> str:
     """A share as a percentage that is zero or one hundred only where it is."""
+    if share is None:
+        return "-"
     if 0 < share < 0.001:
         return "< 0.1 %"
     return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
 
 
 def _brief(number: object) -> str:
+    if number is None:
+        return "-"
     return f"{number:,}" if isinstance(number, int) else f"{number:.4g}" if isinstance(number, float) else str(number)
 
 

@@ -1,6 +1,7 @@
 """Each line of the application's security, one test: who may ask, what a page may load, which places there are."""
 
 import os
+import re
 import socket
 import threading
 import time
@@ -195,7 +196,7 @@ def test_no_value_where_it_does_not_belong(window):
     values = {
         cell for line in (window.folder / "patients.csv").read_text().splitlines()[1:] for cell in line.split(",")
     }
-    values = {value for value in values if len(value) > 4 and value[-1].isdigit()}
+    values = {value for value in values if re.fullmatch("M[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}", value)}
 
     def there(text):
         return [value for value in values if value in text]
