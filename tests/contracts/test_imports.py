@@ -222,6 +222,11 @@ ALLOWED = {
         *("manifests", "reading", "shape", "sources", "version"),
         *SHAPES,
     },
+    "web": {
+        *("web", "errors", "results", "version", "reading", "settings", "typed_toml", "io", "sources", "hierarchy"),
+        *("privacy", "risk", "search", "jobs", "pipeline", "registry", "shape", "exploration", "report", "manifest"),
+        *("manifests", "release_folder", "verification", *SHAPES),
+    },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
         *("jobs", *SHAPES),
@@ -269,6 +274,7 @@ SEEN_BY_CLI |= {
     "report",
     "settings",
     "reading",
+    "web",
 }
 
 
@@ -302,6 +308,12 @@ def test_nobody_imports_the_command_line(path):
     assert "cli" not in rooms_imported(path)
 
 
+@for_all([path for path in FILES if room(path) != "web" and place(path) != "cli/ui.py"])
+def test_nobody_imports_the_application(path):
+    """Only its command knows that there is one."""
+    assert "web" not in rooms_imported(path)
+
+
 @for_all(files_of("engines"))
 def test_engines_know_no_shapes(path):
     """What counts tables knows SQL and columns; parts of other shapes are handed to Spark's workers only."""
@@ -328,7 +340,7 @@ def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
     assert {name for name in inside if name.split(".")[2] != own and name.split(".")[3] != "data"} == set()
 
 
-@for_all([path for path in FILES if room(path) not in ("cli", "pipeline", "api", "registry", "__init__")])
+@for_all([path for path in FILES if room(path) not in ("cli", "web", "pipeline", "api", "registry", "__init__")])
 def test_flow_and_verbs_stand_on_top(path):
     """Nothing below the pipeline imports it or the API; only the registry knows where a shape is to be loaded."""
     assert rooms_imported(path) & {"pipeline", "api"} == set()
@@ -470,10 +482,10 @@ def test_the_front_door_loads_nothing():
     assert {node.module for node in outside_checking} == {"importlib", "typing"}
 
 
-BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py"}
+BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py", "web/app.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
-the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods
-that are listed by name, in a process of their own.
+the work of a command, or answers a page, is a function of a module in ``cli/`` or ``web/``, loaded when it is called.
+Kernels are loaded by methods that are listed by name, in a process of their own.
 """
 
 

@@ -238,6 +238,12 @@ def _answered(visit: Visit, module: str, name: str) -> Response:
     )
 
 
+def load_pages() -> None:
+    """Load what later pages need while the first one is read."""
+    for module in dict.fromkeys(place.split(".")[0] for place in PAGES.values()):
+        import_module(f"cloister.web.{module}")
+
+
 @cache
 def _statics() -> Mapping[str, tuple[str, bytes]]:
     """What pages look like, and the one script, by name; nothing else of the package is given out."""

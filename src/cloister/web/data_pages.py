@@ -11,7 +11,7 @@ from cloister.settings import Given, Keywords, RunOptions, settings_of
 from cloister.sources import Form, form_of
 
 from .app import OTHER_STEPS, TABLE_STEPS, Visit
-from .data_read import Sample
+from .data_read import FirstRecords
 from .forms import Spec, asked, errors_of, filled, in_words, only, specs_of_record, specs_of_shape
 from .job_state import Conflict, JobState
 
@@ -66,7 +66,7 @@ def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
     return called, job.sources[called], form
 
 
-def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> Sample:
+def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> FirstRecords:
     """Return figures about a file that no job is about yet."""
     from cloister.jobs.job_file import job_of
 
@@ -75,7 +75,7 @@ def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, valu
     return visit.app.data.sample(folder, called, job.sources[called], values=values)
 
 
-def read_part(visit: Visit, *, values: bool = False) -> Sample:
+def read_part(visit: Visit, *, values: bool = False) -> FirstRecords:
     """Return figures about the columns of the part that a page is of."""
     called, source, form = source_of(visit.state.job, visit.part)
     return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
@@ -165,7 +165,7 @@ def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = 
     )  # fmt: skip
 
 
-def _together(visit: Visit, sample: Sample, chosen: Sequence[str]) -> object:
+def _together(visit: Visit, sample: FirstRecords, chosen: Sequence[str]) -> object:
     columns = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
     called, source, _ = source_of(visit.state.job, visit.part)
     return visit.app.data.together(visit.state.path.parent, called, source, columns)
@@ -200,7 +200,7 @@ def save_roles(visit: Visit) -> Response:
         )
 
 
-def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: Sample, visit: Visit) -> Given:
+def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
     section = filled(only(specs_of_shape("table"), ("default_role", "accept")), state.section(part), visit.form)
     earlier = section.get("qi", {})

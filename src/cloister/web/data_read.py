@@ -42,6 +42,12 @@ SEARCH_S = 1.0
 MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
 """Transformations of the largest lattice that is drawn whole, and records counted for that."""
 
+MEASURED_BY = (
+    *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rules", "suppression", "loss", "weight"),
+    *("purpose", "patient", "drop", "sensitive", "keep", "default_role", "accept"),
+)
+"""Keys of a part that say what a transformation gives; methods of other kinds have none."""
+
 SAMPLE = 8
 """Records that are shown, as shapes or as they are."""
 
@@ -50,7 +56,7 @@ SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnFacts:
     """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
 
     name: str
@@ -63,7 +69,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Sample:
+class FirstRecords:
     """A file as it was read.
 
     Attributes
@@ -75,7 +81,7 @@ class Sample:
     name: str
     stamp: str
     records: int
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnFacts, ...]
     cells: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     problem: str
@@ -126,7 +132,7 @@ class DataRead:
 
     def sample(
         self, folder: Path, called: str, source: FileSource, form: Form = "table", *, values: bool = False
-    ) -> Sample:
+    ) -> FirstRecords:
         """Return figures about the columns of a source, and the first of its records."""
         read = self.source(folder, called, source, form)
         with self.at(folder):
@@ -135,7 +141,7 @@ class DataRead:
         head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
         shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
         cells = tuple(tuple("" if cell is None else cell for cell in row) for row in shown.iter_rows())
-        return Sample(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
+        return FirstRecords(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
 
     def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
         """Return how well some columns together tell records apart; None for no column."""
@@ -170,9 +176,10 @@ class DataRead:
     def measurable(self, state: JobState, part: str) -> Measurable:
         """Return the table of a part, ready to be measured at any levels, once for as long as nothing of it changes."""
         job = state.job
-        section = {**state.section(part), "method": FULL_DOMAIN}
-        for key in ("levels", "levels_from", "local_recoding", "merge_classes"):
-            section.pop(key, None)
+        said = state.section(part)
+        section = {key: value for key, value in said.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
+        if "codes" in said:
+            section["drop"] = [*section.get("drop", []), said["codes"]]
         changed = state.changed(state.with_section(part, section))
         source = job.sources[job.parts[part].sources["source"]]
         with self.at(state.path.parent):
@@ -225,7 +232,7 @@ def shapes_in(text: pl.Series) -> pl.Series:
     return text
 
 
-def _columns(read: Source, *, is_table: bool) -> tuple[tuple[Column, ...], str]:
+def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], str]:
     """Figures of all columns, and why their roles could not be guessed."""
     guesses, problem = {}, ""
     if is_table:
@@ -240,7 +247,7 @@ def _columns(read: Source, *, is_table: bool) -> tuple[tuple[Column, ...], str]:
     for text in texts:
         shapes = shapes_in(text.drop_nulls().unique()).value_counts(sort=True)
         found.append(
-            Column(
+            ColumnFacts(
                 text.name,
                 guesses.get(text.name),
                 text.drop_nulls().n_unique(),

@@ -46,7 +46,7 @@ class FoundRelease:
 
 
 @dataclass
-class Found:
+class Contents:
     """What lies in the folder, by kind, as paths from it."""
 
     data: list[tuple[str, int]] = field(default_factory=list)
@@ -84,9 +84,9 @@ class Folder:
         """Return a path as seen from the folder."""
         return path.relative_to(self.path).as_posix()
 
-    def look(self) -> Found:
+    def look(self) -> Contents:
         """Return what lies in the folder: files of data, jobs, releases and explorations."""
-        found = Found()
+        found = Contents()
         for path in self._files(self.path, found):
             place = self.place(path)
             if path.name == MANIFEST:
@@ -99,7 +99,7 @@ class Folder:
                 found.data.append((place, path.stat().st_size))
         return found
 
-    def _files(self, folder: Path, found: Found, depth: int = 0) -> Iterator[Path]:
+    def _files(self, folder: Path, found: Contents, depth: int = 0) -> Iterator[Path]:
         """Files beneath a folder, no links and nothing hidden; of a release or an exploration its manifest alone."""
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: (entry.is_dir(follow_symlinks=False), entry.name))

@@ -18,6 +18,9 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 OF_A_PART = re.compile(r"(?:protect\[\d+\]|plan)\.([\w.]+)")
 OF_A_SOURCE = re.compile(r"sources\.[\w-]+\.(\w+)")
+OF_THE_FILE = re.compile(r"^\S+\.toml: (?=protect)|protect\[\d+\]\.")
+"""Where in the job something stands, which its page need not say."""
+
 PREFIX = "f:"
 LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
@@ -252,7 +255,8 @@ def errors_of(error: CloisterError, shape: str | None = None) -> dict[str, str]:
 def in_words(error: CloisterError, shape: str | None = None) -> str:
     """Return the message of an error, settings called as a job calls them."""
     words = {} if shape is None else {one.name: one.word for one in settings_of(SHAPES[shape].options)}
-    return worded(error.text, lambda name, value: as_key(words.get(name, name), value))
+    text = worded(error.text, lambda name, value: as_key(words.get(name, name), value))
+    return OF_THE_FILE.sub("", text)
 
 
 def takes_columns(spec: Spec) -> bool:

@@ -31,8 +31,8 @@ def split_bounds(spec: str) -> tuple[str, str, str]:
     >>> split_bounds("interval:5,10@1-2"), split_bounds("suppress")
     (('interval:5,10', '1', '2'), ('suppress', '', ''))
     """
-    found = BOUNDS.fullmatch(spec)
-    return (spec, "", "") if found is None else (found["spec"], found["low"], found["high"] or found["low"])
+    match = BOUNDS.fullmatch(spec)
+    return (spec, "", "") if match is None else (match["spec"], match["low"], match["high"] or match["low"])
 
 
 def _typed(visit: Visit, place: int, column: str) -> str:

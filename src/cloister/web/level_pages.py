@@ -29,7 +29,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True)
-class Dot:
+class Node:
     """A transformation in the drawing: how general it is to the right, what it loses upwards."""
 
     x: float
@@ -64,7 +64,7 @@ def _measured(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> di
     }  # fmt: skip
 
 
-def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Dot]:
+def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Node]:
     """Where each transformation of the lattice stands; the chosen one last, and so on top."""
     ranks = [sum(one.levels) for one in found.lattice]
     low, wide = min(ranks, default=0), max(1, max(ranks, default=0) - min(ranks, default=0))
@@ -73,7 +73,7 @@ def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Dot]:
         kind = "safe" if found.table.problem.is_safe(one) else "unsafe"
         kind = "chosen" if list(one.levels) == list(chosen) else kind
         x, y = EDGE + (WIDE - 2 * EDGE) * (rank - low) / wide, EDGE + (HIGH - 2 * EDGE) * (1 - one.loss)
-        dots.append(Dot(round(x, 1), round(y, 1), kind))
+        dots.append(Node(round(x, 1), round(y, 1), kind))
     return sorted(dots, key=lambda dot: dot.kind == "chosen")
 
 

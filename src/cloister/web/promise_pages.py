@@ -4,10 +4,10 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 from starlette.responses import Response
 
+from cloister.codesets.options import DISASSOCIATION
 from cloister.errors import CloisterError
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.table_shape import PreparedTable
@@ -55,13 +55,6 @@ AT_ALL = (
 GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
 """What a rule or a method promises, and what it does not, in its own documentation."""
 
-DOCUMENTED = {
-    "disassociation": "cloister.codesets.disassociation.protect.disassociate",
-    **dict.fromkeys(("cba", "ugaclip", "apriori"), "cloister.codesets.generalization.protect.generalize"),
-    **dict.fromkeys(("a-gs", "baseline"), "cloister.trajectories.protect.anonymize"),
-}
-"""What documents each method that is not of tables."""
-
 
 @dataclass(frozen=True)
 class Promised:
@@ -107,11 +100,27 @@ def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
             rules = prepared.request.rules
             limits = [found[1] for rule in rules if (found := _documented(type(rule)))]
             return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}
-        module, _, name = DOCUMENTED.get(dict(rows).get("method", ""), "").rpartition(".")
-        found = _documented(getattr(import_module(module), name)) if module else None
+        found = _documented(_method(shape, dict(rows).get("method", "")))
         return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
     except CloisterError as error:
         return Promised(problem=in_words(error, shape)), errors_of(error, shape)
+
+
+def _method(shape: str, method: str) -> object:
+    """What protects data that are no table, loaded when it is asked what it promises; None where nothing says so."""
+    if shape == "trajectories":
+        from cloister.trajectories.protect import anonymize
+
+        return anonymize
+    if shape == "codes" and method == DISASSOCIATION:
+        from cloister.codesets.disassociation.protect import disassociate
+
+        return disassociate
+    if shape == "codes":
+        from cloister.codesets.generalization.protect import generalize
+
+        return generalize
+    return None
 
 
 def _documented(of: object) -> tuple[str, str] | None:

@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import uvicorn
 
 from cloister.errors import InputError
 
-from .app import Application, application
+from .app import Application, application, load_pages
 from .folder import MANIFEST, Folder
 from .guard import Guard
 
@@ -21,15 +20,6 @@ HOST = "127.0.0.1"
 """No other address: there is no option for one."""
 
 LOOK_S = 5.0
-WARM = (
-    "data_pages",
-    "hierarchy_pages",
-    "promise_pages",
-    "release_pages",
-    "check_pages",
-    "explore_pages",
-    "level_pages",
-)
 
 
 @dataclass(frozen=True)
@@ -72,7 +62,7 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
     server = uvicorn.Server(config)
 
     def watch() -> None:
-        _warm()
+        load_pages()
         while not server.should_exit:
             time.sleep(min(LOOK_S, idle_minutes * 60))
             idle = time.monotonic() - served.guard.last
@@ -87,9 +77,3 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
     finally:
         served.app.works.stop()
         served.socket.close()
-
-
-def _warm() -> None:
-    """Load what later pages need while the first one is read."""
-    for name in WARM:
-        import_module(f"cloister.web.{name}")

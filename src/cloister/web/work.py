@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from cloister.errors import CloisterError
 from cloister.settings import Given
@@ -30,6 +31,7 @@ class Work:
     what, then : what it does, in words; the page that follows when it is done
     shown : how the command would be typed
     doing, share : what it does now, and how much of it is done, if that is known
+    answering, telling : what it prints at the end, and while it works, an object a line
     answer : the object that it printed at the end
     """
 
@@ -38,6 +40,8 @@ class Work:
     then: str
     shown: str
     process: "subprocess.Popen[bytes]" = field(repr=False)
+    answering: BinaryIO = field(repr=False)
+    telling: BinaryIO = field(repr=False)
     started: float = field(default_factory=time.monotonic)
     doing: str = "starting"
     notes: list[str] = field(default_factory=list)
@@ -76,16 +80,13 @@ class Work:
     def listen(self, after: "Callable[[Work], None] | None") -> None:
         """Take in what the process says, until it ends; then do what is to be done after it."""
         said: list[bytes] = []
-        with self.process as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            stdout = process.stdout
-            answers = threading.Thread(target=lambda: said.append(stdout.read()), daemon=True)
+        with self.answering as answering, self.telling as telling:
+            answers = threading.Thread(target=lambda: said.append(answering.read()), daemon=True)
             answers.start()
-            for line in process.stderr:
+            for line in telling:
                 self._hear(line)
             answers.join()
-            code = process.wait()
+        code = self.process.wait()
         with suppress(ValueError):
             self.answer = json.loads(b"".join(said))
         try:
@@ -120,16 +121,21 @@ class Works:
         """Start a command in a folder; ``after`` is called once it is done, before anybody is told."""
         command = [sys.executable, "-m", "cloister", *words]
         environment = {**os.environ, "CLOISTER_PROGRESS": "json"}
-        process = subprocess.Popen(  # noqa: S603  (no shell, and the program is our own)
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        (answering, answer), (telling, told) = os.pipe(), os.pipe()
+        try:
+            process = subprocess.Popen(  # noqa: S603  (no shell, and the program is our own)
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=told
+            )
+        except BaseException:
+            os.close(answering)
+            os.close(telling)
+            raise
+        finally:
+            os.close(answer)
+            os.close(told)
+        pipes = os.fdopen(answering, "rb"), os.fdopen(telling, "rb")
         shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
-        work = Work(secrets.token_urlsafe(12), what, then, shown, process)
+        work = Work(secrets.token_urlsafe(12), what, then, shown, process, *pipes)
 
         threading.Thread(target=work.listen, args=(after,), daemon=True).start()
         with self._lock:
