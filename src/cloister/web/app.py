@@ -172,6 +172,7 @@ PAGES = {
     "GET /levels": "level_pages.levels",
     "POST /levels": "level_pages.fix_levels",
     "POST /levels/measure": "level_pages.measure",
+    "POST /levels/around": "level_pages.around",
     "GET /release": "release_pages.release",
     "POST /release": "release_pages.save_release",
     "POST /release/run": "release_pages.run",

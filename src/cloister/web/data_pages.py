@@ -67,12 +67,12 @@ def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
 
 
 def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> FirstRecords:
-    """Return figures about a file that no job is about yet."""
+    """Return the first records of a file that no job is about yet."""
     from cloister.jobs.job_file import job_of
 
     part = {"shape": "table", "source": called}
     job = job_of({"name": "new", "output": "new", "k": 5, "sources": {called: source}, "protect": [part]}, "the form")
-    return visit.app.data.sample(folder, called, job.sources[called], values=values)
+    return visit.app.data.sample(folder, called, job.sources[called], values=values, figures=False)
 
 
 def read_part(visit: Visit, *, values: bool = False) -> FirstRecords:

@@ -13,6 +13,8 @@ import polars as pl
 
 from cloister.claims.first_plan import Guess
 from cloister.errors import InputError, NoSafeRelease
+from cloister.hierarchy import preview
+from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
@@ -35,7 +37,9 @@ from cloister.tabular.options import FULL_DOMAIN, TableOptions
 from .job_state import JobState, version_of
 
 Made = TypeVar("Made")
-KEPT = 6
+KEPT, MOST_FIGURES = 6, 500
+"""Tables that are kept, and figures about them."""
+
 SEARCH_S = 1.0
 """For the transformation that levels by hand begin with."""
 
@@ -60,11 +64,11 @@ class ColumnFacts:
     """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
 
     name: str
-    guess: Guess | None
-    distinct: int
-    missing: int
-    alone: float
-    forms: tuple[str, ...]
+    guess: Guess | None = None
+    distinct: int = 0
+    missing: int = 0
+    alone: float = 0.0
+    forms: tuple[str, ...] = ()
     signs: tuple[IdentifierSign, ...] = ()
 
 
@@ -107,6 +111,7 @@ class DataRead:
 
     def __init__(self) -> None:
         self._made: OrderedDict[str, object] = OrderedDict()
+        self._figures: OrderedDict[str, object] = OrderedDict()
         self._lock = threading.RLock()
 
     @contextmanager
@@ -115,14 +120,15 @@ class DataRead:
         with self._lock, chdir(folder):
             yield
 
-    def _once(self, key: str, make: Callable[[], Made]) -> Made:
+    def _once(self, key: str, make: Callable[[], Made], *, is_small: bool = False) -> Made:
         """What was made for a key, or is made now; those not asked for longest are forgotten."""
-        if key not in self._made:
-            self._made[key] = make()
-        self._made.move_to_end(key)
-        while len(self._made) > KEPT:
-            self._made.popitem(last=False)
-        return cast("Made", self._made[key])
+        kept, most = (self._figures, MOST_FIGURES) if is_small else (self._made, KEPT)
+        if key not in kept:
+            kept[key] = make()
+        kept.move_to_end(key)
+        while len(kept) > most:
+            kept.popitem(last=False)
+        return cast("Made", kept[key])
 
     def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
         """Return a source as it is read, once for as long as its file stays the same."""
@@ -131,17 +137,43 @@ class DataRead:
             return self._once(key, lambda: read_table(source.data(called), form, **how_read(source)))
 
     def sample(
-        self, folder: Path, called: str, source: FileSource, form: Form = "table", *, values: bool = False
+        self,
+        folder: Path,
+        called: str,
+        source: FileSource,
+        form: Form = "table",
+        *,
+        values: bool = False,
+        figures: bool = True,
     ) -> FirstRecords:
-        """Return figures about the columns of a source, and the first of its records."""
+        """Return the first records of a source, and figures about its columns unless they are not wanted."""
         read = self.source(folder, called, source, form)
+        columns, problem = tuple(ColumnFacts(name) for name in read.frame.columns), ""
         with self.at(folder):
             stamp = stamp_of(folder, source)
-            columns, problem = self._once(f"columns {form} {stamp}", partial(_columns, read, is_table=form == "table"))
+            if figures:
+                make = partial(_columns, read, is_table=form == "table")
+                columns, problem = self._once(f"columns {form} {stamp}", make, is_small=True)
         head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
         shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
         cells = tuple(tuple("" if cell is None else cell for cell in row) for row in shown.iter_rows())
         return FirstRecords(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
+
+    def levels(self, state: JobState, part: str, column: str) -> tuple[LevelPreview, ...]:
+        """Return what the levels of a quasi-identifier do to its values."""
+        with self.at(state.path.parent):
+            source = state.job.sources[state.job.parts[part].sources["source"]]
+
+            def make() -> tuple[LevelPreview, ...]:
+                prepared = self.prepared(state, part)
+                if not isinstance(prepared, PreparedTable):
+                    raise InputError("Levels are those of a table that is read into memory.")
+                hierarchy = prepared.request.quasi_identifiers[column].hierarchy
+                counted = as_text(prepared.source.frame[column]).value_counts(name="n")
+                return preview(hierarchy, dict(counted.iter_rows()), column)
+
+            key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
+            return self._once(key, make, is_small=True)
 
     def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
         """Return how well some columns together tell records apart; None for no column."""
@@ -150,9 +182,12 @@ class DataRead:
         if not known:
             return None
         with self.at(folder):
-            texts = pl.DataFrame([as_text(read.frame[column]) for column in known])
             key = f"together {stamp_of(folder, source)} {known}"
-            return self._once(key, lambda: separation_of(group(texts, known)))
+
+            def make() -> Separation:
+                return separation_of(group(pl.DataFrame([as_text(read.frame[column]) for column in known]), known))
+
+            return self._once(key, make, is_small=True)
 
     def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
         """Return what a part of a job, as it is on disk or as it would be, is about to do."""

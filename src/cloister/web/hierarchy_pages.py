@@ -8,7 +8,7 @@ from pathlib import Path
 from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
-from cloister.hierarchy import check_rows, describe_builders, preview
+from cloister.hierarchy import check_rows, describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import as_text, distinct_values, write_private
 from cloister.pipeline.table_shape import PreparedTable
@@ -16,11 +16,12 @@ from cloister.pipeline.table_words import BOUNDS
 
 from .app import Visit
 from .data_pages import job_page, read_part, saved, seen_or_refuse
+from .folder import HIERARCHY
 from .forms import asked, errors_of, filled, in_words, only, specs_of_shape
 from .job_state import Conflict
 
 MORE = ("hierarchies", "missing_as")
-MOST_EDITED = 2_000
+MOST_EDITED, MOST_FILES = 2_000, 200
 
 
 def split_bounds(spec: str) -> tuple[str, str, str]:
@@ -53,11 +54,7 @@ def _levels(visit: Visit, column: str, spec: str) -> tuple[tuple[LevelPreview, .
         if key in ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
     }
     try:
-        changed = state.changed(state.with_section(visit.part, section))
-        prepared = visit.app.data.prepared(changed, visit.part)
-        assert isinstance(prepared, PreparedTable)
-        wanted = prepared.request.quasi_identifiers[column].hierarchy
-        return preview(wanted, as_text(prepared.source.frame[column]).to_list(), column), ""
+        return visit.app.data.levels(state.changed(state.with_section(visit.part, section)), visit.part, column), ""
     except CloisterError as error:
         return (), in_words(error, "table")
 
@@ -88,8 +85,9 @@ def hierarchies(
 
 
 def _files(folder: Path) -> list[str]:
-    """Files that may be hierarchies: those in folders beside the job that are called so."""
-    return [path.relative_to(folder).as_posix() for path in sorted(folder.glob("*hierarch*/*.csv"))][:100]
+    """Files that may be hierarchies, beside the job or in folders that are called so."""
+    found = [*folder.glob("*hierarch*/*.csv"), *folder.glob(f"*{HIERARCHY}*.csv")]
+    return [path.relative_to(folder).as_posix() for path in sorted(found)][:MOST_FILES]
 
 
 def preview_one(visit: Visit) -> Response:

@@ -15,6 +15,9 @@ from .data_read import Measurable
 SHOWN, NEAR = 20, 8
 """Transformations that are listed: the best of all, and the best one level away."""
 
+QUICK = 500_000
+"""Distinct rows times columns up to which the page waits for what is around its levels."""
+
 WIDE, HIGH, EDGE = 640, 260, 24
 
 
@@ -49,19 +52,24 @@ def _levels(visit: Visit, found: Measurable) -> list[int]:
 
 
 def _measured(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
-    """What levels give, and what the transformations one level away give, the best first."""
-    data = visit.app.data
-    found, around = data.measured(problem, levels), []
+    """What levels give."""
+    found = visit.app.data.measured(problem, levels)
+    return {
+        "found": found, "is_safe": problem.is_safe(found), "limit": problem.limit,
+        "records": problem.task.threshold.n_records, "losses": list(zip(problem.names, found.losses, strict=False)),
+    }  # fmt: skip
+
+
+def _around(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> list[Neighbour]:
+    """What the transformations one level away give, the best first."""
+    around = []
     for place, name in enumerate(problem.names):
         for level in (levels[place] - 1, levels[place] + 1):
             if problem.lowest[place] <= level <= problem.highest[place]:
-                one = data.measured(problem, [*levels[:place], level, *levels[place + 1 :]])
+                one = visit.app.data.measured(problem, [*levels[:place], level, *levels[place + 1 :]])
                 around.append(Neighbour(name, level, one, problem.is_safe(one)))
     around.sort(key=lambda one: (not one.is_safe, one.found.loss))
-    return {
-        "found": found, "is_safe": problem.is_safe(found), "around": around[:NEAR], "limit": problem.limit,
-        "records": problem.task.threshold.n_records, "losses": list(zip(problem.names, found.losses, strict=False)),
-    }  # fmt: skip
+    return around[:NEAR]
 
 
 def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Node]:
@@ -82,18 +90,25 @@ def levels(visit: Visit) -> Response:
     found = visit.app.data.measurable(visit.state, visit.part)
     problem, chosen = found.table.problem, _levels(visit, found)
     bounds = zip(problem.names, problem.lowest.tolist(), problem.highest.tolist(), chosen, strict=True)
+    is_quick = problem.task.rows.records.size * len(problem.names) <= QUICK
     safe = sorted((one for one in found.lattice if problem.is_safe(one)), key=lambda one: (one.loss, one.tie_break))
     return job_page(
         visit, "levels", rows=list(bounds), lattice=problem.lattice, best=found.best, names=problem.names,
         dots=_drawn(found, chosen), wide=WIDE, high=HIGH, safe=safe[:SHOWN], n_safe=len(safe),
-        measured=_measured(visit, problem, chosen),
+        measured=_measured(visit, problem, chosen), around=_around(visit, problem, chosen) if is_quick else None,
     )  # fmt: skip
 
 
 def measure(visit: Visit) -> Response:
-    """Return what the levels give, as they are moved."""
+    """Return what the levels give, as they are moved; those around them follow once they rest."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    return visit.shown("measured", measured=_measured(visit, found.table.problem, _levels(visit, found)))
+    return visit.shown("measured", measured=_measured(visit, found.table.problem, _levels(visit, found)), around=None)
+
+
+def around(visit: Visit) -> Response:
+    """Return what the transformations one level away give."""
+    found = visit.app.data.measurable(visit.state, visit.part)
+    return visit.shown("around", around=_around(visit, found.table.problem, _levels(visit, found)))
 
 
 def fix_levels(visit: Visit) -> Response:

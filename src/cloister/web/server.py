@@ -19,7 +19,7 @@ from .guard import Guard
 HOST = "127.0.0.1"
 """No other address: there is no option for one."""
 
-LOOK_S = 5.0
+LOOK_S, SHORT_S = 5.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
     server = uvicorn.Server(config)
 
     def watch() -> None:
+        while not server.started and not server.should_exit:
+            time.sleep(SHORT_S)
+        ready()  # from here on a signal ends the server in good order
         load_pages()
         while not server.should_exit:
             time.sleep(min(LOOK_S, idle_minutes * 60))
@@ -71,7 +74,6 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
 
     served.guard.last = time.monotonic()
     threading.Thread(target=watch, daemon=True).start()
-    ready()
     try:
         server.run(sockets=[served.socket])
     finally:

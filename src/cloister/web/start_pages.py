@@ -102,16 +102,27 @@ def make(visit: Visit) -> Response:
     words += [*command_words(RunOptions, source), "--json"]
     place = visit.app.folder.place(target)
 
-    def after(_: "Work") -> None:
-        assert second is not None
-        _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
+    def after(work: "Work") -> None:
+        if second is not None:
+            _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
+        elif shape == "table":
+            work.doing = "looking at the columns"
+            _look(visit, target)
 
     step = "roles" if shape == "table" else OTHER_STEPS[1]
     then = address(step, job=place)
-    work = visit.app.works.start(
-        words, path.parent, what=f"Looking at {path.name}", then=then, after=after if second is not None else None
-    )
+    work = visit.app.works.start(words, path.parent, what=f"Looking at {path.name}", then=then, after=after)
     return visit.working(work)
+
+
+def _look(visit: Visit, job: Path) -> None:
+    """Look at the columns once, for the page that follows."""
+    from .data_pages import source_of
+    from .job_state import load_job
+
+    made = load_job(job).job
+    called, source, form = source_of(made, next(iter(made.parts)))
+    visit.app.data.sample(job.parent, called, source, form)
 
 
 def _free(path: Path) -> Path:
