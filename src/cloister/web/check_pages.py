@@ -134,7 +134,15 @@ def attack(visit: Visit) -> Response:
     """Attack a release with its original, in a process of its own."""
     places = [visit.app.folder.place(visit.app.folder.existing(visit.say(name))) for name in ("release", "original")]
     words = ["attack", places[0], "--original", places[1], "--json"]
-    return visit.working(visit.app.works.start(words, visit.app.folder.path, what="Attacking the release", then=""))
+    return visit.working(
+        visit.app.works.start(
+            words,
+            visit.app.folder.path,
+            what="Attacking the release",
+            then="",
+            back=address("check", release=visit.say("release")),
+        )
+    )
 
 
 def report_file(visit: Visit) -> Response:

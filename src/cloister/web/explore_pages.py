@@ -80,7 +80,11 @@ def start_exploring(visit: Visit) -> Response:
     words += ["--recommend", visit.say("recommend")] if visit.say("recommend") else []
     words += ["--risk-limit", visit.say("limit")] if visit.say("limit") else []
     then = address("explored", job=visit.say("job"), part=visit.part, folder=visit.app.folder.place(parent / out))
-    return visit.working(visit.app.works.start([*words, "--json"], parent, what="Trying settings", then=then))
+    return visit.working(
+        visit.app.works.start(
+            [*words, "--json"], parent, what="Trying settings", then=then, back=visit.to("explore", part=visit.part)
+        )
+    )
 
 
 def _content(visit: Visit) -> Given:

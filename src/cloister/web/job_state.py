@@ -172,6 +172,14 @@ def new_job(path: Path, content: Keywords) -> JobState:
     return load_job(path)
 
 
+def release_to(path: Path, output: str) -> None:
+    """Have a job that was just made release to another folder; all else of its text stays, comments too."""
+    made = load_job(path)
+    text = made.text.replace(f"output = {toml_text(made.job.output)}", f"output = {toml_text(output)}", 1)
+    if text != made.text:
+        _replace(path, text)
+
+
 def _history(path: Path) -> Path:
     return path.parent / HISTORY / path.name
 

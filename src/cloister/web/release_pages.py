@@ -68,9 +68,10 @@ def run(visit: Visit) -> Response:
         raise InputError(
             f"The release would lie outside this folder. Give another name for output in {state.path.name}."
         )
+    back = visit.to("release", part=visit.part)
     if visit.say("dry"):
         work = visit.app.works.start(
-            [*words, "--dry-run"], state.path.parent, what=f"Trying {state.path.name}", then=""
+            [*words, "--dry-run"], state.path.parent, what=f"Trying {state.path.name}", then="", back=back
         )
         return visit.working(work)
     words += ["--overwrite"] if visit.say("overwrite") else []
@@ -78,7 +79,7 @@ def run(visit: Visit) -> Response:
         words += ["--custodian-dir", visit.app.folder.inside(visit.say("custodian")).name]
     then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
     return visit.working(
-        visit.app.works.start(words, state.path.parent, what=f"Protecting {state.job.name}", then=then)
+        visit.app.works.start(words, state.path.parent, what=f"Protecting {state.job.name}", then=then, back=back)
     )
 
 

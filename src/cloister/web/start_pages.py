@@ -40,30 +40,30 @@ def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
-    from .forms import asked, filled, in_words
+    from .forms import asked, errors_of, filled, in_words
 
-    place = visit.say("file")
-    path = visit.app.folder.existing(place)
-    specs = reading_specs()
-    source = filled(
-        specs, {"file": f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name}, visit.form
-    )
+    place, files = visit.say("file"), visit.app.folder.look().data
+    path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
+    profile = visit.say("profile") or ("" if visit.form else _usual_profile(place))
+    source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
     sample = None
-    if path.is_file() and not place.lower().endswith((".zip", ".ndjson", ".ndjson.gz")):
+    if not profile:
         try:
             sample = sample_of(visit, path.parent, "data", source, values=bool(visit.say("values")))
         except CloisterError as error:
-            problem, status = problem or in_words(error), 400
+            wrong, problem, status = errors_of(error), problem or in_words(error), 400
     names = [] if sample is None else [column.name.lower() for column in sample.columns]
-    others = [
-        other
-        for other, _ in visit.app.folder.look().data
-        if other != place and Path(other).parent == Path(place).parent
-    ]
     return visit.shown(
-        "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, others=others,
-        shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source),
+        "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
+        others=[one for one, _ in files if one != place and Path(one).parent == Path(place).parent],
+        shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source, wrong),
     )  # fmt: skip
+
+
+def _usual_profile(place: str) -> str:
+    """The profile that collections of such a name usually have; empty for a single table."""
+    name = place.lower().removesuffix(".gz")
+    return "omop" if name.endswith(".zip") else "fhir" if name.endswith(".ndjson") else ""
 
 
 def _likely(names: list[str]) -> str:
@@ -81,6 +81,7 @@ def make(visit: Visit) -> Response:
 
     from .data_pages import reading_specs
     from .forms import filled
+    from .job_state import release_to
 
     if visit.say("look"):
         return new(visit)
@@ -105,13 +106,22 @@ def make(visit: Visit) -> Response:
     def after(work: "Work") -> None:
         if second is not None:
             _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
-        elif shape == "table":
+        else:
+            release_to(target, f"{target.stem}-release")
+        if shape == "table":
             work.doing = "looking at the columns"
             _look(visit, target)
 
     step = "roles" if shape == "table" else OTHER_STEPS[1]
     then = address(step, job=place)
-    work = visit.app.works.start(words, path.parent, what=f"Looking at {path.name}", then=then, after=after)
+    work = visit.app.works.start(
+        words,
+        path.parent,
+        what=f"Looking at {path.name}",
+        then=then,
+        back=address("new", file=visit.say("file")),
+        after=after,
+    )
     return visit.working(work)
 
 
@@ -126,16 +136,12 @@ def _look(visit: Visit, job: Path) -> None:
 
 
 def _free(path: Path) -> Path:
-    """A name for the job of a file that nothing has yet; the source in it is called so, too."""
+    """A name for the job of a file that nothing has yet, neither it nor its release."""
     from cloister.pipeline.first_jobs import name_of
 
-    target = path.with_name(f"{name_of(path.name)}.toml")
-    return target if not target.exists() else _numbered(target)
-
-
-def _numbered(target: Path) -> Path:
-    names = (target.with_stem(f"{target.stem}-{number}") for number in range(2, 1000))
-    return next(name for name in names if not name.exists())
+    usual = path.with_name(f"{name_of(path.name)}.toml")
+    names = [usual, *(usual.with_stem(f"{usual.stem}-{number}") for number in range(2, 1000))]
+    return next(one for one in names if not one.exists() and not one.with_name(f"{one.stem}-release").exists())
 
 
 def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Response:

@@ -28,7 +28,7 @@ class Work:
 
     Attributes
     ----------
-    what, then : what it does, in words; the page that follows when it is done
+    what, then, back : what it does, in words; the page that follows when it is done, and the one it was started from
     shown : how the command would be typed
     doing, share : what it does now, and how much of it is done, if that is known
     answering, telling : what it prints at the end, and while it works, an object a line
@@ -38,6 +38,7 @@ class Work:
     key: str
     what: str
     then: str
+    back: str
     shown: str
     process: "subprocess.Popen[bytes]" = field(repr=False)
     answering: BinaryIO = field(repr=False)
@@ -116,7 +117,14 @@ class Works:
         self._lock = threading.Lock()
 
     def start(
-        self, words: Sequence[str], folder: Path, *, what: str, then: str, after: Callable[[Work], None] | None = None
+        self,
+        words: Sequence[str],
+        folder: Path,
+        *,
+        what: str,
+        then: str,
+        back: str,
+        after: Callable[[Work], None] | None = None,
     ) -> Work:
         """Start a command in a folder; ``after`` is called once it is done, before anybody is told."""
         command = [sys.executable, "-m", "cloister", *words]
@@ -135,7 +143,7 @@ class Works:
             os.close(told)
         pipes = os.fdopen(answering, "rb"), os.fdopen(telling, "rb")
         shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
-        work = Work(secrets.token_urlsafe(12), what, then, shown, process, *pipes)
+        work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes)
 
         threading.Thread(target=work.listen, args=(after,), daemon=True).start()
         with self._lock:

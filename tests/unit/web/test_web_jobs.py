@@ -212,7 +212,7 @@ def test_stopping_leaves_nothing_half(window):
 
     left = [path.name for path in window.folder.iterdir() if ".partial-" in path.name]
     assert left == []
-    assert ("Nothing was released" in page.text) == (not (window.folder / f"{name}-release").exists())
+    assert ("Back, to change something" in page.text) == (not (window.folder / f"{name}-release").exists())
 
 
 def test_ending_the_server_ends_its_work(window):
