@@ -89,7 +89,7 @@ wheel-check: wheel ## See that the wheel, installed in an empty environment, pro
 release-check: $(VENV)/installed-dev ## See that a release can be made: changes, and an sdist that passes its tests where there is no network
 	@PYTHON=$(RUN) .ci/release-check
 
-bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=postgresql for its driver)
+bundle: $(VENV)/usable ## Collect in ./bundle all that an installation without a network needs (EXTRAS=ui,postgresql for the application and a driver)
 	@$(MAKE) --no-print-directory wheel
 	@rm -rf bundle && mkdir bundle
 	@echo "Collecting wheels into ./bundle ..."
@@ -123,7 +123,7 @@ $(VENV)/usable:
 
 $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister into $(VENV) (some 300 MB; a minute or two with a fast network) ..."
-	@$(PIP) install $(CONSTRAINED) --editable .
+	@$(PIP) install $(CONSTRAINED) --editable '.[ui]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)

@@ -148,6 +148,22 @@ def settings_given(options: object) -> Given:
     return {name: value for name, value in vars(options).items() if value is not None}
 
 
+def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) -> list[str]:
+    """Return the words of a command whose settings a record declares, for values by their keys in a job.
+
+    ``skipped``: names of fields that are left out
+    """
+    words: list[str] = []
+    for one in settings_of(record):
+        value = given.get(one.word)
+        if one.name in skipped or value is None or value is False or value in ([], ()) or value == one.default:
+            continue
+        option = one.option.split()[:1] if one.option.startswith("-") else []
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [*option, *([] if each is True else [str(each)])]
+    return words
+
+
 def check_words(options: object, *names: str) -> None:
     """Refuse words that these settings do not have."""
     for one in settings_of(type(options)):

@@ -228,6 +228,11 @@ ALLOWED = {
         *("recipients", "errors", "results", "io", "hierarchy", "utility", "manifest", "manifests", "release_folder"),
         *("registry", "codesets", "tabular", "trajectories"),  # types of manifests
     },
+    "web": {
+        *("web", "errors", "results", "version", "reading", "settings", "typed_toml", "io", "sources", "hierarchy"),
+        *("privacy", "risk", "search", "jobs", "pipeline", "registry", "shape", "exploration", "report", "manifest"),
+        *("manifests", "release_folder", "verification", *SHAPES),
+    },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),
         *("jobs", "registry", *SHAPES),
@@ -276,6 +281,7 @@ SEEN_BY_CLI |= {
     "settings",
     "reading",
     "recipients",
+    "web",
 }
 
 
@@ -309,6 +315,12 @@ def test_nobody_imports_the_command_line(path):
     assert "cli" not in rooms_imported(path)
 
 
+@for_all([path for path in FILES if room(path) != "web" and place(path) != "cli/ui.py"])
+def test_nobody_imports_the_application(path):
+    """Only its command knows that there is one."""
+    assert "web" not in rooms_imported(path)
+
+
 @for_all(files_of("engines"))
 def test_engines_know_no_shapes(path):
     """What counts tables knows SQL and columns; parts of other shapes are handed to Spark's workers only."""
@@ -335,7 +347,7 @@ def test_what_methods_for_code_sets_share_knows_their_forms_only(path):
     assert {name for name in inside if name.split(".")[2] != own and name.split(".")[3] != "data"} == set()
 
 
-@for_all([path for path in FILES if room(path) not in ("cli", "pipeline", "api", "registry", "__init__")])
+@for_all([path for path in FILES if room(path) not in ("cli", "web", "pipeline", "api", "registry", "__init__")])
 def test_flow_and_verbs_stand_on_top(path):
     """Nothing below the pipeline imports it or the API; only the registry knows where a shape is to be loaded."""
     assert rooms_imported(path) & {"pipeline", "api"} == set()
@@ -477,11 +489,11 @@ def test_the_front_door_loads_nothing():
     assert {node.module for node in outside_checking} == {"importlib", "typing"}
 
 
-BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py", "registry.py"}
+BY_NAME = {"compiling.py", "io/databases.py", "cli/commands.py", "web/app.py", "registry.py"}
 """Drivers of databases are called as the scheme of an address says; their names begin with ``adbc_driver_``. What does
-the work of a command is a function of a module in ``cli/``, loaded when it is called. Kernels are loaded by methods
-that are listed by name, in a process of their own. What is special about a shape or a form of release is named in the
-registry.
+the work of a command, or answers a page, is a function of a module in ``cli/`` or ``web/``, loaded when it is called.
+Kernels are loaded by methods that are listed by name, in a process of their own.
+What is special about a shape or a form of release is named in the registry.
 """
 
 

@@ -264,6 +264,14 @@ _add(
     "verification, or nothing does.",
     "cloister run job.toml --dry-run",
 )
+_add(
+    app,
+    declared.UiOptions,
+    _work("ui.run_ui"),
+    "Open the application: pages in a browser that protect the data of a folder, or check a release.\n\n"
+    "It serves this machine alone, and every page shows the job file and the command that do the same.",
+    "cloister ui my-folder",
+)
 
 init = _group(
     "init",

@@ -19,7 +19,7 @@ from cloister.pipeline.places import tidy_beside
 from cloister.registry import SHAPES
 from cloister.release_folder import release_around
 from cloister.results import STARTED
-from cloister.settings import Keywords, RunOptions, settings_of
+from cloister.settings import Keywords, RunOptions, command_words
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
@@ -114,13 +114,7 @@ def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None
         head, _, column = key.partition(".")
         kept = [word for word in own.get(head) or [] if word.partition("=")[0] != column] if column else []
         own[head] = [*kept, f"{column}={word_of(value)}"] if column else value
-    for one in settings_of(SHAPES[shape].options):
-        value = own.get(one.word)
-        if one.name in NOT_REPEATED or value is None or value is False or value in ([], ()) or value == one.default:
-            continue
-        option = one.option.split()[:1] if one.option.startswith("-") else []
-        for each in value if isinstance(value, list | tuple) else [value]:
-            words += [*option, *([] if each is True else [str(each)])]
+    words += command_words(SHAPES[shape].options, own, NOT_REPEATED)
     return shlex.join([*words, "--out", "release"])
 
 

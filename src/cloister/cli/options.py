@@ -277,6 +277,17 @@ class RunJobOptions(SayingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UiOptions:
+    """What ``ui`` can be told."""
+
+    folder: Annotated[Path, Help("Folder with data, or a release.", option="FOLDER")] = Path()
+    port: Annotated[int, Help("Port on this machine; any that is free if 0.", "N")] = 0
+    idle: Annotated[float, Help("Stop after so long without use.", "MINUTES")] = 60
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class InitOptions(SayingOptions, FileOptions):
     """Options of every ``init``."""
 

@@ -207,11 +207,19 @@ def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
     return table
 
 
+PROGRESS = "CLOISTER_PROGRESS"
+"""With ``json`` in it, a front end that started this process reads on standard error what is done, an object a line."""
+
+
 class Screen:
-    """Says on standard error what is done, where somebody would see it."""
+    """Says on standard error what is done, where somebody would see it, or a front end reads it."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
+        self.is_read = os.environ.get(PROGRESS) == "json"
+
+    def _tell(self, **said: object) -> None:
+        sys.stderr.write(f"{json.dumps(said)}\n")
 
     @property
     def is_seen(self) -> bool:
@@ -220,11 +228,18 @@ class Screen:
 
     def note(self, text: str, *, always: bool = False) -> None:
         """Say a line."""
-        note(text, quiet=self.quiet and not always)
+        if self.is_read:
+            self._tell(note=in_options(text))
+        else:
+            note(text, quiet=self.quiet and not always)
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """Say what takes its time, while it does; yield what says how far it is."""
+        if self.is_read:
+            self._tell(doing=what)
+            yield lambda how_far: self._tell(doing=how_far)
+            return
         if not self.is_seen:
             yield lambda _how_far: None
             return
@@ -234,6 +249,10 @@ class Screen:
     @contextmanager
     def searching(self) -> Iterator["Report | None"]:
         """Yield what shows how far a search has come."""
+        if self.is_read:
+            self._tell(doing="searching")
+            yield lambda progress: self._tell(doing=_words(progress), loss=progress.loss, bound=progress.bound)
+            return
         if not self.is_seen:
             yield None
             return

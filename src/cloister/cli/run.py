@@ -8,6 +8,7 @@ from pathlib import Path
 from cloister.cli.options import DemoOptions, RunJobOptions
 from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
 from cloister.cli.protect import late_stops_reported
+from cloister.cli.ui import EXTRA, has_ui
 from cloister.compiling import compiling_ahead
 from cloister.errors import InputError
 from cloister.jobs.job_file import read_job
@@ -77,6 +78,8 @@ def run_demo(options: DemoOptions) -> None:
         run_job(RunJobOptions(job=job, overwrite=again, quiet=options.quiet))
     if not options.quiet:
         say(f"The same by hand: {shlex.join(['cloister', 'run', str(job), '--overwrite'])}")
+        first = "" if has_ui() else f" (it needs more: {EXTRA})"
+        say(f"The same in a browser: {shlex.join(['cloister', 'ui', str(options.folder)])}{first}")
 
 
 def _write(folder: Path, made: Hospital) -> bool:

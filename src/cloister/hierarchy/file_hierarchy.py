@@ -8,7 +8,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -116,8 +116,13 @@ class LevelPreview:
     examples: tuple[str | None, ...] = field(repr=False)
 
 
-def preview(hierarchy: Hierarchy, values: Iterable[str | None], column: str = "values") -> tuple[LevelPreview, ...]:
-    """Return the groups that the values form at each level; repeated values count as often as they are given."""
+def preview(
+    hierarchy: Hierarchy, values: Iterable[str | None] | Mapping[str | None, int], column: str = "values"
+) -> tuple[LevelPreview, ...]:
+    """Return the groups that the values form at each level; repeated values count as often as they are given.
+
+    ``values``: one for each record, or how many records have each
+    """
     occurrences = Counter(values)
     bound = hierarchy.bind(column, list(occurrences))
     found = []

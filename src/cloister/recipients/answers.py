@@ -251,7 +251,10 @@ class TrajectoryAnswers(Answers):
             np.multiply.at(lacking, patient, 1 - pair)
             shares *= 1 - lacking
         found = bounded(shares)
-        return CountBounds(found.lower, found.expected, min(n_patients, found.upper + self._suppressed()))
+        # Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more.
+        share = min(self.losses) + HALF_STEP
+        suppressed = floor(self.frame.height * share / (1 - share)) if share < 1 else n_patients
+        return CountBounds(found.lower, found.expected, min(n_patients, found.upper + suppressed))
 
     def _shares(self, name: str, wanted: Wanted) -> Shares:
         rows = self.codebook.filter(pl.col("column") == name)
@@ -259,11 +262,6 @@ class TrajectoryAnswers(Answers):
             raise InputError("The hierarchy of codes is a file, which is not in the release. Give it.")
         column = LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name))
         return by_row(self.frame[name], column.labels, column.shares(wanted))
-
-    def _suppressed(self) -> int:
-        """Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more."""
-        share = min(self.losses) + HALF_STEP
-        return floor(self.frame.height * share / (1 - share)) if share < 1 else int(np.iinfo(np.int32).max)
 
 
 def answers_from(

@@ -101,6 +101,14 @@ def allowed_largest(grouped: GroupedRecords, wanted: int | None) -> int:
     return largest
 
 
+def separation_of(grouped: GroupedRecords) -> Separation:
+    """Return how well all columns of the records together tell them apart."""
+    sizes, records = grouped.sizes, grouped.n_records
+    every = records * (records - 1) // 2
+    separation = 1 - int((sizes * (sizes - 1) // 2).sum()) / every if every else 0.0
+    return Separation(grouped.columns, sizes.size, sizes.size / records, separation, int((sizes == 1).sum()))
+
+
 def find_special_uniques(grouped: GroupedRecords, largest: int, threads: int = 1) -> SpecialUniques:
     """Return the minimal sample uniques of up to ``largest`` columns, and how well sets of columns tell records apart.
 

@@ -26,7 +26,9 @@ def test_demo_again_shows_all_parts_and_the_command(cloister, demonstrated):
     """It runs again over itself, with the same data, and ends with a row a part, one report, and the job by hand."""
     before = bytes_of(demonstrated)
     ran = cloister("demo", demonstrated, "--patients", "100")
-    words = shlex.split(ran.out.rsplit("The same by hand: ", 1)[1])
+    hand, browser = ran.out.rstrip().splitlines()[-2:]
+    words = shlex.split(hand.removeprefix("The same by hand: "))
+    assert browser.startswith(f"The same in a browser: cloister ui {demonstrated}")
 
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines() if line.split()[:1] and line.split()[0] in PARTS] == PARTS

@@ -18,6 +18,7 @@ COMMANDS = [
     ("hierarchy", "preview"),
     ("hierarchy", "build"),
     ("demo",),
+    ("ui",),
 ]
 
 

@@ -117,7 +117,7 @@ class ChunkCounts:
             last[unit] = max(last.get(unit, number), number, key=lambda one: int(self.level[one]))
         return sorted(last.values())
 
-    def _asked(self, query: list[int], inside: Mask | None) -> "Asked":
+    def _asked(self, query: list[int], inside: Mask | None) -> "CountQuery":
         """Find the place of each code in each cluster, and keep the clusters that have all."""
         n_record, n_shared = self.subrecords.size, self.low.size
         place = np.full((len(query), self.sizes.size), NONE, dtype=np.int64)
@@ -138,11 +138,11 @@ class ChunkCounts:
         at = np.flatnonzero(has_all if inside is None else has_all & inside)
         place = np.sort(place[:, at], axis=0)
         place[1:][place[1:] == place[:-1]] = NONE  # codes of one chunk are one place
-        return Asked(self, query, at, place, matches, room)
+        return CountQuery(self, query, at, place, matches, room)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Asked:
+class CountQuery:
     """The clusters in which all codes of a query have a place.
 
     ``place`` (n_codes, n) is the place of each code, each place once: a record chunk by its number, a shared chunk by

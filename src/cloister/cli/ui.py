@@ -1,0 +1,38 @@
+"""``cloister ui``: the application, until it is stopped."""
+
+from contextlib import suppress
+from importlib.util import find_spec
+
+from cloister.cli.options import UiOptions
+from cloister.cli.output import Terminated, say
+from cloister.errors import InputError
+
+NEEDED = ("starlette", "uvicorn", "python_multipart")
+EXTRA = 'pip install "cloister[ui]"'
+
+
+def has_ui() -> bool:
+    """Whether what the application needs is installed."""
+    return all(find_spec(name) is not None for name in NEEDED)
+
+
+def run_ui(options: UiOptions) -> None:
+    """Serve a folder, and say where."""
+    if not has_ui():
+        raise InputError(f"The application needs more than is installed. Install it: {EXTRA}.")
+    if options.idle <= 0:
+        raise InputError(f"--idle is {options.idle:g} minutes, but must be above 0.")
+    from cloister.web.server import prepare, serve  # only this command needs a server
+
+    served = prepare(options.folder, options.port)
+
+    def ready() -> None:
+        say(f"Open this address, once, in a browser on this machine: {served.address}")
+        if not options.quiet:
+            end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
+            say(f"It serves {served.app.folder.path.name} to this machine alone. {end}")
+
+    with suppress(KeyboardInterrupt, Terminated):
+        serve(served, options.idle, ready)
+    if not options.quiet:
+        say("Stopped.")

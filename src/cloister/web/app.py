@@ -1,0 +1,266 @@
+"""The application itself: what its pages share, how they are rendered, and what becomes of errors."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from cloister.errors import CloisterError
+from cloister.version import __version__
+
+from .folder import Folder
+from .work import Work, Works
+
+if TYPE_CHECKING:
+    from .data_read import DataRead
+    from .job_state import JobState
+
+ENDING = ".j2"
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+MOST_FIELDS = 20_000
+TABLE_STEPS = ("data", "roles", "hierarchies", "promise", "explore", "release")
+OTHER_STEPS = ("data", "promise", "explore", "release")
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request, and what its page needs to answer it.
+
+    ``is_partial``: whether a part of the page is asked for, by what it shows live
+    """
+
+    app: "Application"
+    query: QueryParams
+    form: FormData
+    is_partial: bool = False
+
+    def say(self, name: str) -> str:
+        """Return what the form says in a field, else the address; empty where neither does."""
+        return str(self.form.get(name, self.query.get(name, "")))
+
+    @cached_property
+    def state(self) -> "JobState":
+        """The job that the page is of."""
+        from .job_state import load_job
+
+        return load_job(self.app.folder.existing(self.say("job")))
+
+    @property
+    def part(self) -> str:
+        """The part of the job; its first one where none is named."""
+        return self.say("part") or next(iter(self.state.job.parts))
+
+    def to(self, step: str, **more: str) -> str:
+        """Return the address of a page about the same job."""
+        same = {name: self.say(name) for name in ("job", "part") if self.say(name)}
+        return address(step, **{**same, **more})
+
+    def shown(self, template: str, status: int = 200, **content: object) -> HTMLResponse:
+        """Return a page, or a part of one."""
+        filled = {
+            "visit": self,
+            "folder": self.app.folder.path.name,
+            "version": __version__,
+            "link": address,
+            **content,
+        }
+        return HTMLResponse(templates().get_template(f"{template}.html").render(filled), status)
+
+    def working(self, work: Work) -> RedirectResponse:
+        """Go to the page that shows how far some work is."""
+        return RedirectResponse(address("work", key=work.key), 303)
+
+
+Page = Callable[[Visit], Response]
+
+
+@dataclass
+class Application:
+    """What all pages share: the folder, the work that runs, and what was read.
+
+    Attributes
+    ----------
+    release : the release that it was opened for; None where it was opened for a folder of data
+    verdicts : on releases as they are now: what was checked, how, and what does not hold
+    """
+
+    folder: Folder
+    release: str | None = None
+    works: Works = field(default_factory=Works)
+    verdicts: dict[str, tuple[tuple[str, ...], str, str]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def data(self) -> "DataRead":
+        """What was read; dataframes are loaded when the first page needs them."""
+        from .data_read import DataRead
+
+        return DataRead()
+
+
+def address(step: str, **query: str) -> str:
+    """Return the address of a page."""
+    return f"/{step}?{urlencode(query)}" if query else f"/{step}"
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of all pages."""
+    found = {
+        file.name.removesuffix(ENDING): file.read_text(encoding="utf-8")
+        for file in files("cloister.web").joinpath("templates").iterdir()
+        if file.name.endswith(ENDING)
+    }
+    environment = Environment(
+        loader=DictLoader(found), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["count"], environment.filters["brief"] = _brief, _brief
+    environment.filters["share"] = _share
+    return environment
+
+
+def _share(share: float | None) -> str:
+    """A share as a percentage that is zero or one hundred only where it is."""
+    if share is None:
+        return "-"
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
+
+
+def _brief(number: object) -> str:
+    if number is None:
+        return "-"
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}" if isinstance(number, float) else str(number)
+
+
+PAGES = {
+    "GET /": "start_pages.start",
+    "GET /new": "start_pages.new",
+    "POST /new": "start_pages.make",
+    "GET /work": "work_pages.work",
+    "GET /work/state": "work_pages.state",
+    "POST /work/cancel": "work_pages.cancel",
+    "GET /data": "data_pages.data",
+    "POST /data": "data_pages.save_data",
+    "GET /roles": "data_pages.roles",
+    "POST /roles": "data_pages.save_roles",
+    "POST /roles/together": "data_pages.together",
+    "GET /hierarchies": "hierarchy_pages.hierarchies",
+    "POST /hierarchies": "hierarchy_pages.save_hierarchies",
+    "POST /hierarchies/preview": "hierarchy_pages.preview_one",
+    "GET /hierarchies/edit": "hierarchy_pages.edit",
+    "POST /hierarchies/edit": "hierarchy_pages.save_edited",
+    "GET /promise": "promise_pages.promise",
+    "POST /promise": "promise_pages.save_promise",
+    "POST /promise/sentence": "promise_pages.sentence",
+    "GET /explore": "explore_pages.explore",
+    "POST /explore": "explore_pages.start_exploring",
+    "GET /explored": "explore_pages.explored",
+    "POST /explored": "explore_pages.take",
+    "GET /levels": "level_pages.levels",
+    "POST /levels": "level_pages.fix_levels",
+    "POST /levels/measure": "level_pages.measure",
+    "POST /levels/around": "level_pages.around",
+    "GET /release": "release_pages.release",
+    "POST /release": "release_pages.save_release",
+    "POST /release/run": "release_pages.run",
+    "POST /undo": "release_pages.go_back",
+    "GET /job": "release_pages.download",
+    "GET /check": "check_pages.check",
+    "GET /check/state": "check_pages.state",
+    "POST /check/decide": "check_pages.decide",
+    "POST /check/attack": "check_pages.attack",
+    "GET /check/report": "check_pages.report_file",
+    "GET /compare": "check_pages.compare",
+}
+"""Every page, and the function that answers; its module is loaded when the first page of it is asked for."""
+
+
+def application(app: Application) -> Starlette:
+    """Return what answers all requests that the guard lets in."""
+
+    async def failed(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        text = "There is no such page." if status == 404 else "This cannot be done here."
+        return _visit(app, request, FormData()).shown("problem", status, problem=text)
+
+    routes = [Route("/static/{name}", _static)]
+    for name, place in PAGES.items():
+        method, path = name.split()
+        routes.append(Route(path, _answering(app, place), methods=[method]))
+    return Starlette(routes=routes, exception_handlers={404: failed, 405: failed, 400: failed, 500: failed})
+
+
+def _visit(app: Application, request: Request, form: FormData) -> Visit:
+    return Visit(app, request.query_params, form, "hx-request" in request.headers)
+
+
+def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Response]]:
+    module, name = place.split(".")
+
+    async def answer(request: Request) -> Response:
+        form = FormData()
+        if request.method == "POST":
+            form = await request.form(max_files=0, max_fields=MOST_FIELDS)
+        return await run_in_threadpool(_answered, _visit(app, request, form), module, name)
+
+    return answer
+
+
+def _answered(visit: Visit, module: str, name: str) -> Response:
+    """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
+    try:
+        page: Page = getattr(import_module(f"cloister.web.{module}"), name)
+        return page(visit)
+    except CloisterError as error:
+        problem, status = error.message, 409 if type(error).__name__ == "Conflict" else 400
+    except OSError as error:
+        problem, status = f"The system refused to read or write ({type(error).__name__}). Check disk and rights.", 400
+    except Exception as error:
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        where = "" if traceback is None else f" at {traceback.tb_frame.f_code.co_name}:{traceback.tb_lineno}"
+        problem, status = f"An unexpected {type(error).__name__} occurred{where}. This is a defect of cloister.", 500
+    return visit.shown(
+        "problem_part" if visit.is_partial else "problem", 200 if visit.is_partial else status, problem=problem
+    )
+
+
+def load_pages() -> None:
+    """Load what later pages need while the first one is read."""
+    for module in dict.fromkeys(place.split(".")[0] for place in PAGES.values()):
+        import_module(f"cloister.web.{module}")
+
+
+@cache
+def _statics() -> Mapping[str, tuple[str, bytes]]:
+    """What pages look like, and the one script, by name; nothing else of the package is given out."""
+    folder = files("cloister.web").joinpath("static")
+    found = {
+        file.name: (KINDS[suffix], file.read_bytes())
+        for file in folder.iterdir()
+        if (suffix := f".{file.name.rpartition('.')[2]}") in KINDS
+    }
+    report = files("cloister.report").joinpath("style.css.j2").read_bytes()
+    widths = "".join(f".w{n}{{width:{n}%}}" for n in range(101)).encode()
+    return {**found, "report.css": ("text/css", report + widths)}
+
+
+async def _static(request: Request) -> Response:
+    kind, content = _statics().get(request.path_params["name"], ("", b""))
+    if not kind:
+        raise HTTPException(404)
+    return Response(content, media_type=kind)

@@ -1,0 +1,163 @@
+"""A release: verified, read, approved or refused; attacked with its original; and beside another one."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.exploration.comparison import compared, manifests_in, rows_of
+from cloister.io import sha256, write_private
+from cloister.jobs.manifest import JobManifest, is_job
+from cloister.manifest.head import read_section
+from cloister.manifests import typed
+from cloister.release_folder import MANIFEST, REPORT, read_manifest
+from cloister.report.sentences import guarantee_sentences
+from cloister.settings import Given
+from cloister.verification import verify_folder
+
+from .app import Visit, address
+from .job_state import version_of
+
+ANCHOR = re.compile(r'id="([^"]*)s1"')
+MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
+WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
+STYLE = re.compile(r' style="[^"]*"')
+SIGNED = ".sign-off.json"
+ROLES = ("Data custodian", "Statistician", "Ethics or data access committee", "Second reader")
+DECISIONS = {"approved": "Approved", "refused": "Refused"}
+
+
+def _verdict(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
+    """What was checked and how, and why a release does not hold; once for as long as its files stay the same."""
+    parts = [
+        (str(path), path.stat().st_mtime_ns, path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+    key, seen = version_of(repr(parts)), visit.app.verdicts
+    if key not in seen:
+        try:
+            verdict = verify_folder(folder)
+            seen[key] = (tuple(verdict.checks), verdict.how, "")
+        except CloisterError as error:
+            seen[key] = ((), "", error.message)
+    return seen[key]
+
+
+def _report(folder: Path) -> Markup:
+    """What the report of a verified release says: verifying made the page again, and it was the same."""
+    found = MAIN.search((folder / REPORT).read_text(encoding="utf-8"))
+    text = "" if found is None else found[1]
+    text = WIDTH.sub(r'class="bar w\1"', text)
+    return Markup(STYLE.sub("", text))  # noqa: S704
+
+
+def _sentences(folder: Path) -> list[str]:
+    """What a release promises, in words; of a job what each part does."""
+    manifest = read_manifest(folder)
+    if not is_job(manifest):
+        return guarantee_sentences(typed(manifest))
+    stated, _ = read_section(JobManifest, manifest)
+    assert stated is not None
+    return [f"{part.name}: {text}" for part in stated.parts for text in part.guarantee.sentences]
+
+
+def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Verify a release, and show its report."""
+    place = visit.say("release")
+    folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
+    checks, how, failure = _verdict(visit, folder)
+    sentences = [] if failure else _sentences(folder)
+    report = Markup() if failure else _report(folder)
+    found = ANCHOR.search(report)
+    at = "" if found is None else found[1]
+    originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
+    return visit.shown(
+        "check", status, name=folder.name, place=place, checks=checks, how=how, failure=failure, report=report,
+        sentences=sentences, at=at, decisions=_decided(folder), roles=ROLES, words=DECISIONS, problem=problem,
+        digest=sha256(folder / MANIFEST) if (folder / MANIFEST).is_file() else "", originals=originals,
+    )  # fmt: skip
+
+
+def state(visit: Visit) -> Response:
+    """Return whether a release holds, for the list of all."""
+    *_, failure = _verdict(visit, visit.app.folder.existing(visit.say("release")))
+    return visit.shown("check_state", failure=failure)
+
+
+def _decided(folder: Path) -> list[Given]:
+    """What was decided about a release, the latest last; of the release as it is now, or said to be of another."""
+    path, digest = folder.parent / f"{folder.name}{SIGNED}", ""
+    if not path.is_file() or path.is_symlink():
+        return []
+    try:
+        content = json.loads(path.read_bytes())
+        digest = sha256(folder / MANIFEST)
+        return [{**one, "is_this": one.get("sha256") == digest} for one in content["decisions"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def decide(visit: Visit) -> Response:
+    """Write down that somebody approves or refuses a release, beside it: the folder itself stays as it was verified."""
+    place = visit.say("release")
+    folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
+    *_, failure = _verdict(visit, folder)
+    given = {name: " ".join(visit.say(name).split())[:2_000] for name in ("decision", "name", "role", "reason")}
+    if given["decision"] not in DECISIONS or not given["name"] or given["role"] not in ROLES:
+        return check(visit, "Say who you are, in which role, and whether you approve or refuse.", 400)
+    if given["decision"] == "refused" and not given["reason"]:
+        return check(visit, "A refusal needs a reason.", 400)
+    if given["decision"] == "approved" and failure:
+        return check(visit, "A release that does not hold cannot be approved.", 400)
+    if visit.say("digest") != sha256(folder / MANIFEST):
+        return check(visit, "The release changed after this page was opened. Read it again first.", 409)
+    path = folder.parent / f"{folder.name}{SIGNED}"
+    earlier = [{key: value for key, value in one.items() if key != "is_this"} for one in _decided(folder)]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    decisions = [
+        *earlier,
+        {**given, "verified": not failure, "date": now, "release": folder.name, "sha256": visit.say("digest")},
+    ]
+    aside = path.with_name(f".{path.name}.new")
+    aside.unlink(missing_ok=True)
+    write_private(aside, (json.dumps({"decisions": decisions}, ensure_ascii=False, indent=1) + "\n").encode())
+    aside.replace(path)
+    return RedirectResponse(address("check", release=place), 303)
+
+
+def attack(visit: Visit) -> Response:
+    """Attack a release with its original, in a process of its own."""
+    places = [visit.app.folder.place(visit.app.folder.existing(visit.say(name))) for name in ("release", "original")]
+    words = ["attack", places[0], "--original", places[1], "--json"]
+    return visit.working(
+        visit.app.works.start(
+            words,
+            visit.app.folder.path,
+            what="Attacking the release",
+            then="",
+            back=address("check", release=visit.say("release")),
+        )
+    )
+
+
+def report_file(visit: Visit) -> Response:
+    """Return the report as the file that it is, to be kept or printed."""
+    place = visit.say("release")
+    folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
+    headers = {"Content-Disposition": f'attachment; filename="{REPORT}"'}
+    return Response((folder / REPORT).read_bytes(), media_type="text/html", headers=headers)
+
+
+def compare(visit: Visit) -> Response:
+    """Show releases side by side."""
+    places = list(dict.fromkeys(visit.query.getlist("release")))
+    if len(places) < 2:
+        raise InputError("Choose two releases or more to be compared.")
+    found = compared(manifests_in([visit.app.folder.existing(place) for place in places]))
+    return visit.shown("compare", names=list(found.figures), rows=rows_of(found.figures), settings=found.settings,
+                       measure=found.measure, best=found.on_frontier)  # fmt: skip

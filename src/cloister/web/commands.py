@@ -1,0 +1,52 @@
+"""The commands that do what the pages of a job do."""
+
+import shlex
+from collections.abc import Mapping
+
+from cloister.jobs.job import CLAIMS, Part
+from cloister.registry import SHAPES
+from cloister.settings import Given, command_words, settings_of
+
+from .job_state import JobState
+
+NOT_EXPLORED = ("crosswalk", "unmatched_values", "ids", "engine", "table", "out")
+
+
+def command_of(state: JobState, part: str) -> tuple[str, ...]:
+    """Return the commands that do what a job does: the one for the whole of it, and the one for a part alone."""
+    words = ["cloister", "run", state.path.name]
+    own = state.job.parts[part]
+    is_joined = own.shape == "table" and own.keywords.get("codes") in state.job.sources
+    if own.shape == CLAIMS or is_joined:
+        return (shlex.join(words),)
+    protecting = ["cloister", "protect", own.shape, *words_of(state, part), "--out", state.job.output]
+    return shlex.join(words), shlex.join(protecting)
+
+
+def words_of(state: JobState, part: str, skipped: tuple[str, ...] = ()) -> list[str]:
+    """Return the options of a part, as they are typed."""
+    own = state.job.parts[part]
+    source = state.job.sources[own.sources["source"]]
+    read = {name: value for name, value in vars(source).items() if name not in ("file", "url") and value}
+    given = {**read, "data": source.url or source.file, **_typed(own)}
+    return command_words(SHAPES[own.shape].options, {key: value for key, value in given.items() if key not in skipped})
+
+
+def _typed(part: Part) -> Given:
+    """What a part says, as it is typed: a value by column as ``COLUMN=VALUE``, numbers of one setting with commas."""
+    by_word = {one.word: one for one in settings_of(SHAPES[part.shape].options)}
+    found: Given = {}
+    for key, value in part.keywords.items():
+        if key not in by_word:
+            continue
+        if isinstance(value, Mapping):
+            found[key] = [f"{column}={_word(one)}" if one != "" else column for column, one in value.items()]
+        elif isinstance(value, list | tuple) and not by_word[key].is_list:
+            found[key] = ",".join(map(_word, value))
+        else:
+            found[key] = value if isinstance(value, bool | list | tuple) else _word(value)
+    return found
+
+
+def _word(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,224 @@
+"""How the data of a part are read, and what each of its columns is."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from starlette.responses import RedirectResponse, Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.jobs.job import CLAIMS, FileSource, Job
+from cloister.settings import Given, Keywords, RunOptions, settings_of
+from cloister.sources import Form, form_of
+
+from .app import OTHER_STEPS, TABLE_STEPS, Visit
+from .data_read import FirstRecords
+from .forms import Spec, asked, errors_of, filled, in_words, only, specs_of_record, specs_of_shape
+from .job_state import Conflict, JobState
+
+ROLES = {
+    "": "not decided",
+    "quasi-identifier": "quasi-identifier",
+    "sensitive": "sensitive",
+    "keep": "kept as recorded",
+    "drop": "not released",
+    "id": "id of the patient",
+    "patient": "id, several rows each",
+    "codes": "codes, protected too",
+}
+LISTS = ("sensitive", "keep", "drop")
+
+
+def reading_specs(shape: str = "table") -> list[Spec]:
+    """Return a field for everything that may be said of how a file is read."""
+    helps = {one.name: one.help.text.replace(" Repeatable.", "") for one in settings_of(RunOptions) if one.help}
+    every = specs_of_record(FileSource, (), {**helps, "id": "Column that identifies patients."})
+    hidden = {"file", "url", "query"} | ({"id"} if shape in ("table", CLAIMS) else set())
+    return [spec for spec in every if spec.path[0] not in hidden]
+
+
+def job_page(visit: Visit, template: str, status: int = 200, *, problem: str = "", **content: object) -> Response:
+    """Return a page about a part of a job: with its steps, and the job and the command that do the same."""
+    from .commands import command_of
+
+    state, part = visit.state, visit.part
+    shape = state.job.parts[part].shape
+    steps = TABLE_STEPS if shape == "table" else OTHER_STEPS
+    step = "explore" if template in ("levels", "explored") else template.removesuffix("_edit")
+    after = "release" if step == "promise" else next(iter(steps[steps.index(step) + 1 :]), "")
+    return visit.shown(
+        template, status, state=state, part=part, shape=shape, steps=steps, step=step, problem=problem,
+        after=after, parts=list(state.job.parts),
+        command=command_of(state, part), **content,
+    )  # fmt: skip
+
+
+def _sources(job: Job, part: str) -> dict[str, Form]:
+    """The sources that a part is read from, and in which form each is."""
+    own = job.parts[part]
+    if own.shape == CLAIMS:
+        return {own.keywords["patients"]: "patients", own.keywords["claims"]: "claims"}
+    return {own.keywords["source"]: form_of(own.shape)}
+
+
+def source_of(job: Job, part: str) -> tuple[str, FileSource, Form]:
+    """Return the name of the first source that a part is read from, the source, and in which form."""
+    called, form = next(iter(_sources(job, part).items()))
+    return called, job.sources[called], form
+
+
+def sample_of(visit: Visit, folder: Path, called: str, source: Keywords, *, values: bool = False) -> FirstRecords:
+    """Return the first records of a file that no job is about yet."""
+    from cloister.jobs.job_file import job_of
+
+    part = {"shape": "table", "source": called}
+    job = job_of({"name": "new", "output": "new", "k": 5, "sources": {called: source}, "protect": [part]}, "the form")
+    return visit.app.data.sample(folder, called, job.sources[called], values=values, figures=False)
+
+
+def read_part(visit: Visit, *, values: bool = False) -> FirstRecords:
+    """Return figures about the columns of the part that a page is of."""
+    called, source, form = source_of(visit.state.job, visit.part)
+    return visit.app.data.sample(visit.state.path.parent, called, source, form, values=values)
+
+
+def seen_or_refuse(visit: Visit, stamp: str) -> None:
+    """Refuse a form that was made of a file which has changed since."""
+    if visit.say("stamp") and visit.say("stamp") != stamp:
+        raise Conflict(
+            "The data file changed after this page was opened, and was read again. Look at it, and save again."
+        )
+
+
+def saved(visit: Visit, content: Keywords, step: str) -> Response:
+    """Save a job, and go on to a page."""
+    visit.state.changed(content).save(visit.say("version"))
+    following = visit.say("go") or step
+    return RedirectResponse(visit.to(following, part=visit.part), 303)
+
+
+def data(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+    """Show how the data are read, and what was read."""
+    job, own, wrong = visit.state.job, visit.state.job.parts[visit.part], dict(errors or {})
+    samples, entries, specs = {}, {}, reading_specs(own.shape)
+    is_shown, folder = bool(visit.say("values")), visit.state.path.parent
+    for called, form in _sources(job, visit.part).items():
+        try:
+            samples[called] = visit.app.data.sample(folder, called, job.sources[called], form, values=is_shown)
+        except CloisterError as error:
+            wrong = {**errors_of(error), **wrong}
+        section = visit.state.content["sources"][called]
+        entries[called] = asked(specs, filled(specs, section, visit.form) if visit.form else section, wrong)
+    return job_page(
+        visit, "data", status, samples=samples, sections=entries, problem=problem or wrong.get("", ""),
+        sources=job.sources, values=is_shown,
+    )  # fmt: skip
+
+
+def save_data(visit: Visit) -> Response:
+    """Save how the data are read, if they can be read so."""
+    state, shape = visit.state, visit.state.job.parts[visit.part].shape
+    forms = _sources(state.job, visit.part)
+    called = visit.say("source") if visit.say("source") in forms else next(iter(forms))
+    section = filled(reading_specs(shape), state.content["sources"][called], visit.form)
+    content = state.with_section(visit.part, state.section(visit.part), {called: section})
+    try:
+        changed = state.changed(content)
+        visit.app.data.source(state.path.parent, called, changed.job.sources[called], forms[called])
+        return saved(visit, content, "data")
+    except CloisterError as error:
+        status = 409 if isinstance(error, Conflict) else 400
+        return data(visit, errors_of(error), "" if status == 400 else error.message, status)
+
+
+def role_of(state: JobState, part: str, column: str, guess: str) -> str:
+    """Return the role that a job gives a column; the one that was guessed if it says nothing."""
+    section = state.section(part)
+    source = state.content["sources"][section["source"]]
+    if column == source.get("id"):
+        return "id"
+    for key, role in (("patient", "patient"), ("codes", "codes")):
+        if column == section.get(key):
+            return role
+    for key in LISTS:
+        if column in section.get(key, []):
+            return key
+    if column in section.get("qi", {}):
+        return "quasi-identifier"
+    is_new = not any(section.get(key) for key in ("qi", *LISTS))
+    return guess if is_new else ""
+
+
+def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+    """Show every column, what it seems to be, and what it is taken for."""
+    sample, state = read_part(visit), visit.state
+    chosen = [
+        visit.say(f"role-{place}")
+        if visit.form
+        else role_of(state, visit.part, one.name, one.guess.role if one.guess else "")
+        for place, one in enumerate(sample.columns)
+    ]
+    specs = only(specs_of_shape("table"), ("default_role", "accept"))
+    section = filled(specs, state.section(visit.part), visit.form) if visit.form else state.section(visit.part)
+    return job_page(
+        visit, "roles", status, sample=sample, chosen=chosen, roles=ROLES, entries=asked(specs, section, errors),
+        wrong=errors or {}, problem=problem or sample.problem, together=_together(visit, sample, chosen),
+    )  # fmt: skip
+
+
+def _together(visit: Visit, sample: FirstRecords, chosen: Sequence[str]) -> object:
+    columns = [one.name for one, role in zip(sample.columns, chosen, strict=True) if role == "quasi-identifier"]
+    called, source, _ = source_of(visit.state.job, visit.part)
+    return visit.app.data.together(visit.state.path.parent, called, source, columns)
+
+
+def together(visit: Visit) -> Response:
+    """Return how well the columns that are ticked tell records apart."""
+    sample = read_part(visit)
+    chosen = [visit.say(f"role-{place}") for place in range(len(sample.columns))]
+    return visit.shown("together", together=_together(visit, sample, chosen), sample=sample)
+
+
+def save_roles(visit: Visit) -> Response:
+    """Save what each column is."""
+    sample, state = read_part(visit), visit.state
+    try:
+        seen_or_refuse(visit, sample.stamp)
+        chosen = {one.name: visit.say(f"role-{place}") for place, one in enumerate(sample.columns)}
+        for role in ("id", "patient", "codes"):
+            if (several := [column for column, one in chosen.items() if one == role])[1:]:
+                raise InputError(f"{len(several)} columns are the {ROLES[role]}. Take one.", column=several[1])
+        if strange := {*chosen.values()} - ROLES.keys():
+            raise InputError(f"{len(strange)} columns have a role that there is not.")
+        return saved(visit, _with_roles(state, visit.part, chosen, sample, visit), "hierarchies")
+    except CloisterError as error:
+        where = {error.column: error.message} if error.column else {}
+        return roles(
+            visit,
+            {**errors_of(error, "table"), **where},
+            in_words(error, "table"),
+            409 if isinstance(error, Conflict) else 400,
+        )
+
+
+def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:
+    """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
+    section = filled(only(specs_of_shape("table"), ("default_role", "accept")), state.section(part), visit.form)
+    earlier = section.get("qi", {})
+    guessed = {one.name: one.guess.hierarchy for one in sample.columns if one.guess and one.guess.hierarchy}
+    by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}
+    section["qi"] = {
+        column: earlier.get(column) or guessed.get(column) or "suppress" for column in by_role["quasi-identifier"]
+    }
+    for key in LISTS:
+        section[key] = by_role[key]
+    for key in ("patient", "codes"):
+        section.pop(key, None)
+        section |= {key: by_role[key][0]} if by_role[key] else {}
+    if not by_role["codes"]:
+        for key in ("m", "policy", "max_cluster_size", "merge_classes"):
+            section.pop(key, None)
+    source = {key: value for key, value in state.content["sources"][section["source"]].items() if key != "id"}
+    source |= {"id": by_role["id"][0]} if by_role["id"] else {}
+    empty = [key for key in ("qi", *LISTS) if not section[key]]
+    section = {key: value for key, value in section.items() if key not in empty}
+    return state.with_section(part, section, {section["source"]: source})

@@ -1,0 +1,294 @@
+"""Data as pages show them: read once for all pages, columns in figures, values as shapes; measured by the library."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, cast
+
+import polars as pl
+
+from cloister.claims.first_plan import Guess
+from cloister.errors import InputError, NoSafeRelease
+from cloister.hierarchy import preview
+from cloister.hierarchy.file_hierarchy import LevelPreview
+from cloister.io import Source, as_text
+from cloister.jobs.guessing import guess_table
+from cloister.jobs.job import FileSource, Job
+from cloister.pipeline.jobs import JobRun, options_of
+from cloister.pipeline.table_shape import PreparedTable
+from cloister.reading import how_read
+from cloister.results import SearchResult
+from cloister.risk.prosecutor import group
+from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
+from cloister.risk.special_uniques import Separation, separation_of
+from cloister.search import load_kernels, search
+from cloister.search.problem import Candidate, SearchProblem
+from cloister.shape import Prepared, Run, shape_of
+from cloister.sources import Form, profiled, read_table
+from cloister.tabular.data import EncodedTable
+from cloister.tabular.encode import encode
+from cloister.tabular.options import FULL_DOMAIN, TableOptions
+
+from .job_state import JobState, version_of
+
+Made = TypeVar("Made")
+KEPT, MOST_FIGURES = 6, 500
+"""Tables that are kept, and figures about them."""
+
+SEARCH_S = 1.0
+"""For the transformation that levels by hand begin with."""
+
+MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
+"""Transformations of the largest lattice that is drawn whole, and records counted for that."""
+
+MEASURED_BY = (
+    *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rules", "suppression", "loss", "weight"),
+    *("purpose", "patient", "drop", "sensitive", "keep", "default_role", "accept"),
+)
+"""Keys of a part that say what a transformation gives; methods of other kinds have none."""
+
+SAMPLE = 8
+"""Records that are shown, as shapes or as they are."""
+
+SHAPES = ((r"[\p{L}--\p{Lu}]", "a"), (r"\p{Lu}", "A"), (r"\p{N}", "9"))
+"""Letters and digits, and what stands for them where values are not to be seen."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column in figures: what it seems to be, distinct values, records without one, and those that are alone."""
+
+    name: str
+    guess: Guess | None = None
+    distinct: int = 0
+    missing: int = 0
+    alone: float = 0.0
+    forms: tuple[str, ...] = ()
+    signs: tuple[IdentifierSign, ...] = ()
+
+
+@dataclass(frozen=True)
+class FirstRecords:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    stamp : of the file as it was then; another one says that the file changed
+    cells : of the first records, as shapes unless values were asked for
+    """
+
+    name: str
+    stamp: str
+    records: int
+    columns: tuple[ColumnFacts, ...]
+    cells: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True)
+class Measurable:
+    """A table with everything numbered.
+
+    Attributes
+    ----------
+    best : the best transformation found in a moment, with what is proven of it; None if none is safe
+    lattice : every transformation, measured; empty where they are many, or would take long
+    """
+
+    table: EncodedTable
+    best: SearchResult | None
+    lattice: tuple[Candidate, ...]
+
+
+class DataRead:
+    """What was read, the last few, and one lock: names of files are taken from the folder of a job, one at a time."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[str, object] = OrderedDict()
+        self._figures: OrderedDict[str, object] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def at(self, folder: Path) -> Iterator[None]:
+        """Work in the folder of a job."""
+        with self._lock, chdir(folder):
+            yield
+
+    def _once(self, key: str, make: Callable[[], Made], *, is_small: bool = False) -> Made:
+        """What was made for a key, or is made now; those not asked for longest are forgotten."""
+        kept, most = (self._figures, MOST_FIGURES) if is_small else (self._made, KEPT)
+        if key not in kept:
+            kept[key] = make()
+        kept.move_to_end(key)
+        while len(kept) > most:
+            kept.popitem(last=False)
+        return cast("Made", kept[key])
+
+    def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
+        """Return a source as it is read, once for as long as its file stays the same."""
+        with self.at(folder):
+            key = f"source {form} {stamp_of(folder, source)}"
+            return self._once(key, lambda: read_table(source.data(called), form, **how_read(source)))
+
+    def sample(
+        self,
+        folder: Path,
+        called: str,
+        source: FileSource,
+        form: Form = "table",
+        *,
+        values: bool = False,
+        figures: bool = True,
+    ) -> FirstRecords:
+        """Return the first records of a source, and figures about its columns unless they are not wanted."""
+        read = self.source(folder, called, source, form)
+        columns, problem = tuple(ColumnFacts(name) for name in read.frame.columns), ""
+        with self.at(folder):
+            stamp = stamp_of(folder, source)
+            if figures:
+                make = partial(_columns, read, is_table=form == "table")
+                columns, problem = self._once(f"columns {form} {stamp}", make, is_small=True)
+        head = pl.DataFrame([as_text(column) for column in read.frame.head(SAMPLE)])
+        shown = head if values else pl.DataFrame([shapes_in(column) for column in head])
+        cells = tuple(tuple("" if cell is None else cell for cell in row) for row in shown.iter_rows())
+        return FirstRecords(read.name, stamp, read.frame.height, columns, cells, tuple(read.notes), problem)
+
+    def levels(self, state: JobState, part: str, column: str) -> tuple[LevelPreview, ...]:
+        """Return what the levels of a quasi-identifier do to its values."""
+        with self.at(state.path.parent):
+            source = state.job.sources[state.job.parts[part].sources["source"]]
+
+            def make() -> tuple[LevelPreview, ...]:
+                prepared = self.prepared(state, part)
+                if not isinstance(prepared, PreparedTable):
+                    raise InputError("Levels are those of a table that is read into memory.")
+                hierarchy = prepared.request.quasi_identifiers[column].hierarchy
+                counted = as_text(prepared.source.frame[column]).value_counts(name="n")
+                return preview(hierarchy, dict(counted.iter_rows()), column)
+
+            key = f"levels {column} {version_of(state.text)} {stamp_of(state.path.parent, source)}"
+            return self._once(key, make, is_small=True)
+
+    def together(self, folder: Path, called: str, source: FileSource, columns: Sequence[str]) -> Separation | None:
+        """Return how well some columns together tell records apart; None for no column."""
+        read = self.source(folder, called, source)
+        known = [column for column in columns if column in read.frame.columns]
+        if not known:
+            return None
+        with self.at(folder):
+            key = f"together {stamp_of(folder, source)} {known}"
+
+            def make() -> Separation:
+                return separation_of(group(pl.DataFrame([as_text(read.frame[column]) for column in known]), known))
+
+            return self._once(key, make, is_small=True)
+
+    def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
+        """Return what a part of a job, as it is on disk or as it would be, is about to do."""
+        job = job or state.job
+        own, folder = job.parts[part], state.path.parent
+        with self.at(folder):
+            options = options_of(JobRun(job, state.path, folder / job.output), part)
+            shape = shape_of(own.shape)
+            shape.check(options)
+            if type(options) is not TableOptions:
+                return shape.prepare(options, Run())
+            called = own.sources["source"]
+            read = self.source(folder, called, job.sources[called])
+            return shape.prepare(replace(options, engine="memory"), Run(), read)
+
+    def check(self, state: JobState, part: str) -> None:
+        """Raise what protecting a part would raise, as far as that is known without."""
+        with self.at(state.path.parent):
+            self.prepared(state, part).check()
+
+    def measurable(self, state: JobState, part: str) -> Measurable:
+        """Return the table of a part, ready to be measured at any levels, once for as long as nothing of it changes."""
+        job = state.job
+        said = state.section(part)
+        section = {key: value for key, value in said.items() if key in MEASURED_BY} | {"method": FULL_DOMAIN}
+        if "codes" in said:
+            section["drop"] = [*section.get("drop", []), said["codes"]]
+        changed = state.changed(state.with_section(part, section))
+        source = job.sources[job.parts[part].sources["source"]]
+        with self.at(state.path.parent):
+            key = f"measurable {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
+
+            def make() -> Measurable:
+                prepared = self.prepared(changed, part)
+                if not isinstance(prepared, PreparedTable):
+                    raise InputError("Levels are those of a table that is read into memory.")
+                load_kernels(prepared.request.kernels)
+                return _measurable(encode(prepared.source.frame, prepared.request, prepared.source.name))
+
+            return self._once(key, make)
+
+    def measured(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
+        """Return what a transformation gives."""
+        with self._lock:
+            return problem.measure(levels)
+
+
+def _measurable(table: EncodedTable) -> Measurable:
+    problem, best = table.problem, None
+    with suppress(NoSafeRelease):
+        best = search("optimal", problem, time_limit=SEARCH_S)
+    is_small = problem.lattice <= MOST_DRAWN and problem.lattice * problem.task.rows.records.size <= MOST_COUNTED
+    every = tuple(problem.measure(levels) for levels in problem.transformations()) if is_small else ()
+    return Measurable(table, best, every)
+
+
+def stamp_of(folder: Path, source: FileSource) -> str:
+    """Return a word for a source as it is now: another one once the file, or how it is read, has changed."""
+    if source.url is not None:
+        return version_of(repr(source) + (source.url or "") + (source.query or ""))
+    collection = profiled(source.file)
+    files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
+    parts = []
+    for file in files:
+        try:
+            status = file.stat()
+            parts.append((str(file), status.st_mtime_ns, status.st_size, status.st_ino))
+        except OSError:
+            raise InputError(f"{file.name} is not there any more. Choose another file.", file=file.name) from None
+    return version_of(repr(source) + repr(parts))
+
+
+def shapes_in(text: pl.Series) -> pl.Series:
+    """Return values with A for capitals, a for other letters and 9 for digits."""
+    for pattern, letter in SHAPES:
+        text = text.str.replace_all(pattern, letter)
+    return text
+
+
+def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], str]:
+    """Figures of all columns, and why their roles could not be guessed."""
+    guesses, problem = {}, ""
+    if is_table:
+        try:
+            guesses = {one.column: one for one in guess_table(read.frame, read.name).columns}
+        except InputError as error:
+            problem = error.message
+    texts = pl.DataFrame([as_text(column) for column in read.frame])
+    signs = look_for_identifiers(texts, texts) if is_table else ()
+    n = max(1, texts.height)
+    found = []
+    for text in texts:
+        shapes = shapes_in(text.drop_nulls().unique()).value_counts(sort=True)
+        found.append(
+            ColumnFacts(
+                text.name,
+                guesses.get(text.name),
+                text.drop_nulls().n_unique(),
+                text.null_count(),
+                float((text.is_unique() & text.is_not_null()).sum()) / n,
+                tuple(shapes[text.name].head(3).to_list()),
+                tuple(sign for sign in signs if sign.column == text.name),
+            )
+        )
+    return tuple(found), problem

@@ -1,0 +1,141 @@
+"""Many settings tried: a grid, what each risks and loses, and the one to take."""
+
+import json
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.exploration.outcome import RULES
+from cloister.jobs.job import CLAIMS
+from cloister.pipeline.exploring import JSON, word_of
+from cloister.pipeline.grids import NOT_IN_A_GRID
+from cloister.report import Placed
+from cloister.report.chart import scatter
+from cloister.settings import Given
+from cloister.shape import shape_of
+
+from .app import Visit, address
+from .commands import NOT_EXPLORED, words_of
+from .data_pages import job_page, saved
+from .forms import specs_of_shape
+from .job_state import JobState
+
+USUAL = {
+    "table": {"k": "3, 5, 11, 20", "suppression": "0, 0.05"},
+    "codes": {"k": "3, 5", "m": "1, 2"},
+    "trajectories": {"k": "2, 5, 11"},
+}
+
+
+def explore(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Ask for a grid of settings."""
+    shape = visit.state.job.parts[visit.part].shape
+    keys = [
+        spec
+        for spec in specs_of_shape(shape)
+        if spec.path[0] not in NOT_IN_A_GRID and spec.how not in ("columns", "pairs")
+    ]
+    columns = list(visit.state.section(visit.part).get("qi", {})) if shape == "table" else []
+    typed = {name.removeprefix("g:"): str(value) for name, value in visit.form.items() if name.startswith("g:")}
+    return job_page(
+        visit, "explore", status, keys=keys, columns=columns, typed=typed or USUAL.get(shape, {}), rules=RULES,
+        problem=problem, found=_found(visit), is_table=shape == "table", grid=shape_of(shape).usual_grid,
+    )  # fmt: skip
+
+
+def _found(visit: Visit) -> list[str]:
+    """Explorations of this job."""
+    start = f"{visit.state.path.stem}-explored"
+    return [place for place in visit.app.folder.look().explorations if place.rpartition("/")[2].startswith(start)]
+
+
+def _grid(visit: Visit) -> list[str]:
+    """The grid as the command takes it: ``KEY=VALUE,VALUE``, apart by ``;`` where values have commas."""
+    words = []
+    for name, value in visit.form.items():
+        text = " ".join(str(value).split())
+        if name.startswith("g:") and text:
+            mark = ";" if ";" in text else ","
+            words += [
+                "--grid",
+                f"{name.removeprefix('g:')}={mark.join(word.strip() for word in text.split(mark) if word.strip())}",
+            ]
+    return words
+
+
+def start_exploring(visit: Visit) -> Response:
+    """Try all settings of a grid, in a process of its own; what was found stays if it is stopped."""
+    state, own = visit.state, visit.state.job.parts[visit.part]
+    grid = _grid(visit)
+    if not grid:
+        return explore(visit, "Give values for one setting at least.", 400)
+    skipped = tuple(word.partition("=")[0] for word in grid[1::2])
+    parent = state.path.parent
+    numbers = (f"{state.path.stem}-explored-{number}" for number in range(1, 10_000))
+    out = next(name for name in numbers if not (parent / name).exists())
+    if own.shape == CLAIMS:
+        return explore(visit, "Claims are explored from the command line: cloister explore claims.", 400)
+    words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
+    words += ["--recommend", visit.say("recommend")] if visit.say("recommend") else []
+    words += ["--risk-limit", visit.say("limit")] if visit.say("limit") else []
+    then = address("explored", job=visit.say("job"), part=visit.part, folder=visit.app.folder.place(parent / out))
+    return visit.working(
+        visit.app.works.start(
+            [*words, "--json"], parent, what="Trying settings", then=then, back=visit.to("explore", part=visit.part)
+        )
+    )
+
+
+def _content(visit: Visit) -> Given:
+    path = visit.app.folder.existing(visit.say("folder")) / JSON
+    try:
+        content: Given = json.loads(path.read_bytes())
+        return content
+    except (OSError, ValueError):
+        pass
+    raise InputError("This exploration has no result yet, or cannot be read. Start it again with the same settings.")
+
+
+def explored(visit: Visit) -> Response:
+    """Show what each setting risks and loses."""
+    content = _content(visit)
+    rows: Sequence[Given] = content["settings"]
+    taken = content["recommendation"]["number"]
+    points = [
+        Placed(
+            str(row["number"]),
+            row["figures"]["risk"],
+            row["compared_by"],
+            bool(row["on_frontier"]),
+            row["number"] == taken,
+        )
+        for row in rows
+        if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
+    ]
+    keys = list(rows[0]["setting"]) if rows else []
+    words = [{key: word_of(value) for key, value in row["setting"].items()} for row in rows]
+    filled = {"content": content, "rows": rows, "keys": keys, "words": words, "taken": taken,
+              "chart": scatter(points) if points else None, "place": visit.say("folder")}  # fmt: skip
+    if not visit.say("job"):
+        return visit.shown("explored_alone", **filled)
+    return job_page(visit, "explored", **filled)
+
+
+def take(visit: Visit) -> Response:
+    """Put the values of a setting into the job."""
+    rows = {str(row["number"]): row["setting"] for row in _content(visit)["settings"]}
+    if visit.say("number") not in rows:
+        raise InputError("There is no such setting in this exploration.")
+    try:
+        return saved(visit, _with(visit.state, visit.part, rows[visit.say("number")]), "promise")
+    except CloisterError as error:
+        return explore(visit, error.message, 409)
+
+
+def _with(state: JobState, part: str, setting: Given) -> Given:
+    section = state.section(part)
+    for key, value in setting.items():
+        head, _, column = key.partition(".")
+        section[head] = {**section.get(head, {}), column: value} if column else value
+    return state.with_section(part, section)

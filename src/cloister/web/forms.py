@@ -1,0 +1,279 @@
+"""Forms made from what is declared of settings, sources and plans: an option that exists anywhere exists here."""
+
+import inspect
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from types import NoneType, UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
+
+from starlette.datastructures import FormData
+
+from cloister.errors import SETTING, CloisterError, as_key, worded
+from cloister.registry import SHAPES
+from cloister.settings import COLUMN, LIST, Given, Keywords, Kind, Setting, settings_of
+
+NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
+DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+OF_A_PART = re.compile(r"(?:protect\[\d+\]|plan)\.([\w.]+)")
+OF_A_SOURCE = re.compile(r"sources\.[\w-]+\.(\w+)")
+OF_THE_FILE = re.compile(r"^\S+\.toml: (?=protect)|protect\[\d+\]\.")
+"""Where in the job something stands, which its page need not say."""
+
+PREFIX = "f:"
+LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A field of a form, before it is filled in.
+
+    Attributes
+    ----------
+    path : of the key inside its section, as ``("plan", "risk", "threshold")``
+    kind : type in TOML; decides how it is asked and read
+    group, about : heading under which it stands, and what all under it are about
+    """
+
+    path: tuple[str, ...]
+    kind: Kind
+    help: str
+    hint: str = ""
+    group: str = ""
+    about: str = ""
+    columns: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The key as messages name it."""
+        return ".".join(self.path)
+
+    @property
+    def name(self) -> str:
+        """What the form calls it."""
+        return PREFIX + self.key
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        words = LABELS.get(self.path[-1], self.path[-1]).replace("_", " ").replace("-", " ")
+        return words if len(words) == 1 else words[0].upper() + words[1:]
+
+    @property
+    def how(self) -> str:
+        """By what it is asked: a choice, a tick, a number for each column, lines, pairs, or a line of text."""
+        kind: Kind = self.kind
+        origin: object = get_origin(kind)
+        if kind is bool:
+            return "tick"
+        if origin is Literal:
+            return "choice"
+        if origin is Mapping or origin is dict:
+            return "columns" if self.columns else "pairs"
+        if origin is tuple:
+            return "numbers" if get_args(kind)[0] in (float, int) else "lines"
+        return "number" if kind in (int, float) else "text"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that there are, where it is a choice; of a choice for each column, those."""
+        kind = get_args(self.kind)[1] if self.how == "columns" else self.kind
+        return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A field as it is shown: what stands in it, and what is wrong with that."""
+
+    spec: Spec
+    text: str = ""
+    by_column: tuple[tuple[str, str], ...] = ()
+    error: str = ""
+
+    @property
+    def is_ticked(self) -> bool:
+        """Whether it says yes."""
+        return self.text == "true"
+
+
+def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
+    """Return a field for every setting of a shape that a job may state.
+
+    ``of_columns``: for which a setting by column is asked
+    """
+    found = [_of_setting(one, of_columns) for one in settings_of(SHAPES[shape].options) if one.key is not None]
+    if shape == "claims":
+        from cloister.claims.plan import ClaimsPlan
+
+        found = [*specs_of_record(ClaimsPlan, ("plan",)), *found]
+    return found
+
+
+def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
+    assert one.key is not None
+    told = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
+    default = one.help.shown if one.help is not None and one.help.shown else one.default
+    hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
+    hint = "" if default is MISSING or default is False else hint
+    columns = tuple(of_columns) if one.by_column else ()
+    return Spec((one.word,), _plain(one.in_toml), told or one.key.allowed, hint, columns=columns)
+
+
+def specs_of_record(
+    record: type, path: tuple[str, ...] = (), helps: Mapping[str, str] | None = None, group: str = ""
+) -> list[Spec]:
+    """Return a field for each field of a record that TOML is read into, those of records inside it under headings."""
+    found = []
+    about = " ".join((inspect.getdoc(record) or "").split()).replace("`", "") if group else ""
+    for one in fields(record):
+        kind: Kind
+        inside, kind = (*path, one.name), _plain(one.type)
+        if isinstance(kind, type) and is_dataclass(kind):
+            found += specs_of_record(kind, inside, helps, one.name.replace("_", " "))
+        else:
+            allowed = str(one.metadata.get("allowed", ""))
+            usual = isinstance(one.default, str | int | float) and one.default is not False
+            default = str(one.default) if usual else ""
+            found.append(Spec(inside, kind, (helps or {}).get(one.name, allowed), default, group, about))
+    return found
+
+
+def _plain(kind: Kind) -> Kind:
+    """A type without None and without what limits its values."""
+    origin: object = get_origin(kind)
+    if origin is Annotated:
+        return _plain(get_args(kind)[0])
+    if origin in (Union, UnionType):
+        parts = [part for part in get_args(kind) if part is not NoneType]
+        return _plain(parts[0]) if len(parts) == 1 else Union[tuple(parts)]  # noqa: UP007
+    return kind
+
+
+def asked(specs: Iterable[Spec], section: Keywords, errors: Mapping[str, str] | None = None) -> list[Asked]:
+    """Return the fields with what a section says in them, and what is wrong with some."""
+    found = []
+    for spec in specs:
+        value: object = section
+        for key in spec.path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        error = next((text for key, text in (errors or {}).items() if f"{key}.".startswith(f"{spec.key}.")), "")
+        each = tuple(
+            (column, _text(value.get(column) if isinstance(value, Mapping) else None)) for column in spec.columns
+        )
+        found.append(Asked(spec, _text(value), each, error))
+    return found
+
+
+def _text(value: object) -> str:
+    """A value of TOML as it stands in a field."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key} = {_text(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        parts = [", ".join(f"{k} = {_quoted(v)}" for k, v in one.items()) if isinstance(one, Mapping) else _text(one)
+                 for one in value]  # fmt: skip
+        return "\n".join(parts)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else _text(value)
+
+
+def filled(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:
+    """Return a section with what a form says of these fields in place of what it said of them."""
+    made = dict(section)
+    for spec in specs:
+        value = _read(spec, form)
+        where = made
+        for key in spec.path[:-1]:
+            inner = where.get(key)
+            where[key] = dict(inner) if isinstance(inner, Mapping) else {}
+            where = where[key]
+        if value is None:
+            where.pop(spec.path[-1], None)
+        else:
+            where[spec.path[-1]] = value
+    return made
+
+
+def _read(spec: Spec, form: FormData) -> object:
+    """The value that a form gives a field; None where it says nothing."""
+    text = str(form.get(spec.name, "")).replace("\r\n", "\n")
+    if spec.how == "tick":
+        usual = spec.hint == "True"
+        return None if bool(text) == usual else bool(text)
+    if spec.how == "columns":
+        kind = get_args(spec.kind)[1]
+        given = {column: str(form.get(f"{spec.name}:{place}", "")).strip() for place, column in enumerate(spec.columns)}
+        return {column: _number(word, kind) for column, word in given.items() if word} or None
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if spec.how == "pairs":
+        kind, pairs = get_args(spec.kind)[1], [line.rpartition("=") for line in lines]
+        return {key.strip(): _number(word.strip(), kind) for key, _, word in pairs} or None
+    if spec.how == "lines":
+        kind = get_args(spec.kind)[0]
+        return [_table(line) if is_dataclass(kind) else _number(line, kind) for line in lines] or None
+    if spec.how == "numbers":
+        return [_number(word.strip(), float) for word in re.split(r"[,\n]", text) if word.strip()] or None
+    return _number(text.strip(), spec.kind) if text.strip() else None
+
+
+def _table(line: str) -> object:
+    """A line of keys and values, as TOML has it between braces; else itself, to be refused."""
+    try:
+        return tomllib.loads(f"one = {{{line}}}")["one"]
+    except tomllib.TOMLDecodeError:
+        return line
+
+
+def _number(word: str, kind: Kind) -> object:
+    """A word as a number where its type may be one and it looks like one; else itself, to be refused if it is wrong."""
+    kinds = (kind, *get_args(kind))
+    if int in kinds and NUMBER.fullmatch(word):
+        return int(word)
+    return float(word) if float in kinds and DECIMAL.fullmatch(word) else word
+
+
+def errors_of(error: CloisterError, shape: str | None = None) -> dict[str, str]:
+    """Return what is wrong, by the key that it is about; the key is empty where no field is named."""
+    words = {} if shape is None else {one.name: one.word for one in settings_of(SHAPES[shape].options)}
+    text = in_words(error, shape)
+    keys = [found[1].rstrip(".") for pattern in (OF_A_PART, OF_A_SOURCE) for found in pattern.finditer(error.text)]
+    keys += [words.get(found[1], found[1]) for found in SETTING.finditer(error.text)]
+    return {keys[0] if keys else "": text}
+
+
+def in_words(error: CloisterError, shape: str | None = None) -> str:
+    """Return the message of an error, settings called as a job calls them."""
+    words = {} if shape is None else {one.name: one.word for one in settings_of(SHAPES[shape].options)}
+    text = worded(error.text, lambda name, value: as_key(words.get(name, name), value))
+    return OF_THE_FILE.sub("", text)
+
+
+def takes_columns(spec: Spec) -> bool:
+    """Whether it is the name of a column, or several."""
+    return spec.help.startswith(("Column", "A column")) or spec.help in (COLUMN, LIST)
+
+
+def grouped(found: Sequence[Asked]) -> dict[str, list[Asked]]:
+    """Return fields by their headings, in order."""
+    groups: dict[str, list[Asked]] = {}
+    for one in found:
+        groups.setdefault(one.spec.group, []).append(one)
+    return groups
+
+
+def only(specs: Iterable[Spec], keys: Iterable[str]) -> list[Spec]:
+    """Return the fields of these keys, in the order of the keys."""
+    by_key = {spec.path[0]: spec for spec in specs}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def renamed(spec: Spec, label: str) -> Spec:
+    """Return a field that explains itself in other words."""
+    return replace(spec, help=label)

@@ -1,0 +1,113 @@
+"""Who may ask the application, and how: stands before every page, and says so in the headers of each."""
+
+import hmac
+import secrets
+import time
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "cloister"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+SAFE = ("GET", "HEAD")
+OWN = ("same-origin", "none")
+"""How a browser calls a request of our own page, or one that somebody typed."""
+
+MOST_BYTES = 4 * 2**20
+"""Of what a form sends."""
+
+LOST = "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>cloister</title><h1>Not open</h1><p>{}</p>"
+START = "Start <code>cloister ui</code> again, and open the address that it prints."
+
+
+class Guard:
+    """Lets in whoever opened the address with the token, from this machine alone, and nobody else.
+
+    *Guarantee*: no other site, page or program without the token reads or changes anything, though it runs in the same
+    browser. Not promised: anything against whoever can read the memory or the files of the same user.
+
+    Parameters
+    ----------
+    hosts : what a browser may call us; anything else may be another name that somebody had point here
+    """
+
+    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str]) -> None:
+        self.app, self.hosts = app, frozenset(hosts)
+        self._token: str | None = token
+        self._session = secrets.token_urlsafe(32)
+        self.last = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        headers, method = Headers(scope=scope), scope["method"]
+        refusal = self._refusal(headers, method)
+        if refusal is None and scope["path"] == "/open" and method == "GET":
+            await self._opened(QueryParams(scope["query_string"]))(scope, receive, guarded)
+            return
+        if refusal is None and not self._is_known(headers):
+            refusal = "This window is not known here."
+        if refusal is not None:
+            await HTMLResponse(LOST.format(f"{refusal} {START}"), 403)(scope, receive, guarded)
+            return
+        self.last = time.monotonic()
+        await self.app(scope, receive, guarded)
+
+    def _refusal(self, headers: Headers, method: str) -> str | None:
+        """What is wrong with where a request comes from; None if nothing is."""
+        if headers.get("host", "") not in self.hosts:
+            return "This address is not one of ours."
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if site is not None and site not in OWN:
+            return "Another page sent this request."
+        if origin is not None and origin not in {*(f"http://{host}" for host in self.hosts), "null"}:
+            return "Another page sent this request."
+        if method in SAFE:
+            return None
+        # Pages without a referrer send the origin null; then the browser's own word is needed.
+        if (origin is None or origin == "null") and site != "same-origin":
+            return "It is not known which page sent this."
+        size = headers.get("content-length", "")
+        return None if size.isdigit() and int(size) <= MOST_BYTES else "The form is too large."
+
+    def _is_known(self, headers: Headers) -> bool:
+        try:
+            sent = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        return sent is not None and hmac.compare_digest(sent.value.encode(), self._session.encode())
+
+    def _opened(self, query: QueryParams) -> HTMLResponse | RedirectResponse:
+        """Take the token, once, and give the cookie for it."""
+        token, given = self._token, query.get("token", "")
+        if token is None or not hmac.compare_digest(given.encode(), token.encode()):
+            return HTMLResponse(LOST.format(f"This address was used, or is not whole. {START}"), 403)
+        self._token = None
+        response = RedirectResponse("/", 303)
+        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict", path="/")
+        return response

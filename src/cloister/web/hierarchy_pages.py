@@ -1,0 +1,181 @@
+"""How each quasi-identifier is made coarser: builders and files, what their levels do, and an editor of groups."""
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from starlette.responses import RedirectResponse, Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.hierarchy import check_rows, describe_builders
+from cloister.hierarchy.file_hierarchy import LevelPreview
+from cloister.io import as_text, distinct_values, write_private
+from cloister.pipeline.table_shape import PreparedTable
+from cloister.pipeline.table_words import BOUNDS
+
+from .app import Visit
+from .data_pages import job_page, read_part, saved, seen_or_refuse
+from .folder import HIERARCHY
+from .forms import asked, errors_of, filled, in_words, only, specs_of_shape
+from .job_state import Conflict
+
+MORE = ("hierarchies", "missing_as")
+MOST_EDITED, MOST_FILES = 2_000, 200
+
+
+def split_bounds(spec: str) -> tuple[str, str, str]:
+    """Return the words for a hierarchy, and the levels that it is kept to as typed.
+
+    Examples
+    --------
+    >>> split_bounds("interval:5,10@1-2"), split_bounds("suppress")
+    (('interval:5,10', '1', '2'), ('suppress', '', ''))
+    """
+    match = BOUNDS.fullmatch(spec)
+    return (spec, "", "") if match is None else (match["spec"], match["low"], match["high"] or match["low"])
+
+
+def _typed(visit: Visit, place: int, column: str) -> str:
+    """What the form says of a column: ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; an end that is left open is the last."""
+    spec, low, high = (visit.say(f"{name}-{place}").strip() for name in ("spec", "low", "high"))
+    if low and not high:
+        high = str(max(len(_levels(visit, column, spec)[0]) - 1, 0))
+    return f"{spec}@{low or 0}-{high}" if high else spec
+
+
+def _levels(visit: Visit, column: str, spec: str) -> tuple[tuple[LevelPreview, ...], str]:
+    """What the levels of one column do to its values, or why there are none."""
+    state = visit.state
+    section = {**state.section(visit.part), "qi": {column: spec}}
+    section = {
+        key: value
+        for key, value in section.items()
+        if key in ("shape", "source", "name", "k", "qi", "hierarchies", "missing_as")
+    }
+    try:
+        return visit.app.data.levels(state.changed(state.with_section(visit.part, section)), visit.part, column), ""
+    except CloisterError as error:
+        return (), in_words(error, "table")
+
+
+def hierarchies(
+    visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200
+) -> Response:
+    """Show the hierarchy of each quasi-identifier, and what its levels do."""
+    section, sample = visit.state.section(visit.part), read_part(visit)
+    rows = []
+    for place, (column, spec) in enumerate(section.get("qi", {}).items()):
+        typed = _typed(visit, place, column) if visit.form else str(spec)
+        levels, wrong = _levels(visit, column, typed)
+        rows.append(
+            {
+                "column": column,
+                "spec": split_bounds(typed),
+                "levels": levels,
+                "error": wrong or (errors or {}).get(column, ""),
+            }
+        )
+    specs = only(specs_of_shape("table"), MORE)
+    return job_page(
+        visit, "hierarchies", status, rows=rows, builders=describe_builders(), sample=sample,
+        files=_files(visit.state.path.parent), problem=problem, values=bool(visit.say("values")),
+        entries=asked(specs, filled(specs, section, visit.form) if visit.form else section, errors),
+    )  # fmt: skip
+
+
+def _files(folder: Path) -> list[str]:
+    """Files that may be hierarchies, beside the job or in folders that are called so."""
+    found = [*folder.glob("*hierarch*/*.csv"), *folder.glob(f"*{HIERARCHY}*.csv")]
+    return [path.relative_to(folder).as_posix() for path in sorted(found)][:MOST_FILES]
+
+
+def preview_one(visit: Visit) -> Response:
+    """Return what the levels of one column would do, as typed."""
+    columns = list(visit.state.section(visit.part).get("qi", {}))
+    place = int(visit.say("place")) if visit.say("place").isdigit() else -1
+    if not 0 <= place < len(columns):
+        raise InputError("There is no such column any more. Load the page again.")
+    levels, wrong = _levels(visit, columns[place], _typed(visit, place, columns[place]))
+    return visit.shown("levels_of_one", levels=levels, error=wrong, values=bool(visit.say("values")), place=place)
+
+
+def save_hierarchies(visit: Visit) -> Response:
+    """Save hierarchies that take all values of their columns."""
+    state, specs = visit.state, only(specs_of_shape("table"), MORE)
+    section = filled(specs, state.section(visit.part), visit.form)
+    try:
+        seen_or_refuse(visit, read_part(visit).stamp)
+        section["qi"] = {column: _typed(visit, place, column) for place, column in enumerate(section.get("qi", {}))}
+        if not section["qi"]:
+            raise InputError("No column is a quasi-identifier yet. Choose one among the roles.")
+        wrong = {column: text for column, spec in section["qi"].items() if (text := _levels(visit, column, spec)[1])}
+        if wrong:
+            return hierarchies(visit, wrong, "", 400)
+        return saved(visit, state.with_section(visit.part, section), "promise")
+    except CloisterError as error:
+        return hierarchies(
+            visit, errors_of(error, "table"), in_words(error, "table"), 409 if isinstance(error, Conflict) else 400
+        )
+
+
+def _column(visit: Visit) -> tuple[str, str]:
+    rows = list(visit.state.section(visit.part).get("qi", {}).items())
+    place = int(visit.say("place")) if visit.say("place").isdigit() else -1
+    if not 0 <= place < len(rows):
+        raise InputError("There is no such column any more. Go back to the hierarchies.")
+    return rows[place][0], str(rows[place][1])
+
+
+def edit(visit: Visit, rows: list[list[str]] | None = None, problem: str = "", status: int = 200) -> Response:
+    """Show the labels of every value of a column at every level, to be changed; values are shown here, as they must."""
+    column, spec = _column(visit)
+    prepared = visit.app.data.prepared(visit.state, visit.part)
+    assert isinstance(prepared, PreparedTable)
+    if rows is None:
+        bound = prepared.request.quasi_identifiers[column].hierarchy.bind(
+            column, distinct_values(as_text(prepared.source.frame[column]))
+        )
+        rows = [[label or "" for label in row] for row in zip(*bound.labels, strict=True)]
+    if len(rows) > MOST_EDITED:
+        raise InputError(
+            f"The column has {len(rows):,} values, more than the {MOST_EDITED:,} that are edited here. Write a file of "
+            "the hierarchy with cloister hierarchy build, and name it."
+        )
+    return job_page(
+        visit,
+        "hierarchies_edit",
+        status,
+        column=column,
+        spec=spec,
+        rows=rows,
+        problem=problem,
+        place=visit.say("place"),
+    )
+
+
+def save_edited(visit: Visit) -> Response:
+    """Write a hierarchy that was edited as a file beside the job, a new one each time, and take it."""
+    column, spec = _column(visit)
+    width, height = (int(visit.say(name)) if visit.say(name).isdigit() else 0 for name in ("width", "height"))
+    rows = [
+        [visit.say(f"l-{row}-{level}").strip() for level in range(width)] for row in range(min(height, MOST_EDITED))
+    ]
+    if visit.say("more"):
+        return edit(visit, [[*row[:-1], row[-2] if width > 1 else "*", row[-1]] for row in rows])
+    if problems := check_rows(rows):
+        return edit(visit, rows, " ".join(problem.message for problem in problems), 400)
+    state, written = visit.state, io.StringIO()
+    csv.writer(written, delimiter=";", lineterminator="\n").writerows(rows)
+    folder = state.path.parent / "hierarchies"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    number = 1 + sum(1 for _ in folder.glob("edited-*.csv"))
+    while (path := folder / f"edited-{number:03d}.csv").exists():
+        number += 1
+    section = state.section(visit.part)
+    _, low, high = split_bounds(spec)
+    bounds = f"@{low}-{high}" if low else ""
+    section["qi"] = {**section["qi"], column: f"hierarchies/{path.name}{bounds}"}
+    write_private(path, written.getvalue().encode())
+    state.changed(state.with_section(visit.part, section)).save(visit.say("version"))
+    return RedirectResponse(visit.to("hierarchies", part=visit.part), 303)

@@ -1,0 +1,202 @@
+"""A job file as the state of the application: every page edits it, and what it was before is kept beside it."""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloister.claims.first_plan import toml_text
+from cloister.errors import InputError
+from cloister.io import write_private
+from cloister.io.csv import load_text
+from cloister.jobs.job import Job
+from cloister.jobs.job_file import parse_job
+from cloister.settings import Given, Keywords
+from cloister.typed_toml import read_toml
+
+HISTORY, MOST_KEPT = ".cloister-ui", 500
+HEAD = "# A job of cloister. Run it with: cloister run {}\n# Names of files are taken from the folder of this job.\n\n"
+
+
+class Conflict(InputError):
+    """A page is of an earlier state of the job than the one on disk: saving it would lose the other's work."""
+
+
+def toml_of(content: Keywords, inside: str = "") -> str:
+    """Return content as TOML: values first, then sections, in their order.
+
+    Examples
+    --------
+    >>> print(toml_of({"k": 5, "sources": {"a": {"file": "a.csv"}}, "protect": [{"drop": ["x"]}]}), end="")
+    k = 5
+    <BLANKLINE>
+    [sources.a]
+    file = "a.csv"
+    <BLANKLINE>
+    [[protect]]
+    drop = ["x"]
+    """
+    plain, sections = [], []
+    for key, value in content.items():
+        name = inside + _name(key)
+        if isinstance(value, Mapping):
+            has_values = not value or any(not _is_section(part) for part in value.values())
+            sections.append((f"\n[{name}]\n" if has_values else "") + toml_of(value, f"{name}."))
+        elif _is_section(value):
+            sections += [f"\n[[{name}]]\n{toml_of(part, f'{name}.')}" for part in value]
+        else:
+            plain.append(f"{_name(key)} = {_value(value)}\n")
+    return "".join([*plain, *sections])
+
+
+def _is_section(value: object) -> bool:
+    is_list = isinstance(value, list | tuple) and bool(value) and all(isinstance(part, Mapping) for part in value)
+    return isinstance(value, Mapping) or is_list
+
+
+def _name(key: str) -> str:
+    is_bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+    return key if is_bare else toml_text(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value) if isinstance(value, int | float) else toml_text(str(value))
+
+
+@dataclass(frozen=True)
+class JobState:
+    """A job as its file has it.
+
+    Attributes
+    ----------
+    version : of the text; a form says which one it was made from
+    content : what it states, whatever is wrong with it
+    """
+
+    path: Path
+    text: str
+    version: str
+    content: Keywords
+
+    @property
+    def job(self) -> Job:
+        """The job, or what is wrong with it."""
+        return parse_job(self.text, self.path.name)
+
+    def changed(self, content: Keywords) -> "JobState":
+        """Return the job with other content, not yet written; refuses what no job is."""
+        text = HEAD.format(self.path.name) + toml_of(content)
+        parse_job(text, self.path.name)
+        return JobState(self.path, text, version_of(text), content)
+
+    def section(self, part: str) -> Given:
+        """Return a copy of what the section of a part says."""
+        return dict(self.content["protect"][self.place(part)])
+
+    def place(self, part: str) -> int:
+        """Return which of the parts one of this name is, from 0."""
+        names = list(self.job.parts)
+        if part not in names:
+            raise InputError(f"{self.path.name} has no part of that name any more. Go back to the start.")
+        return names.index(part)
+
+    def with_section(self, part: str, section: Keywords, sources: Keywords | None = None) -> Given:
+        """Return the content with another section of a part, and other keys of its sources where they are given."""
+        parts = list(self.content["protect"])
+        parts[self.place(part)] = section
+        whole = {**self.content, "protect": parts}
+        if sources is not None:
+            whole["sources"] = {**self.content["sources"], **sources}
+        return {
+            key: whole[key]
+            for key in (*(key for key in whole if key not in ("sources", "protect")), "sources", "protect")
+        }
+
+    def save(self, seen: str) -> None:
+        """Write the job where the one on disk is still the one that was seen, which goes into the history."""
+        with _locked(self.path) as history:
+            earlier = load_job(self.path)
+            if earlier.version != seen:
+                raise Conflict(
+                    f"{self.path.name} was changed in another window, or by hand, after this page was opened. Nothing "
+                    "was saved: look at what it says now, and save again."
+                )
+            if earlier.text != self.text:
+                numbers = sorted(path.name for path in history.iterdir() if path.suffix == ".toml")
+                last = int(numbers[-1].partition(".")[0]) if numbers else 0
+                write_private(history / f"{last + 1:06d}.toml", earlier.text.encode())
+                for name in numbers[:-MOST_KEPT]:
+                    (history / name).unlink()
+                _replace(self.path, self.text)
+
+    @property
+    def earlier(self) -> int:
+        """How many earlier states there are to go back to."""
+        history = _history(self.path)
+        return sum(path.suffix == ".toml" for path in history.iterdir()) if history.is_dir() else 0
+
+
+def undo(path: Path, seen: str) -> None:
+    """Go back to the state of a job before the last change."""
+    with _locked(path) as history:
+        if load_job(path).version != seen:
+            raise Conflict(f"{path.name} was changed in another window after this page was opened. Nothing was undone.")
+        if kept := sorted(one for one in history.iterdir() if one.suffix == ".toml"):
+            _replace(path, kept[-1].read_text(encoding="utf-8"))
+            kept[-1].unlink()
+
+
+def load_job(path: Path) -> JobState:
+    """Return the job in a file, as far as it is TOML."""
+    text = load_text(path).data.decode()
+    return JobState(path, text, version_of(text), read_toml(text, path.name, "cloister init"))
+
+
+def version_of(text: str) -> str:
+    """Return a word that another text would not have."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def new_job(path: Path, content: Keywords) -> JobState:
+    """Write a job that does not exist yet."""
+    text = HEAD.format(path.name) + toml_of(content)
+    parse_job(text, path.name)
+    write_private(path, text.encode())
+    return load_job(path)
+
+
+def release_to(path: Path, output: str) -> None:
+    """Have a job that was just made release to another folder; all else of its text stays, comments too."""
+    made = load_job(path)
+    text = made.text.replace(f"output = {toml_text(made.job.output)}", f"output = {toml_text(output)}", 1)
+    if text != made.text:
+        _replace(path, text)
+
+
+def _history(path: Path) -> Path:
+    return path.parent / HISTORY / path.name
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Path]:
+    """The folder of the history, while no other window or server changes the job."""
+    history = _history(path)
+    for folder in (history.parent, history):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    with open(history / "lock", "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield history
+
+
+def _replace(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.new")
+    aside.unlink(missing_ok=True)
+    write_private(aside, text.encode())
+    os.replace(aside, path)

@@ -1,0 +1,203 @@
+"""What a release is to promise: k by its purpose, rules by what is feared, and everything else that may be set."""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response
+
+from cloister.codesets.options import DISASSOCIATION
+from cloister.errors import CloisterError
+from cloister.jobs.job import CLAIMS
+from cloister.pipeline.table_shape import PreparedTable
+from cloister.privacy.parse import RULES
+from cloister.settings import Given
+
+from .app import Visit
+from .data_pages import job_page, saved, source_of
+from .forms import Spec, asked, errors_of, filled, grouped, in_words, specs_of_shape
+from .job_state import Conflict
+
+ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "default_role", "accept", "hierarchies", "missing_as")
+"""Settings of a table that other pages ask for."""
+
+FIRST = {
+    "table": ("k", "suppression", "purpose", "target", "loss", "weight", "rules"),
+    "codes": ("k", "m", "method", "policy", "privacy", "codes", "code"),
+    "trajectories": ("k", "method", "code", "age", "date", "anchor", "age_unit", "code_hierarchy", "age_hierarchy"),
+    CLAIMS: ("plan.risk", "plan.adversary", "plan.patients", "plan.claims"),
+}
+"""Settings that stand first, by shape; all others follow under a heading of their own."""
+
+UNDER = {
+    **dict.fromkeys(("purpose", "target", "loss", "weight"), "What is kept best"),
+    "rules": "What else must not be found out",
+}
+"""Headings of settings of a table."""
+
+PURPOSES = (
+    (5, "researchers under contract, in a secured room", "a risk of at most 0.20"),
+    (11, "a register of users, by the usual reading of the European Medicines Agency", "a risk of at most 0.091"),
+    (12, "the same, with a risk of 0.09 met exactly", "a risk of at most 0.084"),
+    (20, "anybody", "a risk of at most 0.05"),
+)
+"""k, to whom a release goes, and the highest risk then; see docs/how-to/choose-k.md."""
+
+FEARS = (
+    ("l-diversity:{}=2", "somebody is sure of the {} of a patient whose record they cannot find"),
+    ("t-closeness:{}=0.2", "somebody learns much about the {} of a patient from the group alone"),
+)
+AT_ALL = (
+    ("average-risk=0.05", "records are linked at random: how often that is right on average"),
+    ("sample-uniqueness=0.01", "many records are unique in the release"),
+)
+GUARANTEE = re.compile(r"\*Guarantee\*(?: \([^)]*\))?: (.+?)\. Not promised: (.+?)\.(?: Cost:| [A-Z]|$)")
+"""What a rule or a method promises, and what it does not, in its own documentation."""
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What a part is about to promise, in words; what it does not; and why it cannot be said."""
+
+    sentences: Sequence[str] = ()
+    not_promised: Sequence[str] = ()
+    asked: Sequence[tuple[str, str]] = ()
+    problem: str = ""
+
+
+def _specs(visit: Visit) -> list[Spec]:
+    shape = visit.state.job.parts[visit.part].shape
+    columns = list(visit.state.section(visit.part).get("qi", {}))
+    if shape != "table":
+        return specs_of_shape(shape)
+    every = (spec for spec in specs_of_shape(shape, columns) if spec.path[0] not in ELSEWHERE)
+    return [replace(spec, group=UNDER.get(spec.key, "")) for spec in every]
+
+
+def _section(visit: Visit, specs: Sequence[Spec]) -> Given:
+    """The section with what the form says; k of the whole job stands in it as well."""
+    section = visit.state.section(visit.part)
+    if visit.state.job.parts[visit.part].shape != CLAIMS and "k" not in section and "k" in visit.state.content:
+        section["k"] = visit.state.content["k"]
+    if not visit.form:
+        return section
+    section = filled(specs, section, visit.form)
+    rules = [*section.get("rules", []), *(str(rule) for rule in visit.form.getlist("fear"))]
+    if rules:
+        section["rules"] = list(dict.fromkeys(rules))
+    return section
+
+
+def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
+    """What is about to be promised, and what is wrong, by key."""
+    shape = visit.state.job.parts[visit.part].shape
+    try:
+        changed = visit.state.changed(visit.state.with_section(visit.part, section))
+        prepared = visit.app.data.prepared(changed, visit.part)
+        rows = prepared.request_in_words()
+        if isinstance(prepared, PreparedTable):
+            rules = prepared.request.rules
+            limits = [found[1] for rule in rules if (found := _documented(type(rule)))]
+            return Promised([rule.sentence() for rule in rules], list(dict.fromkeys(limits)), rows), {}
+        found = _documented(_method(shape, dict(rows).get("method", "")))
+        return Promised([found[0]] if found else [], [found[1]] if found else [], rows), {}
+    except CloisterError as error:
+        return Promised(problem=in_words(error, shape)), errors_of(error, shape)
+
+
+def _method(shape: str, method: str) -> object:
+    """What protects data that are no table, loaded when it is asked what it promises; None where nothing says so."""
+    if shape == "trajectories":
+        from cloister.trajectories.protect import anonymize
+
+        return anonymize
+    if shape == "codes" and method == DISASSOCIATION:
+        from cloister.codesets.disassociation.protect import disassociate
+
+        return disassociate
+    if shape == "codes":
+        from cloister.codesets.generalization.protect import generalize
+
+        return generalize
+    return None
+
+
+def _documented(of: object) -> tuple[str, str] | None:
+    """What a rule or a method promises, and what it does not, as it says of itself."""
+    found = GUARANTEE.search(" ".join((inspect.getdoc(of) or "").split()))
+    return None if found is None else (found[1].replace("`", ""), found[2].replace("`", ""))
+
+
+def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+    """Show what is asked, and what that promises."""
+    specs = _specs(visit)
+    section, shape = _section(visit, specs), visit.state.job.parts[visit.part].shape
+    told, wrong = _promised(visit, section)
+    entries = asked(specs, section, errors if errors is not None else wrong)
+    first = [one for one in entries if _place(one.spec.key, shape) >= 0]
+    first.sort(key=lambda one: _place(one.spec.key, shape))
+    rest = [one for one in entries if _place(one.spec.key, shape) < 0]
+    sensitive = [str(column) for column in section.get("sensitive", [])] if shape == "table" else []
+    rules = section.get("rules", [])
+    fears = [(rule.format(column), fear.format(column)) for column in sensitive[:8] for rule, fear in FEARS]
+    fears = [(rule, fear) for rule, fear in (*fears, *(AT_ALL if shape == "table" else ())) if rule not in rules]
+    called, source, form = source_of(visit.state.job, visit.part)
+    try:
+        columns = visit.app.data.source(visit.state.path.parent, called, source, form).frame.columns
+    except CloisterError:
+        columns = []
+    return job_page(
+        visit, "promise", status, promised=told, problem=problem, purposes=PURPOSES, fears=fears, columns=columns,
+        first=grouped(first), rest=grouped(rest), opened=any(one.error for one in rest),
+        known=[rule.usage for rule in RULES.values()] if shape == "table" else [],
+    )  # fmt: skip
+
+
+def _place(key: str, shape: str) -> int:
+    """Where a setting stands among the first ones; -1 if it is none of them."""
+    return next((n for n, one in enumerate(FIRST.get(shape, ())) if f"{key}.".startswith(f"{one}.")), -1)
+
+
+def sentence(visit: Visit) -> Response:
+    """Return what would be promised, as typed."""
+    told, _ = _promised(visit, _section(visit, _specs(visit)))
+    return visit.shown("promised", promised=told)
+
+
+def save_promise(visit: Visit) -> Response:
+    """Save what is asked, if the library takes it; what other pages ask for may still be missing."""
+    specs, shape = _specs(visit), visit.state.job.parts[visit.part].shape
+    section = _section(visit, specs)
+    try:
+        wrong = _wrong(visit, section)
+        if wrong and (key := _culprit(visit, specs, section, wrong)):
+            return promise(visit, {key: in_words(wrong, shape)}, "", 400)
+        return saved(visit, visit.state.with_section(visit.part, section), "release")
+    except CloisterError as error:
+        status = 409 if isinstance(error, Conflict) else 400
+        return promise(visit, errors_of(error, shape), in_words(error, shape), status)
+
+
+def _wrong(visit: Visit, section: Given) -> CloisterError | None:
+    """What the library says against a section, as far as that is known without protecting."""
+    try:
+        changed = visit.state.changed(visit.state.with_section(visit.part, section))
+        visit.app.data.check(changed, visit.part)
+    except CloisterError as error:
+        return error
+    return None
+
+
+def _culprit(visit: Visit, specs: Sequence[Spec], section: Given, wrong: CloisterError) -> str:
+    """The key that an error is about: the one that it names, or the change without which there is none."""
+    shape, earlier = visit.state.job.parts[visit.part].shape, visit.state.section(visit.part)
+    named = next(iter(errors_of(wrong, shape)))
+    if any(f"{named}.".startswith(f"{spec.key}.") for spec in specs):
+        return named
+    for key in (key for key in section if section[key] != earlier.get(key)):
+        without = {name: value for name, value in section.items() if name != key}
+        again = _wrong(visit, without | ({key: earlier[key]} if key in earlier else {}))
+        if again is None or again.text != wrong.text:
+            return key
+    return ""

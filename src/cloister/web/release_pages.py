@@ -1,0 +1,97 @@
+"""The job as a whole, trying it, and the release that is made of it."""
+
+from collections.abc import Mapping
+
+from starlette.responses import RedirectResponse, Response
+
+from cloister.errors import CloisterError, InputError
+from cloister.jobs.job import Written
+
+from .app import Visit, address
+from .data_pages import job_page, saved
+from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
+from .job_state import Conflict, undo
+
+HELPS = {
+    "name": "What the release is called in its report.",
+    "output": "Folder that the release is written to, beside the job.",
+    "attack": "Attack the release before it appears: adversaries of growing knowledge look for every patient.",
+    "k": "k of all parts that say nothing else.",
+    "seed": "Of what is drawn at random; nothing random protects.",
+    "threads": "All cores unless given. Never changes the answer.",
+}
+
+
+def _specs() -> list[Spec]:
+    return [spec for spec in specs_of_record(Written, (), HELPS) if spec.path[0] not in ("sources", "protect", "link")]
+
+
+def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
+    """Show the job as a whole, and what is about to be done."""
+    state, specs, asked_for = visit.state, _specs(), []
+    section = filled(specs, state.content, visit.form) if visit.form else state.content
+    try:
+        asked_for = visit.app.data.prepared(state, visit.part).request_in_words()
+    except CloisterError as error:
+        problem = problem or in_words(error, state.job.parts[visit.part].shape)
+    out = state.path.parent / state.job.output
+    there = visit.app.folder.place(out) if out.exists() and out.is_relative_to(visit.app.folder.path) else ""
+    return job_page(
+        visit,
+        "release",
+        status,
+        entries=asked(specs, section, errors),
+        asked_for=asked_for,
+        there=there,
+        problem=problem,
+    )
+
+
+def save_release(visit: Visit) -> Response:
+    """Save what is said of the job as a whole."""
+    try:
+        return saved(visit, filled(_specs(), visit.state.content, visit.form), "release")
+    except CloisterError as error:
+        return release(visit, errors_of(error), in_words(error), 409 if isinstance(error, Conflict) else 400)
+
+
+def run(visit: Visit) -> Response:
+    """Try the job, or do it, in a process of its own."""
+    state = visit.state
+    if visit.say("version") != state.version:
+        raise Conflict(
+            f"{state.path.name} was changed after this page was opened. Nothing was started: look at it first."
+        )
+    words = ["run", state.path.name, "--json"]
+    out = state.path.parent / state.job.output
+    if not out.resolve().is_relative_to(visit.app.folder.path):
+        raise InputError(
+            f"The release would lie outside this folder. Give another name for output in {state.path.name}."
+        )
+    back = visit.to("release", part=visit.part)
+    if visit.say("dry"):
+        work = visit.app.works.start(
+            [*words, "--dry-run"], state.path.parent, what=f"Trying {state.path.name}", then="", back=back
+        )
+        return visit.working(work)
+    words += ["--overwrite"] if visit.say("overwrite") else []
+    if visit.say("custodian"):
+        words += ["--custodian-dir", visit.app.folder.inside(visit.say("custodian")).name]
+    then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
+    return visit.working(
+        visit.app.works.start(words, state.path.parent, what=f"Protecting {state.job.name}", then=then, back=back)
+    )
+
+
+def go_back(visit: Visit) -> Response:
+    """Undo the last change of the job."""
+    undo(visit.state.path, visit.say("version"))
+    step = visit.say("step")
+    return RedirectResponse(visit.to(step if step.isalpha() else "release"), 303)
+
+
+def download(visit: Visit) -> Response:
+    """Return the job as a file."""
+    name = visit.state.path.name.encode("ascii", "replace").decode().replace('"', "'")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(visit.state.text, media_type="text/plain; charset=utf-8", headers=headers)

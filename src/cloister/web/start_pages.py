@@ -1,0 +1,169 @@
+"""The first page, and the one that makes a job of a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.responses import RedirectResponse, Response
+
+from .app import OTHER_STEPS, Visit, address
+
+if TYPE_CHECKING:
+    from cloister.settings import Given
+
+    from .work import Work
+
+SHAPES = {
+    "table": "One row a patient: age, sex, ZIP code and the like, with a diagnosis or other results.",
+    "codes": "One set of codes a patient, such as all diagnoses, without times.",
+    "trajectories": "Codes of a patient with the age, or the date, at which each was recorded.",
+    "claims": "Two files: patients, and their claims, any number a patient.",
+}
+PROFILES = {
+    "": "a single table",
+    "omop": "OMOP common data model",
+    "fhir": "FHIR, as NDJSON",
+    "synthea": "Synthea, as CSV",
+    "synpuf": "CMS SynPUF",
+}
+
+
+def start(visit: Visit) -> Response:
+    """Show what lies in the folder; of a release that was opened, the page that checks it."""
+    if visit.app.release is not None:
+        return RedirectResponse(address("check", release=visit.app.release), 303)
+    found = visit.app.folder.look()
+    return visit.shown("start", found=found, works=visit.app.works.running)
+
+
+def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Show a file that no job is about yet, and what may be made of it."""
+    from cloister.errors import CloisterError
+
+    from .data_pages import reading_specs, sample_of
+    from .forms import asked, errors_of, filled, in_words
+
+    place, files = visit.say("file"), visit.app.folder.look().data
+    path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
+    profile = visit.say("profile") or ("" if visit.form else _usual_profile(place))
+    source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
+    sample = None
+    if not profile:
+        try:
+            sample = sample_of(visit, path.parent, "data", source, values=bool(visit.say("values")))
+        except CloisterError as error:
+            wrong, problem, status = errors_of(error), problem or in_words(error), 400
+    names = [] if sample is None else [column.name.lower() for column in sample.columns]
+    return visit.shown(
+        "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
+        others=[one for one, _ in files if one != place and Path(one).parent == Path(place).parent],
+        shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source, wrong),
+    )  # fmt: skip
+
+
+def _usual_profile(place: str) -> str:
+    """The profile that collections of such a name usually have; empty for a single table."""
+    name = place.lower().removesuffix(".gz")
+    return "omop" if name.endswith(".zip") else "fhir" if name.endswith(".ndjson") else ""
+
+
+def _likely(names: list[str]) -> str:
+    """The shape that columns of these names are usually of."""
+    has_code = any(name in ("code", "icd9", "icd10", "icd", "condition_concept_id") for name in names)
+    if has_code and any(name.startswith(("age", "date")) or name.endswith("_date") for name in names):
+        return "trajectories"
+    return "codes" if "codes" in names or (has_code and len(names) <= 4) else "table"
+
+
+def make(visit: Visit) -> Response:
+    """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
+    from cloister.errors import InputError
+    from cloister.settings import RunOptions, command_words
+
+    from .data_pages import reading_specs
+    from .forms import filled
+    from .job_state import release_to
+
+    if visit.say("look"):
+        return new(visit)
+    path, shape = visit.app.folder.existing(visit.say("file")), visit.say("shape")
+    if shape not in SHAPES:
+        return new(visit, "Say what the file holds.", 400)
+    if shape == "claims" and not visit.say("claims"):
+        return new(visit, "Claims are two files. Choose the one with the claims.", 400)
+    second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
+    if second is not None and second.parent != path.parent:
+        raise InputError("Both files must lie in one folder, which is that of the job. Move one of them.")
+    source = filled(reading_specs(), {}, visit.form)
+    called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
+    target = _free(path)
+    if visit.say("empty") and shape != "claims":
+        return _started(visit, target, shape, {"file": called, **source})
+    out = target.with_name(f".{target.stem}.plan.toml") if shape == "claims" else target
+    words = ["init", shape, called, *([] if second is None else [second.name]), "--out", out.name]
+    words += [*command_words(RunOptions, source), "--json"]
+    place = visit.app.folder.place(target)
+
+    def after(work: "Work") -> None:
+        if second is not None:
+            _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
+        else:
+            release_to(target, f"{target.stem}-release")
+        if shape == "table":
+            work.doing = "looking at the columns"
+            _look(visit, target)
+
+    step = "roles" if shape == "table" else OTHER_STEPS[1]
+    then = address(step, job=place)
+    work = visit.app.works.start(
+        words,
+        path.parent,
+        what=f"Looking at {path.name}",
+        then=then,
+        back=address("new", file=visit.say("file")),
+        after=after,
+    )
+    return visit.working(work)
+
+
+def _look(visit: Visit, job: Path) -> None:
+    """Look at the columns once, for the page that follows."""
+    from .data_pages import source_of
+    from .job_state import load_job
+
+    made = load_job(job).job
+    called, source, form = source_of(made, next(iter(made.parts)))
+    visit.app.data.sample(job.parent, called, source, form)
+
+
+def _free(path: Path) -> Path:
+    """A name for the job of a file that nothing has yet, neither it nor its release."""
+    from cloister.pipeline.first_jobs import name_of
+
+    usual = path.with_name(f"{name_of(path.name)}.toml")
+    names = [usual, *(usual.with_stem(f"{usual.stem}-{number}") for number in range(2, 1000))]
+    return next(one for one in names if not one.exists() and not one.with_name(f"{one.stem}-release").exists())
+
+
+def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Response:
+    """A job without guesses: every column, and every code, is still to be decided."""
+    from .job_state import new_job
+
+    name = target.stem
+    part: Given = {"shape": shape, "source": name} | ({"m": 2} if shape == "codes" else {})
+    new_job(target, {"name": name, "output": f"{name}-release", "k": 5, "sources": {name: source}, "protect": [part]})
+    step = "roles" if shape == "table" else "promise"
+    return RedirectResponse(address(step, job=visit.app.folder.place(target), part=name), 303)
+
+
+def _of_claims(target: Path, plan: Path, patients: "Given", claims: "Given") -> None:
+    """The job of a plan that was written for two files."""
+    from cloister.io.csv import load_text
+    from cloister.typed_toml import read_toml
+
+    from .job_state import new_job
+
+    content = read_toml(load_text(plan).data.decode(), plan.name, "cloister init")
+    plan.unlink()
+    part = {"shape": "claims", "name": "claims", "patients": "patients", "claims": "claims", "plan": content}
+    sources = {"patients": patients, "claims": claims}
+    new_job(target, {"name": target.stem, "output": f"{target.stem}-release", "sources": sources, "protect": [part]})

@@ -1,0 +1,170 @@
+"""Work that takes long: the same command in a process of its own, which says how far it is and can be stopped."""
+
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from cloister.errors import CloisterError
+from cloister.settings import Given
+
+MOST_KEPT, MOST_NOTES = 50, 20
+GRACE_S = 10.0
+
+
+@dataclass
+class Work:
+    """A command that runs, or ran.
+
+    Attributes
+    ----------
+    what, then, back : what it does, in words; the page that follows when it is done, and the one it was started from
+    shown : how the command would be typed
+    doing, share : what it does now, and how much of it is done, if that is known
+    answering, telling : what it prints at the end, and while it works, an object a line
+    answer : the object that it printed at the end
+    """
+
+    key: str
+    what: str
+    then: str
+    back: str
+    shown: str
+    process: "subprocess.Popen[bytes]" = field(repr=False)
+    answering: BinaryIO = field(repr=False)
+    telling: BinaryIO = field(repr=False)
+    started: float = field(default_factory=time.monotonic)
+    doing: str = "starting"
+    notes: list[str] = field(default_factory=list)
+    figures: dict[str, float] = field(default_factory=dict)
+    answer: Given = field(default_factory=dict, repr=False)
+    code: int | None = None
+    seconds: float = 0.0
+    is_cancelled: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is not done yet."""
+        return self.code is None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that it has taken so far, or took."""
+        return time.monotonic() - self.started if self.is_running else self.seconds
+
+    @property
+    def problem(self) -> str:
+        """Why it did not do what it was to; empty if it did."""
+        if self.code in (None, 0):
+            return ""
+        error = self.answer.get("error")
+        if isinstance(error, Mapping):
+            return str(error.get("message"))
+        return "It was stopped. Nothing was written." if self.is_cancelled else "It ended without a word."
+
+    def cancel(self) -> None:
+        """Ask it to end; it takes back whatever it began."""
+        self.is_cancelled = True
+        if self.is_running:
+            self.process.send_signal(signal.SIGTERM)
+
+    def listen(self, after: "Callable[[Work], None] | None") -> None:
+        """Take in what the process says, until it ends; then do what is to be done after it."""
+        said: list[bytes] = []
+        with self.answering as answering, self.telling as telling:
+            answers = threading.Thread(target=lambda: said.append(answering.read()), daemon=True)
+            answers.start()
+            for line in telling:
+                self._hear(line)
+            answers.join()
+        code = self.process.wait()
+        with suppress(ValueError):
+            self.answer = json.loads(b"".join(said))
+        try:
+            if after is not None and code == 0:
+                after(self)
+        except CloisterError as error:
+            self.answer, code = {"error": {"message": error.message}}, error.exit_code
+        self.seconds = time.monotonic() - self.started
+        self.code = code
+
+    def _hear(self, line: bytes) -> None:
+        try:
+            said = json.loads(line)
+            self.doing = str(said.get("doing", self.doing))
+            self.figures = {name: float(said[name]) for name in ("loss", "bound") if name in said}
+            if "note" in said and len(self.notes) < MOST_NOTES:
+                self.notes.append(str(said["note"]))
+        except (ValueError, AttributeError, TypeError):
+            return
+
+
+class Works:
+    """All that runs, and the last that ran."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, Work] = {}
+        self._lock = threading.Lock()
+
+    def start(
+        self,
+        words: Sequence[str],
+        folder: Path,
+        *,
+        what: str,
+        then: str,
+        back: str,
+        after: Callable[[Work], None] | None = None,
+    ) -> Work:
+        """Start a command in a folder; ``after`` is called once it is done, before anybody is told."""
+        command = [sys.executable, "-m", "cloister", *words]
+        environment = {**os.environ, "CLOISTER_PROGRESS": "json"}
+        (answering, answer), (telling, told) = os.pipe(), os.pipe()
+        try:
+            process = subprocess.Popen(  # noqa: S603  (no shell, and the program is our own)
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=told
+            )
+        except BaseException:
+            os.close(answering)
+            os.close(telling)
+            raise
+        finally:
+            os.close(answer)
+            os.close(told)
+        pipes = os.fdopen(answering, "rb"), os.fdopen(telling, "rb")
+        shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
+        work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes)
+
+        threading.Thread(target=work.listen, args=(after,), daemon=True).start()
+        with self._lock:
+            self._all[work.key] = work
+            for key in [key for key, one in self._all.items() if not one.is_running][:-MOST_KEPT]:
+                del self._all[key]
+        return work
+
+    def get(self, key: str) -> Work | None:
+        """Return the work of a key."""
+        return self._all.get(key)
+
+    @property
+    def running(self) -> list[Work]:
+        """What runs now."""
+        return [one for one in self._all.values() if one.is_running]
+
+    def stop(self) -> None:
+        """End all that runs, and wait until it has cleaned up."""
+        for one in self.running:
+            one.cancel()
+        for one in self.running:
+            with suppress(subprocess.TimeoutExpired):
+                one.process.wait(GRACE_S)

@@ -1,0 +1,379 @@
+"""The application in a real browser, where there is one: three people from start to end; keyboard, narrow, no script.
+
+With CLOISTER_SCREENSHOTS in the environment, the pictures of docs/application.md are made in the folder that it names.
+"""
+
+import os
+import re
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.unit.web.conftest import prepare
+
+from cloister.cli.main import run
+from cloister.testing import hospital
+from cloister.web.server import serve
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+BROWSER = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium is here")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
+TAGS = {"light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "dark": ["cat.color"]}
+PICTURES = os.environ.get("CLOISTER_SCREENSHOTS")
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 400, "height": 800}
+MOST_CLICKS = 6
+WAIT_MS = 90_000
+
+
+@pytest.fixture(scope="module")
+def playwright():
+    """The driver of browsers."""
+    with sync_api.sync_playwright() as driver:
+        yield driver
+
+
+LARGE = """
+name = "x"
+output = "out"
+k = 5
+attack = true
+[sources.p]
+file = "patients.csv"
+id = "mrn"
+[[protect]]
+shape = "table"
+source = "p"
+default_role = "drop"
+method = "cluster"
+[protect.qi]
+age = "interval:5,10"
+zip = "prefix:5"
+admitted = "date:month,year"
+"""
+"""A job that takes a while."""
+
+
+class Reader:
+    """Somebody at a browser: what the console said, which hosts were asked, how often was clicked."""
+
+    def __init__(self, context, address):
+        self.context, self.address = context, address
+        self.base = address.partition("/open")[0]
+        self.said, self.asked, self.clicks = [], [], 0
+        self.page = context.new_page()
+        self.page.set_default_timeout(WAIT_MS)
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+
+    def click(self, what, then):
+        """Click, once, and wait for the page that follows."""
+        self.clicks += 1
+        self.page.click(what)
+        self.page.wait_for_url(re.compile(then))
+
+    def go(self, path):
+        """Open a page of the application."""
+        self.page.goto(f"{self.base}{path}")
+
+    def look(self, name=""):
+        """Look at the page, wide and at 400 px, light and dark: nothing is off screen, and axe finds nothing."""
+        page = self.page
+        page.wait_for_load_state()
+        page.evaluate(AXE)
+        for scheme, tags in TAGS.items():
+            page.emulate_media(color_scheme=scheme)
+            found = page.evaluate("tags => axe.run({runOnly: tags})", tags)["violations"]
+            told = [(one["id"], node["target"], node["failureSummary"]) for one in found for node in one["nodes"]]
+            assert told == [], f"{name} {page.url} {scheme}: {told[:4]}"
+        page.emulate_media(color_scheme="light")
+        if PICTURES and name:
+            page.screenshot(path=f"{PICTURES}/{name}.png", clip={"x": 0, "y": 0, **WIDE})
+        page.set_viewport_size(NARROW)
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], f"{name} is wider than 400 px"
+        if PICTURES and name in ("ui-roles", "ui-promise", "ui-check"):
+            page.screenshot(path=f"{PICTURES}/{name}-narrow.png", clip={"x": 0, "y": 0, **NARROW})
+        page.set_viewport_size(WIDE)
+
+    def done(self):
+        """See that nothing was said on the console, and nobody else was asked."""
+        assert self.said == []
+        assert [url for url in self.asked if not url.startswith((self.base, "data:"))] == []
+        self.context.close()
+
+
+@pytest.fixture
+def reading(playwright, tmp_path):
+    """What opens a folder in a browser of its own."""
+    ends = []
+
+    def read(folder, **options):
+        served = prepare(folder)
+        ready = threading.Event()
+        thread = threading.Thread(target=serve, args=(served, 60, ready.set), daemon=True)
+        thread.start()
+        ready.wait(60)
+        profile = tmp_path / f"browser-{len(ends)}"
+        context = playwright.chromium.launch_persistent_context(
+            str(profile), executable_path=BROWSER, args=FLAGS, viewport=WIDE, **options
+        )
+        ends.append((served, context))
+        return Reader(context, served.address)
+
+    yield read
+    for served, _ in ends:
+        served.guard.last = -1e9  # as if nobody had used it for long
+        served.app.works.stop()
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """A folder with one table that nobody has seen."""
+    folder = tmp_path / "my-hospital"
+    folder.mkdir()
+    hospital().patients.write_csv(folder / "patients.csv")
+    return folder
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A release, in a folder without its original."""
+    hospital(n=300).write(tmp_path / "source")
+    words = ["--qi", "age=interval:5,10,20/top=90", "--qi", "sex", "--qi", "zip=prefix:5", "--default-role", "drop"]
+    data, out = tmp_path / "source" / "patients.csv", tmp_path / "inbox" / "release"
+    out.parent.mkdir()
+    assert (
+        run(
+            ["protect", "table", str(data), *words, "--sensitive", "diagnosis", "-k", "5", "--out", str(out), "--quiet"]
+        )
+        == 0
+    )
+    return out
+
+
+def test_a_custodian_from_a_file_never_seen_to_a_verified_release(reading, patients):
+    """Six clicks with all guesses accepted; every page on the way is looked at; a release, a report, a job remain."""
+    reader = reading(patients)
+    reader.look("ui-start")
+    reader.click("text=patients.csv", "/new")
+    reader.look("ui-new")
+    reader.click("text=Make a job, with guesses", "/roles")
+    reader.look("ui-roles")
+    reader.click("text=Save and continue", "/hierarchies")
+    reader.look("ui-hierarchies")
+    reader.click("text=Save and continue", "/promise")
+    reader.look("ui-promise")
+    reader.click("text=Save and continue", "/release")
+    reader.look("ui-release")
+    reader.click("text=Protect and verify", "/check")
+    assert "Verified just now" in reader.page.inner_text("#verdict")
+    reader.look("ui-check")
+
+    assert reader.clicks <= MOST_CLICKS
+    assert run(["verify", str(patients / "patients-release"), "--quiet"]) == 0
+    with reader.page.expect_download() as kept:
+        reader.page.click("text=Download the report")
+    assert b"<h1>" in Path(kept.value.path()).read_bytes()
+    reader.go("/release?job=patients.toml")
+    with reader.page.expect_download() as kept:
+        reader.page.click("text=Download the job")
+    assert Path(kept.value.path()).read_bytes() == (patients / "patients.toml").read_bytes()
+    reader.go("/")
+    reader.page.wait_for_selector("text=verified")
+    reader.look("ui-start-later")
+    reader.done()
+
+
+def test_a_statistician_looks_at_what_a_stricter_promise_costs(reading, patients):
+    """A grid to its frontier, a setting taken, levels moved on sliders with figures that follow."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Make a job, with guesses", "/roles")
+    page.click("nav.steps >> text=Explore")
+    page.wait_for_url(re.compile("/explore"))
+    reader.look("ui-explore")
+    page.fill("#g-k", "3, 11")
+    reader.click("text=Try them", "/explored")
+    reader.look("ui-explored")
+    reader.click("text=Take it >> nth=1", "/promise")
+    reader.go("/levels?job=patients.toml")
+    reader.look("ui-levels")
+    before = page.inner_text("#measured")
+    page.focus("#level-0")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("before => document.querySelector('#measured').innerText !== before", arg=before)
+    assert "records would be left out" in page.inner_text("#measured")
+    reader.done()
+
+
+def test_promises_and_roles_follow_what_is_typed(reading, patients):
+    """The sentence, the levels of a hierarchy and the separation change while they are edited, not yet saved."""
+    reader = reading(patients)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Make a job, with guesses", "/roles")
+    job = (patients / "patients.toml").read_text()
+    page.select_option("#role-5", "drop")
+    page.wait_for_selector("text=4 quasi-identifiers")
+    reader.go("/hierarchies?job=patients.toml")
+    page.fill("#spec-0", "interval:nothing")
+    page.wait_for_selector("#levels-0 .error")
+    page.fill("#spec-0", "interval:10,20")
+    page.wait_for_selector("#levels-0 table")
+    reader.go("/promise?job=patients.toml")
+    page.fill("[name='f:k']", "9")
+    page.wait_for_selector("#promised >> text=at least 9 records")
+    page.check("input[value='l-diversity:diagnosis=2']")
+    page.wait_for_selector("#promised >> text=diagnosis")
+    page.fill("[name='f:k']", "1")
+    page.click("text=Save and continue")
+    page.wait_for_selector(".field.wrong .error")
+    reader.look("ui-wrong")
+    assert (patients / "patients.toml").read_text() == job
+    reader.said = [text for text in reader.said if "400" not in text]  # the browser tells of the refusal itself
+    reader.done()
+
+
+def test_a_second_reader_refuses_with_a_reason(reading, release):
+    """Opens a release without its original, reads what is not promised, and says why not."""
+    reader = reading(release)
+    page = reader.page
+    assert "Verified just now" in page.inner_text("#verdict")
+    reader.look()
+    page.click("text=What is not promised")
+    page.fill("#who", "Second Reader")
+    page.select_option("#role", "Statistician")
+    page.fill("#reason", "The ZIP code is finer than agreed.")
+    page.click("button[value=refused]")
+    page.wait_for_selector(".decision")
+    assert "Refused by Second Reader, Statistician" in page.inner_text(".decision")
+    page.locator("#decide").scroll_into_view_if_needed()
+    reader.look()
+    assert "finer than agreed" in (release.parent / "release.sign-off.json").read_text()
+    assert run(["verify", str(release), "--quiet"]) == 0
+    reader.done()
+
+
+def test_a_recipient_reads_what_may_be_counted(reading, release):
+    """Back, reload and links work; the guarantee stands in words, and what may be counted is in the report."""
+    reader = reading(release)
+    page = reader.page
+    assert "shared by at least 5 records" in page.inner_text("#verdict")
+    page.click("text=What may be counted")
+    assert page.evaluate("document.querySelector(location.hash).getBoundingClientRect().top") < 400
+    assert "Loss" in page.inner_text("#s5 >> xpath=..")
+    page.go_back()
+    page.reload()
+    assert "Verified just now" in page.inner_text("#verdict")
+    page.emulate_media(media="print")
+    assert not page.is_visible("#decide form")
+    assert page.is_visible("#s1")
+    reader.done()
+
+
+def test_a_changed_release_is_told_from_a_verified_one(reading, release):
+    """One letter of the data is enough, and nothing of it can be approved."""
+    text = (release / "data.csv").read_text()
+    (release / "data.csv").write_text(text.replace("F", "M", 1))
+    reader = reading(release)
+
+    assert "Not verified" in reader.page.inner_text("#verdict")
+    assert reader.page.is_disabled("button[value=approved]")
+    reader.look("ui-changed")
+    reader.done()
+
+
+def test_a_custodian_without_a_mouse(reading, patients):
+    """With the keyboard alone from the start to a verified release; the focus can be seen."""
+    reader = reading(patients)
+    page = reader.page
+
+    def reach(text, presses=80):
+        for _ in range(presses):
+            page.keyboard.press("Tab")
+            found = page.evaluate(
+                "[document.activeElement.innerText || '', getComputedStyle(document.activeElement).outlineStyle]"
+            )
+            if found[0].strip() == text:
+                assert found[1] != "none"
+                page.keyboard.press("Enter")
+                return
+        raise AssertionError(f"{text} cannot be reached")
+
+    reach("patients.csv")
+    page.wait_for_url(re.compile("/new"))
+    steps = ["/hierarchies", "/promise", "/release"]
+    for text, then in (
+        ("Make a job, with guesses", "/roles"),
+        *(("Save and continue", step) for step in steps),
+        ("Protect and verify", "/check"),
+    ):
+        reach(text)
+        page.wait_for_url(re.compile(then))
+    assert "Verified just now" in page.inner_text("#verdict")
+    reader.done()
+
+
+def test_a_custodian_without_scripts(reading, patients):
+    """All but live previews works without JavaScript: forms post, and pages about work load again by themselves."""
+    reader = reading(patients, java_script_enabled=False)
+    page = reader.page
+    reader.click("text=patients.csv", "/new")
+    reader.click("text=Make a job, with guesses", "/roles")
+    for then in ("/hierarchies", "/promise", "/release"):
+        reader.click("text=Save and continue", then)
+    reader.click("text=Protect and verify", "/check")
+    assert "Verified just now" in page.inner_text("#verdict")
+    page.goto(f"{reader.base}/levels?job=patients.toml")
+    page.click("button:has-text('Measure')")
+    assert "records would be left out" in page.inner_text("#measured")
+    reader.done()
+
+
+def test_stopping_in_the_browser_leaves_nothing(reading, tmp_path):
+    """Stop ends what runs, and no folder is there that was not there before."""
+    folder = tmp_path / "large"
+    folder.mkdir()
+    hospital(n=60_000).patients.write_csv(folder / "patients.csv")
+    (folder / "job.toml").write_text(LARGE)
+    reader = reading(folder)
+    reader.go("/release?job=job.toml")
+    before = {path.name for path in folder.iterdir()}
+    reader.click("text=Protect and verify", "/work")
+    time.sleep(2.5)
+    reader.look("ui-work")
+    reader.page.click("text=Stop")
+    reader.page.wait_for_selector("[role=alert]")
+
+    assert {path.name for path in folder.iterdir()} == before
+    reader.done()
+
+
+def test_long_names_and_many_columns(reading, tmp_path):
+    """Sixty columns with names of seventy letters stay on the page, at any width."""
+    import polars as pl
+
+    folder = tmp_path / "wide"
+    folder.mkdir()
+    frame = {f"{'very_long_name_' * 4}{n:02d}": [f"value {n} {row % 7}" for row in range(60)] for n in range(58)}
+    pl.DataFrame({"age": [row % 40 + 20 for row in range(60)], "sex": ["F", "M"] * 30, **frame}).write_csv(
+        folder / "wide.csv"
+    )
+    reader = reading(folder)
+    reader.click("text=wide.csv", "/new")
+    reader.look()
+    reader.click("text=Make a job, with guesses", "/roles")
+    for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/explore"):
+        reader.go(f"{path}?job=wide.toml")
+        reader.look()
+    reader.done()

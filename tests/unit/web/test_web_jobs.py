@@ -1,0 +1,337 @@
+"""Pages of a job: what they save is the job file, and the job does the same from the command line."""
+
+import os
+import signal
+import time
+
+import pytest
+from tests.unit.web.conftest import SHAPED, opened
+
+from cloister.cli.main import run
+from cloister.jobs.job import SHAPES
+from cloister.settings import settings_of
+from cloister.web.job_state import load_job
+
+
+def made(window, shape="table"):
+    """The page that follows a first job of a shape, and the name of the job."""
+    job = f"{SHAPED[shape]}.toml"
+    page = window.get("/roles" if shape == "table" else "/promise", job=job)
+    assert page.status_code == 200, page.text
+    return page, job
+
+
+def stepped(window, page, action, **changes):
+    """The page that follows when a form is sent as it is, with these changes."""
+    return window.post(action, {**window.form_of(page, action), **changes})
+
+
+@pytest.mark.parametrize("shape", SHAPED)
+def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, monkeypatch):
+    """From a file never seen to a verified release in six steps at most; the job makes the same bytes again."""
+    page, job = made(window, shape)
+    steps = 2
+    for action in ("/roles", "/hierarchies", "/promise"):
+        if f'action="{action}"' in page.text:
+            quick = {"f:plan.risk.draws": "1000", "f:plan.risk.repeats": "10"} if shape == "claims" else {}
+            page, steps = stepped(window, page, action, **quick), steps + 1
+    page, steps = window.wait(stepped(window, page, "/release/run")), steps + 1
+
+    assert "Verified just now" in page.text
+    assert steps <= 6
+    monkeypatch.chdir(window.folder)
+    text = (window.folder / job).read_text()
+    name = job.removesuffix(".toml")
+    (window.folder / "again.toml").write_text(text.replace(f'output = "{name}-release"', 'output = "again"'))
+    assert run(["run", "again.toml", "--quiet"]) == 0
+    first, again = window.folder / f"{name}-release", window.folder / "again"
+    data = [path.relative_to(first) for path in first.rglob("*.csv")] + [
+        path.relative_to(first) for path in first.rglob("clusters.json")
+    ]
+    assert data
+    assert [path for path in data if (first / path).read_bytes() != (again / path).read_bytes()] == []
+
+
+def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
+    """``cloister protect`` as a page shows it releases what the job does."""
+    import html
+    import re
+    import shlex
+
+    page, _ = made(window)
+    page = stepped(window, page, "/roles")
+    page = stepped(
+        window, stepped(window, page, "/hierarchies"), "/promise", **{"f:suppression": "0.1", "f:weight:0": "3"}
+    )
+    window.wait(stepped(window, page, "/release/run"))
+    shown = html.unescape(re.search(r"<code>(cloister protect [^<]*)</code>", page.text)[1])
+    monkeypatch.chdir(window.folder)
+    words = shlex.split(shown.replace("--out patients-release", "--out again"))
+
+    assert run([*words[1:], "--quiet"]) == 0
+    first, again = window.folder / "patients-release" / "patients" / "data.csv", window.folder / "again" / "data.csv"
+    assert first.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize("shape", SHAPED)
+def test_every_setting_stands_on_a_page(window, shape):
+    """Whatever a job may say of a shape, a page asks for: a new setting is there at once."""
+    _, job = made(window, shape)
+    pages = "".join(
+        window.get(path, job=job).text for path in ("/data", "/roles", "/hierarchies", "/promise", "/release")
+    )
+    elsewhere = {"table": {"qi", "drop", "sensitive", "keep", "patient"}}.get(
+        shape, set()
+    )  # by column, among the roles
+    asked = {one.word for one in settings_of(SHAPES[shape].options) if one.key is not None} - elsewhere
+
+    assert asked
+    assert {word for word in asked if f'name="f:{word}' not in pages} == set()
+
+
+def test_every_key_of_a_plan_stands_on_a_page(window):
+    """So is every key of the plan of claims."""
+    from cloister.claims.plan import ClaimsPlan
+    from cloister.web.forms import specs_of_record
+
+    _, job = made(window, "claims")
+    page = window.get("/promise", job=job).text
+
+    assert [spec.name for spec in specs_of_record(ClaimsPlan, ("plan",)) if f'name="{spec.name}"' not in page] == []
+
+
+WRONG = [
+    ("f:k", "1", "a whole number from 2"),
+    ("f:k", "many", "a whole number from 2"),
+    ("f:suppression", "2", "a number from 0 to 1"),
+    ("f:rules", "l-diversity:nothing=2", "nothing"),
+    ("f:rules", "k-anonimity=3", "Did you mean"),
+    ("f:loss", "none", "loss"),
+    ("f:weight:0", "heavy", "a number for each column"),
+    ("f:m", "2", "codes"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "words"), WRONG)
+def test_what_cannot_be_right_is_said_at_its_field(window, field, value, words):
+    """In the library's words, beside the field; nothing is saved, and what was typed is still there."""
+    _, job = made(window)
+    before = (window.folder / job).read_text()
+    page = stepped(window, window.get("/promise", job=job), "/promise", **{field: value})
+
+    assert page.status_code == 400
+    wrong = page.text.partition('class="field wrong"')[2].partition('<div class="field')[0]
+    assert f'name="{field}' in wrong or field.partition(":")[2].partition(":")[0] in wrong.lower()
+    assert words in wrong
+    assert f'value="{value}"' in page.text or value in page.text
+    assert (window.folder / job).read_text() == before
+
+
+def test_a_hierarchy_that_does_not_fit_is_said_at_its_column(window):
+    """And one that fits is shown with what its levels do, before anything is saved."""
+    page, job = made(window)
+    page = window.get("/hierarchies", job=job)
+    form = window.form_of(page, "/hierarchies")
+    live = window.client.post(
+        "/hierarchies/preview", data={**form, "place": "0", "spec-0": "interval:10,20"},
+        headers={"sec-fetch-site": "same-origin", "hx-request": "true"},
+    )  # fmt: skip
+    bad = window.post("/hierarchies", {**form, "spec-0": "interval:3,5"})
+
+    assert "Largest" in live.text
+    assert bad.status_code == 400
+    assert 'class="card hierarchy wrong"' in bad.text
+    assert stepped(window, page, "/hierarchies", **{"low-0": "1", "high-0": "2"}).status_code == 200
+    assert "@1-2" in (window.folder / job).read_text()
+
+
+def test_two_windows_do_not_lose_each_others_work(served):
+    """Whoever saves second is shown what the other did, keeps what was typed, and may save again."""
+    window = opened(served)
+    _, job = made(window)
+    first, second = window.get("/promise", job=job), window.get("/promise", job=job)
+    assert stepped(window, first, "/promise", **{"f:k": "7"}).status_code == 200
+    refused = stepped(window, second, "/promise", **{"f:suppression": "0.02"})
+
+    assert refused.status_code == 409
+    assert "changed in another window" in refused.text
+    assert "k = 7" in (window.folder / job).read_text()
+    assert 'value="0.02"' in refused.text
+    again = stepped(window, refused, "/promise", **{"f:k": "7"})
+    assert again.status_code == 200
+    content = load_job(window.folder / job).content["protect"][0]
+    assert (content["k"], content["suppression"]) == (7, 0.02)
+
+
+def test_undo_goes_back_step_by_step(window):
+    """To the very bytes that the file had, comments and all."""
+    _, job = made(window)
+    path = window.folder / job
+    texts = [path.read_text()]
+    for k in ("7", "8"):
+        stepped(window, window.get("/promise", job=job), "/promise", **{"f:k": k})
+        texts.append(path.read_text())
+    for text in reversed(texts[:-1]):
+        page = stepped(window, window.get("/promise", job=job), "/undo")
+        assert page.status_code == 200
+        assert path.read_text() == text
+    assert 'action="/undo"' not in page.text
+
+
+def test_data_that_changed_are_noticed(window):
+    """A form of the file as it was is refused, and the file is read again."""
+    _, job = made(window)
+    page = window.get("/roles", job=job)
+    with (window.folder / "patients.csv").open("a") as file:
+        file.write("M9999999,Patient X,44,F,60610,White,2025-01-01,J90\n")
+    refused = stepped(window, page, "/roles")
+
+    assert refused.status_code == 409
+    assert "file changed" in refused.text
+    assert "301" in window.get("/data", job=job).text
+    assert stepped(window, window.get("/roles", job=job), "/roles").status_code == 200
+
+
+def test_a_file_that_is_gone_is_said(window):
+    """Pages about it say so; the job can still be read."""
+    _, job = made(window)
+    (window.folder / "patients.csv").unlink()
+
+    assert "not there any more" in window.get("/data", job=job).text
+    assert window.get("/promise", job=job).status_code == 200
+
+
+def test_stopping_leaves_nothing_half(window):
+    """Work that is cancelled ends soon, and neither a release nor a remnant of one is left."""
+    page, job = made(window)
+    name = job.removesuffix(".toml")
+    page = window.get("/release", job=job)
+    page = stepped(window, page, "/release/run")
+    page = stepped(window, page, "/work/cancel") if 'action="/work/cancel"' in page.text else page
+    page = window.wait(page)
+
+    left = [path.name for path in window.folder.iterdir() if ".partial-" in path.name]
+    assert left == []
+    assert ("Back, to change something" in page.text) == (not (window.folder / f"{name}-release").exists())
+
+
+def test_ending_the_server_ends_its_work(window):
+    """What runs is asked to end, and cleans up."""
+    _, job = made(window)
+    stepped(window, window.get("/release", job=job), "/release/run")
+    window.served.app.works.stop()
+
+    assert [path.name for path in window.folder.iterdir() if ".partial-" in path.name] == []
+
+
+def test_a_dry_run_says_what_would_be_done(window):
+    """And writes nothing."""
+    _, job = made(window)
+    page = window.wait(stepped(window, window.get("/release", job=job), "/release/run", dry="1"))
+
+    assert "quasi-identifiers" in page.text
+    assert not (window.folder / "patients-release").exists()
+
+
+def test_a_release_is_replaced_only_if_asked(window):
+    """Otherwise the command's own words say why not."""
+    _, job = made(window)
+    window.wait(stepped(window, window.get("/release", job=job), "/release/run"))
+    refused = window.wait(stepped(window, window.get("/release", job=job), "/release/run"))
+    replaced = window.wait(stepped(window, window.get("/release", job=job), "/release/run", overwrite="1"))
+
+    assert "exists already" in refused.text
+    assert "Verified just now" in replaced.text
+
+
+def test_a_job_written_by_hand_is_taken_with_all_it_says(window):
+    """Keys that no page was asked about stay as they are."""
+    text = (
+        'name = "by hand"\noutput = "out"\nk = 4\nattack = true\n\n[sources.p]\nfile = "patients.csv"\nid = "mrn"\n\n'
+        '[[protect]]\nshape = "table"\nsource = "p"\ndefault_role = "drop"\nmethod = "cluster"\naccept = ["zip"]\n'
+        '[protect.qi]\nage = "interval:10,20/top=80"\nsex = "suppress"\n[protect.weight]\nage = 2.0\n'
+    )
+    (window.folder / "own.toml").write_text(text)
+    before = load_job(window.folder / "own.toml").content
+    for path in ("/roles", "/hierarchies", "/promise"):
+        page = stepped(window, window.get(path, job="own.toml"), path)
+        assert page.status_code == 200, path
+    after = load_job(window.folder / "own.toml").content
+
+    assert {key: after[key] for key in ("name", "output", "attack", "sources")} == {
+        key: before[key] for key in ("name", "output", "attack", "sources")
+    }
+    assert after["protect"][0] == {**before["protect"][0], "k": 4}
+
+
+def test_the_parts_of_a_job_are_edited_apart(window):
+    """A job of several shapes has a page for each, and saving one leaves the others."""
+    import shutil
+    from importlib.resources import files
+
+    shutil.copy(str(files("cloister.cli").joinpath("demo.toml")), window.folder / "job.toml")
+    for part, path in (
+        ("patients", "/roles"),
+        ("codes", "/promise"),
+        ("trajectories", "/promise"),
+        ("claims", "/promise"),
+    ):
+        before = load_job(window.folder / "job.toml").content["protect"]
+        page = window.get(path, job="job.toml", part=part)
+        assert page.status_code == 200
+        assert stepped(window, page, path).status_code == 200
+        after = load_job(window.folder / "job.toml").content["protect"]
+        own = [one.get("name", one.get("source")) for one in before].index(part)
+        assert [one for n, one in enumerate(after) if n != own] == [one for n, one in enumerate(before) if n != own]
+
+
+def test_groups_are_edited_by_hand(window):
+    """A hierarchy becomes a file with the labels that were typed; what does not nest is refused."""
+    _, job = made(window)
+    place = list(load_job(window.folder / job).content["protect"][0]["qi"]).index("ethnicity")
+    page = window.get("/hierarchies/edit", job=job, place=str(place))
+    page = stepped(window, page, "/hierarchies/edit", more="1")
+    form = window.form_of(page, "/hierarchies/edit")
+    height = int(form["height"])
+    grouped = {f"l-{row}-1": "one" if row < 2 else "other" for row in range(height)}
+    wrong = window.post("/hierarchies/edit", {**form, **grouped, "l-0-2": "not the root"})
+    right = window.post("/hierarchies/edit", {**form, **grouped})
+
+    assert wrong.status_code == 400
+    assert right.status_code == 200
+    assert "hierarchies/edited-001.csv" in (window.folder / job).read_text()
+    rows = (window.folder / "hierarchies" / "edited-001.csv").read_text().splitlines()
+    assert {row.split(";")[1] for row in rows} == {"one", "other"}
+
+
+def test_a_process_of_the_server_ends_on_a_signal(tmp_path):
+    """``cloister ui`` prints an address that opens once, serves, and ends without a word of Python."""
+    import re
+    import subprocess
+    import sys
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cloister", "ui", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        assert re.search(r"http://127\.0\.0\.1:\d+/open\?token=\S{40,}", line)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (0, "")
+    assert "Stopped." in out
+
+
+def test_what_was_made_is_for_its_owner_alone(window):
+    """History and edited files too."""
+    _, job = made(window)
+    stepped(window, window.get("/promise", job=job), "/promise", **{"f:k": "7"})
+    history = window.folder / ".cloister-ui"
+    for path in (history, *history.rglob("*"), window.folder / job):
+        assert os.stat(path).st_mode & 0o077 == 0, path.name
+    assert time.time() - os.stat(window.folder / job).st_mtime < 600
