@@ -37,7 +37,7 @@ from .data import Claims, Step, StepLine, dates_of, early_steps
 from .encode import EncodedClaims, EncodedColumn
 from .facts import HIDDEN, SUPPRESSION, ClaimsFacts, PeopleCounted
 from .form import CLAIMS, PATIENTS, QUASI, TABLES, plan_published
-from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
+from .knowledge import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
 from .lattice_search import Node
 from .manifest import (
     DIGITS,
@@ -57,7 +57,7 @@ from .manifest import (
     rule_of,
 )
 from .matching import Matching, ReleasedClaims, loss_of_released, weights_of
-from .plan import AdversaryPlan, ClaimsPlan
+from .plan import CHOSEN, AdversaryPlan, ClaimsPlan
 from .protect import ProtectedClaims
 from .release import Laid
 from .representativeness import PreparedClaims, compared
@@ -139,7 +139,7 @@ def evaluate(
     claims, asked = encoding.claims, data.plan.adversary
     own = suppression.levels[len(claims.patients) :]
     attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
-    powers = {name: power_at(claims, most, asked.rounding, asked.basis, own) for name, most in POWERS.items()}
+    powers = {name: PowerByLevel(claims, most, asked.rounding, asked.basis).at(own) for name, most in POWERS.items()}
     date, when = data.plan.claims.column("date"), None
     if date is not None:
         days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
@@ -223,9 +223,9 @@ def described(
     if 0 < int(suppression.patients.sum()) < k:  # so few that the loss would reveal them: that of the others alone
         weights = weights_of(protected.encoding.claims, plan.weights)
         loss = loss_of_released(suppression.released, suppression.levels, weights)
-    utility = ClaimsUtility(loss=math.ceil(100 * loss) / 100, exact=False, labels=dict(facts.labels))
+    utility = ClaimsUtility(loss=min(math.ceil(100 * loss) / 100, 1.0), exact=False, labels=dict(facts.labels))
     chosen = ChosenLevels(
-        max_flag_rate=protected.settings.max_sup,
+        max_flag_rate=CHOSEN if protected.settings.max_sup is None else protected.settings.max_sup,
         truncation=_percentile(choice.truncation),
         levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
         optimal=choice.is_optimal,

@@ -18,8 +18,8 @@ from .form import (
     STEPS,
     ClaimsForm,
     are_draws,
+    flag_rates,
     levels_allowed,
-    lowered,
     smallest_class,
     step_fits,
 )
@@ -161,7 +161,7 @@ class Levels(Section):
 class ChosenLevels(Section):
     """The levels and the truncation chosen; ``lattice``: how many choices of levels the plan allows."""
 
-    max_flag_rate: Share
+    max_flag_rate: Literal["chosen"] | Share
     truncation: Annotated[str, StringConstraints(pattern=r"^(none|[0-9]{1,3}(\.[0-9]{1,5})?)$")]
     levels: Levels
     optimal: bool
@@ -272,7 +272,7 @@ class ClaimsManifest(ManifestHead):
             "risk.draws": are_draws(risk.draws, plan) and risk.tolerant.draws == risk.draws,
             "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
-            "choice.max_flag_rate": choice.max_flag_rate in lowered(plan.risk.max_flag_rate),
+            "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
             "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,

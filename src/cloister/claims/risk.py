@@ -228,7 +228,7 @@ class Treatment(StrEnum):
 class RiskSettings:
     """What of a plan says how high the risk may be and how it is brought down, and how much that may cost.
 
-    max_sup : highest flag rate of a node to be chosen, before suppression
+    max_sup : highest flag rate of a node to be chosen, before suppression; None where both are chosen together
     seed : of the draws for choosing; evaluation takes others that follow from it
     search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
     truncation : percentiles of the number of claims to try; 100 is none
@@ -237,7 +237,7 @@ class RiskSettings:
     """
 
     threshold: float = 0.05
-    max_sup: float = 0.05
+    max_sup: float | None = 0.05
     seed: int = 0
     repeats: int = 100
     draws: int = REPEAT
@@ -300,7 +300,7 @@ def release_risk(
 
     Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow.
     """
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
+    matching = Matching(released, knowledge.cap, settings.threads)
     found: list[tuple[RiskFigures, ...]] = []
     for number in range(settings.repeats):
         draws = knowledge.repeat(number)
@@ -334,7 +334,7 @@ def maximum_likelihood_risk(
     if not settings.is_likeliest_bounded:
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
     knowledge = DrawnKnowledge(released.encoded, power, settings.seed_of(LIKELIEST_PURPOSE), released.patients, draws)
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
+    matching = Matching(released, knowledge.cap, settings.threads)
     found: list[RiskFigures] = []
     for number in range(repeats):
         found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))

@@ -109,7 +109,7 @@ def test_what_does_not_fit_is_refused(encoded):
     matching = Matching(ReleasedClaims.everything(encoded), 2)
     draws = knowledge.of_patients(np.arange(4), 1)
     levels = [0] * 6
-    recoding, cells = matching.recoding(levels), matching.cells(levels)
+    recoding, cells = matching.lists(levels).recoding, matching.cells(levels)
     question = matching._question(levels, draws, cells)
     lists = np.array([0, 1]), np.array([0], dtype=np.int32)
 
