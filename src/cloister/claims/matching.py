@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Draws, Recoding, Span
+from cloister.kernels.claim_leeway import ANY_NUMBER, Room, count_nearest, count_tolerated, make_leeway, make_room
 from cloister.kernels.claim_matches import (
-    ANY_NUMBER,
     NO_LIMIT,
     Question,
     ReleasedValues,
     are_contained,
     class_sizes,
     count_as_likely,
-    count_nearest,
-    count_tolerated,
     make_released_values,
     rarest_values,
 )
-from cloister.kernels.postings import Cells, Postings, joined_postings, make_cells, make_leeway, make_postings
+from cloister.kernels.postings import Cells, Postings, joined_postings, make_cells, make_postings
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
@@ -278,10 +276,14 @@ class Matching:
         self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: Flags | None, most: int
     ) -> Sizes:
         """Count patients who fit each draw where values may be missing of those who are flagged."""
-        found, room = np.zeros(draws.patients.size, dtype=np.int64), self.released.room
-        question = self._question(levels, draws, make_leeway(self.cells(levels).of, room), wanted)
-        self._run(None, found.size, lambda part: count(question, room, part, found, most=most))
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        question = self._question(levels, draws, make_leeway(self.cells(levels).of, self._room.of), wanted)
+        self._run(None, found.size, lambda part: count(question, self._room, part, found, most=most))
         return found
+
+    @cached_property
+    def _room(self) -> Room:
+        return make_room(self.released.room, self.cap)
 
     def likeliest(self, levels: Levels, draws: Draws) -> Sizes:
         """Of those who fit and of whom each draw is likeliest, their number, (n_draws,); 0 where the patient is none.

@@ -1,0 +1,269 @@
+"""Who fits what an adversary knows if values may be missing: flags say of whom, and how many of each column.
+
+Whoever fits has each label known or may lack values of its column. That is a word of bits for each label; only where
+several labels of a column are known, and fewer values may be missing than are known, a patient is looked at.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._jit import inner, jit
+from .claim_draws import Span, check_draws
+from .claim_matches import NO_LIMIT, Question, run_of
+from .postings import Cells, group_postings, has
+from .words import bits_set
+
+ANY_NUMBER = (1 << 31) - 1
+"""Room in all columns of a patient of whom nobody knows how many claims are missing."""
+
+
+class Room(NamedTuple):
+    """How many values of each column may be missing of each patient.
+
+    bits : (n_columns, cap, n_words) bit i of word w of ``[h, c - 1]``: whether c values of patient 64 w + i may be
+    """
+
+    of: NDArray[np.int32]  # (n_columns, n_patients), ``ANY_NUMBER`` in all or in none
+    bits: NDArray[np.uint64]
+
+
+def make_room(room: NDArray[np.int32], cap: int) -> Room:
+    """The same with bits for each number of values that can be known of one column, 1 to ``cap``."""
+    n_columns, n_patients = room.shape
+    words = -(-n_patients // 64)
+    enough = np.zeros((n_columns, max(1, cap), 64 * words), dtype=np.bool_)
+    for times in range(enough.shape[1]):
+        enough[:, times, :n_patients] = room > times
+    bits = np.packbits(enough, axis=2, bitorder="little").view(np.uint64)
+    return Room(room, np.ascontiguousarray(bits))
+
+
+def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Cells:
+    """Cells with those patients alone of whom something may be missing.
+
+    Parameters
+    ----------
+    groups : (n_patients,) number of the cell of each, -1 for patients who are not released
+    room : (n_columns, n_patients) how many values may be missing
+    """
+    if room.shape[1] != groups.size:
+        raise ValueError("room must be given for every patient")
+    lists = group_postings(np.where(room.any(axis=0), groups, -1), int(groups.max(initial=-1)) + 1)
+    return Cells(lists, groups)
+
+
+@inner
+def _shortage(postings, label, count, patient):
+    """How often a label is missing among the claims of a patient, who is said to have it so many times."""
+    present = min(count, postings.first[label + 1] - postings.first[label])
+    # The lists of a label lie in each other: the longest that holds the patient says how often.
+    while present > 0 and not has(postings, postings.first[label] + present - 1, patient):
+        present -= 1
+    return count - present
+
+
+@inner
+def _lacking(question, room, d, patient, most):
+    """How many values of a draw a patient lacks; -1 if more than ``most``, or of a column more than may be missing."""
+    draws = question.draws
+    lacking = 0
+    for h in range(question.recoding.at.shape[0]):
+        at = draws.starts[d, h]
+        short = 0
+        while at < draws.starts[d, h + 1]:
+            label, count = run_of(draws, question.recoding, h, at, draws.starts[d, h + 1])
+            short += _shortage(question.postings, label, count, patient)
+            if short > room.of[h, patient] or lacking + short > most:
+                return -1
+            at += count
+        lacking += short
+    return lacking
+
+
+@inner
+def _prepare(question, d, lists, columns, scratch):
+    """The list of each label of a draw, -1 if nobody has it so often, and its column; bits of short ones in scratch."""
+    draws, postings = question.draws, question.postings
+    n = 0
+    for h in range(question.recoding.at.shape[0]):
+        at = draws.starts[d, h]
+        while at < draws.starts[d, h + 1]:
+            label, count = run_of(draws, question.recoding, h, at, draws.starts[d, h + 1])
+            one = postings.first[label] + count - 1
+            lists[n] = one if one < postings.first[label + 1] else -1
+            columns[n] = h
+            if lists[n] >= 0 and postings.dense[one] < 0:
+                scratch[n, :] = np.uint64(0)
+                for place in range(postings.starts[one], postings.starts[one + 1]):
+                    patient = postings.members[place]
+                    scratch[n, patient >> 6] |= np.uint64(1) << np.uint64(patient & 63)
+            n += 1
+            at += count
+    return n
+
+
+@inner
+def _bits(postings, lists, scratch, at, w):
+    """A word of the patients in a list."""
+    if lists[at] < 0:
+        return np.uint64(0)
+    row = postings.dense[lists[at]]
+    return postings.bits[row, w] if row >= 0 else scratch[at, w]
+
+
+@inner
+def _words(question, room, d, prepared, w):
+    """Of a word of patients who may fit: those who surely do, since enough may be missing, and those who lack nothing.
+
+    All three may have more patients than are asked about.
+    """
+    lists, columns, scratch, n = prepared
+    may = np.uint64(0xFFFFFFFFFFFFFFFF)
+    sure = may
+    whole = may
+    at = 0
+    while at < n and may != np.uint64(0):
+        h = columns[at]
+        own = np.uint64(0xFFFFFFFFFFFFFFFF)
+        while at < n and columns[at] == h:
+            word = _bits(question.postings, lists, scratch, at, w)
+            own &= word
+            may &= word | room.bits[h, 0, w]
+            at += 1
+        known = question.draws.starts[d, h + 1] - question.draws.starts[d, h]
+        sure &= own | room.bits[h, known - 1, w]
+        whole &= own
+    return may, sure, whole
+
+
+@inner
+def _tolerated_of(question, room, d, prepared, cell, most):
+    """How many flagged patients of a cell fit a draw only because something is said to be missing."""
+    cells = question.cells.lists
+    found = 0
+    for w in range(cells.bits.shape[1]):
+        asked = cells.bits[cells.dense[cell], w]
+        if asked == np.uint64(0):
+            continue
+        may, sure, whole = _words(question, room, d, prepared, w)
+        asked &= may
+        found += bits_set(asked & sure & ~whole)
+        rest = asked & ~sure
+        while rest != np.uint64(0) and found < most:
+            lowest = rest & (~rest + np.uint64(1))
+            patient = (w << 6) + bits_set(lowest - np.uint64(1))
+            found += _lacking(question, room, d, patient, question.draws.values.shape[0]) > 0
+            rest ^= lowest
+        if found >= most:
+            return most
+    return found
+
+
+@jit
+def _tolerated(question, room, most, span, found):
+    """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
+    cells, width = question.cells.lists, room.bits.shape[0] * room.bits.shape[1]
+    lists = np.empty(width, dtype=np.int64)
+    columns = np.empty(width, dtype=np.int64)
+    scratch = np.empty((width, room.bits.shape[2]), dtype=np.uint64)
+    for d in range(span[0], span[1]):
+        found[d] = 0
+        cell = question.wanted[d]
+        if cell < 0:
+            continue
+        if cells.dense[cell] >= 0:
+            n = _prepare(question, d, lists, columns, scratch)
+            found[d] = _tolerated_of(question, room, d, (lists, columns, scratch, n), cell, most)
+            continue
+        for at in range(cells.starts[cell], cells.starts[cell + 1]):
+            if _lacking(question, room, d, cells.members[at], question.draws.values.shape[0]) > 0:
+                found[d] += 1
+                if found[d] >= most:
+                    break
+
+
+@inner
+def _nearest_of(question, room, d, prepared, cell, most):
+    """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
+    cells = question.cells.lists
+    mine = _lacking(question, room, d, question.draws.patients[d], question.draws.values.shape[0])
+    found = 0
+    for w in range(cells.bits.shape[1] if mine >= 0 else 0):
+        asked = cells.bits[cells.dense[cell], w]
+        if asked == np.uint64(0):
+            continue
+        asked &= _words(question, room, d, prepared, w)[0]
+        while asked != np.uint64(0):
+            lowest = asked & (~asked + np.uint64(1))
+            lacking = _lacking(question, room, d, (w << 6) + bits_set(lowest - np.uint64(1)), mine)
+            # Somebody lacks less, so that the patient is not among those picked.
+            if lacking >= 0 and lacking < mine:
+                return 0
+            found += lacking >= 0
+            if found >= most:
+                return found
+            asked ^= lowest
+    return found
+
+
+@jit
+def _nearest(question, room, most, span, sizes):
+    """Of each draw how many of those tolerated lack as little as its patient, if nobody lacks less, to ``most``."""
+    draws, cells, width = question.draws, question.cells.lists, room.bits.shape[0] * room.bits.shape[1]
+    lists = np.empty(width, dtype=np.int64)
+    columns = np.empty(width, dtype=np.int64)
+    scratch = np.empty((width, room.bits.shape[2]), dtype=np.uint64)
+    for d in range(span[0], span[1]):
+        sizes[d] = 0
+        cell = question.wanted[d]
+        if cell < 0:
+            continue
+        if cells.dense[cell] >= 0:
+            n = _prepare(question, d, lists, columns, scratch)
+            sizes[d] = _nearest_of(question, room, d, (lists, columns, scratch, n), cell, most)
+            continue
+        mine = _lacking(question, room, d, draws.patients[d], draws.values.shape[0])
+        for at in range(cells.starts[cell], cells.starts[cell + 1]):
+            lacking = _lacking(question, room, d, cells.members[at], mine)
+            if lacking >= 0 and lacking < mine:
+                sizes[d] = 0
+                break
+            if lacking >= 0:
+                sizes[d] += 1
+                if sizes[d] >= most:
+                    break
+
+
+def _asked(question: Question, room: Room, span: Span, found: NDArray[np.int64]) -> None:
+    check_draws(question.draws, question.recoding, span, question.wanted, found)
+    if question.wanted.max(initial=-1) >= question.cells.lists.dense.size:
+        raise ValueError("a draw looks in a cell that there is not")
+    if np.diff(question.draws.starts, axis=1).max(initial=0) > room.bits.shape[1]:
+        raise ValueError("more values of a column are known than room was counted for")
+
+
+def count_tolerated(
+    question: Question, room: Room, span: Span, found: NDArray[np.int64], *, most: int = NO_LIMIT
+) -> None:
+    """Count the patients that fit each draw of a span only because something is said to be missing, in place.
+
+    Parameters
+    ----------
+    question : with the cells of those of whom claims or cells are missing
+    most : count no further
+    """
+    _asked(question, room, span, found)
+    _tolerated(question, room, most, span, found)
+
+
+def count_nearest(
+    question: Question, room: Room, span: Span, sizes: NDArray[np.int64], *, most: int = NO_LIMIT
+) -> None:
+    """Count those tolerated who lack least of each draw wanted, in place; 0 where its patient is none of them.
+
+    Parameters are those of `count_tolerated`. At ``most`` there may be others who lack less.
+    """
+    _asked(question, room, span, sizes)
+    _nearest(question, room, most, span, sizes)
