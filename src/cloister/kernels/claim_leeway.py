@@ -19,6 +19,10 @@ ANY_NUMBER = (1 << 31) - 1
 """Room in all columns of a patient of whom nobody knows how many claims are missing."""
 
 
+DENSE_CELLS = 4096
+"""Cells of more than one in so many patients are asked by words: one that has none of them costs next to nothing."""
+
+
 class Room(NamedTuple):
     """How many values of each column may be missing of each patient.
 
@@ -50,7 +54,7 @@ def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Cells:
     """
     if room.shape[1] != groups.size:
         raise ValueError("room must be given for every patient")
-    lists = group_postings(np.where(room.any(axis=0), groups, -1), int(groups.max(initial=-1)) + 1)
+    lists = group_postings(np.where(room.any(axis=0), groups, -1), int(groups.max(initial=-1)) + 1, DENSE_CELLS)
     return Cells(lists, groups)
 
 
@@ -83,74 +87,85 @@ def _lacking(question, room, d, patient, most):
 
 
 @inner
-def _prepare(question, d, lists, columns, scratch):
-    """The list of each label of a draw, -1 if nobody has it so often, and its column; bits of short ones in scratch."""
+def _row(postings, one, spare):
+    """The bits of the patients in a list, made in ``spare`` if the list is short; nobody for -1."""
+    if one >= 0 and postings.dense[one] >= 0:
+        return postings.bits[postings.dense[one]]
+    spare[:] = np.uint64(0)
+    if one >= 0:
+        for place in range(postings.starts[one], postings.starts[one + 1]):
+            patient = postings.members[place]
+            spare[patient >> 6] |= np.uint64(1) << np.uint64(patient & 63)
+    return spare
+
+
+@inner
+def _fill(question, room, d, words, digits):
+    """Of all patients, by bits: who may fit a draw, who surely does as enough may be missing, and who lacks nothing.
+
+    In ``digits`` each patient has a number of its own in binary, the values lacking, if there are any digits.
+    """
     draws, postings = question.draws, question.postings
-    n = 0
+    may, sure, whole, own, spare = words[0], words[1], words[2], words[3], words[4]
+    words[:3] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    digits[:] = np.uint64(0)
     for h in range(question.recoding.at.shape[0]):
         at = draws.starts[d, h]
-        while at < draws.starts[d, h + 1]:
-            label, count = run_of(draws, question.recoding, h, at, draws.starts[d, h + 1])
-            one = postings.first[label] + count - 1
-            lists[n] = one if one < postings.first[label + 1] else -1
-            columns[n] = h
-            if lists[n] >= 0 and postings.dense[one] < 0:
-                scratch[n, :] = np.uint64(0)
-                for place in range(postings.starts[one], postings.starts[one + 1]):
-                    patient = postings.members[place]
-                    scratch[n, patient >> 6] |= np.uint64(1) << np.uint64(patient & 63)
-            n += 1
+        end = draws.starts[d, h + 1]
+        own[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        some, enough = room.bits[h, 0], room.bits[h, max(0, end - at - 1)]
+        while at < end:
+            label, count = run_of(draws, question.recoding, h, at, end)
+            for times in range(count):
+                one = postings.first[label] + times
+                row = _row(postings, one if one < postings.first[label + 1] else -1, spare)
+                for w in range(may.shape[0]):
+                    own[w] &= row[w]
+                    may[w] &= row[w] | some[w]
+                if digits.shape[0] > 0:
+                    _add(digits, row)
             at += count
-    return n
+        for w in range(may.shape[0]):
+            sure[w] &= own[w] | enough[w]
+            whole[w] &= own[w]
 
 
 @inner
-def _bits(postings, lists, scratch, at, w):
-    """A word of the patients in a list."""
-    if lists[at] < 0:
-        return np.uint64(0)
-    row = postings.dense[lists[at]]
-    return postings.bits[row, w] if row >= 0 else scratch[at, w]
+def _add(digits, row):
+    """Add one to the numbers of those who are not in a row."""
+    for w in range(row.shape[0]):
+        carry = ~row[w]
+        for digit in range(digits.shape[0]):
+            both = digits[digit, w] & carry
+            digits[digit, w] ^= carry
+            carry = both
 
 
 @inner
-def _words(question, room, d, prepared, w):
-    """Of a word of patients who may fit: those who surely do, since enough may be missing, and those who lack nothing.
-
-    All three may have more patients than are asked about.
-    """
-    lists, columns, scratch, n = prepared
-    may = np.uint64(0xFFFFFFFFFFFFFFFF)
-    sure = may
-    whole = may
-    at = 0
-    while at < n and may != np.uint64(0):
-        h = columns[at]
-        own = np.uint64(0xFFFFFFFFFFFFFFFF)
-        while at < n and columns[at] == h:
-            word = _bits(question.postings, lists, scratch, at, w)
-            own &= word
-            may &= word | room.bits[h, 0, w]
-            at += 1
-        known = question.draws.starts[d, h + 1] - question.draws.starts[d, h]
-        sure &= own | room.bits[h, known - 1, w]
-        whole &= own
-    return may, sure, whole
+def _compared(digits, w, mine):
+    """Of a word of patients whose numbers are lower than ``mine``, and whose are the same."""
+    fewer = np.uint64(0)
+    alike = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for digit in range(digits.shape[0] - 1, -1, -1):
+        if (mine >> digit) & 1:
+            fewer |= alike & ~digits[digit, w]
+            alike &= digits[digit, w]
+        else:
+            alike &= ~digits[digit, w]
+    return fewer, alike
 
 
 @inner
-def _tolerated_of(question, room, d, prepared, cell, most):
+def _tolerated_of(question, room, d, words, cell, most):
     """How many flagged patients of a cell fit a draw only because something is said to be missing."""
-    cells = question.cells.lists
+    asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
     found = 0
-    for w in range(cells.bits.shape[1]):
-        asked = cells.bits[cells.dense[cell], w]
-        if asked == np.uint64(0):
+    for w in range(asked.shape[0]):
+        word = asked[w] & words[0, w]
+        if word == np.uint64(0):
             continue
-        may, sure, whole = _words(question, room, d, prepared, w)
-        asked &= may
-        found += bits_set(asked & sure & ~whole)
-        rest = asked & ~sure
+        found += bits_set(word & words[1, w] & ~words[2, w])
+        rest = word & ~words[1, w]
         while rest != np.uint64(0) and found < most:
             lowest = rest & (~rest + np.uint64(1))
             patient = (w << 6) + bits_set(lowest - np.uint64(1))
@@ -164,18 +179,17 @@ def _tolerated_of(question, room, d, prepared, cell, most):
 @jit
 def _tolerated(question, room, most, span, found):
     """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
-    cells, width = question.cells.lists, room.bits.shape[0] * room.bits.shape[1]
-    lists = np.empty(width, dtype=np.int64)
-    columns = np.empty(width, dtype=np.int64)
-    scratch = np.empty((width, room.bits.shape[2]), dtype=np.uint64)
+    cells = question.cells.lists
+    words = np.empty((5, room.bits.shape[2]), dtype=np.uint64)
+    digits = np.empty((0, room.bits.shape[2]), dtype=np.uint64)
     for d in range(span[0], span[1]):
         found[d] = 0
         cell = question.wanted[d]
         if cell < 0:
             continue
         if cells.dense[cell] >= 0:
-            n = _prepare(question, d, lists, columns, scratch)
-            found[d] = _tolerated_of(question, room, d, (lists, columns, scratch, n), cell, most)
+            _fill(question, room, d, words, digits)
+            found[d] = _tolerated_of(question, room, d, words, cell, most)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             if _lacking(question, room, d, cells.members[at], question.draws.values.shape[0]) > 0:
@@ -185,46 +199,53 @@ def _tolerated(question, room, most, span, found):
 
 
 @inner
-def _nearest_of(question, room, d, prepared, cell, most):
+def _nearest_of(question, room, d, words, digits, cell, most, mine):
     """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
-    cells = question.cells.lists
-    mine = _lacking(question, room, d, question.draws.patients[d], question.draws.values.shape[0])
+    asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
     found = 0
-    for w in range(cells.bits.shape[1] if mine >= 0 else 0):
-        asked = cells.bits[cells.dense[cell], w]
-        if asked == np.uint64(0):
+    for w in range(asked.shape[0]):
+        word = asked[w] & words[0, w]
+        if word == np.uint64(0):
             continue
-        asked &= _words(question, room, d, prepared, w)[0]
-        while asked != np.uint64(0):
-            lowest = asked & (~asked + np.uint64(1))
+        fewer, alike = _compared(digits, w, mine)
+        # Somebody lacks less, so that the patient is not among those picked.
+        if word & words[1, w] & fewer != np.uint64(0):
+            return 0
+        found += bits_set(word & words[1, w] & alike)
+        rest = word & ~words[1, w] & (fewer | alike)
+        while rest != np.uint64(0):
+            lowest = rest & (~rest + np.uint64(1))
             lacking = _lacking(question, room, d, (w << 6) + bits_set(lowest - np.uint64(1)), mine)
-            # Somebody lacks less, so that the patient is not among those picked.
             if lacking >= 0 and lacking < mine:
                 return 0
             found += lacking >= 0
-            if found >= most:
-                return found
-            asked ^= lowest
+            rest ^= lowest
+        if found >= most:
+            return most
     return found
 
 
 @jit
 def _nearest(question, room, most, span, sizes):
     """Of each draw how many of those tolerated lack as little as its patient, if nobody lacks less, to ``most``."""
-    draws, cells, width = question.draws, question.cells.lists, room.bits.shape[0] * room.bits.shape[1]
-    lists = np.empty(width, dtype=np.int64)
-    columns = np.empty(width, dtype=np.int64)
-    scratch = np.empty((width, room.bits.shape[2]), dtype=np.uint64)
+    draws, cells = question.draws, question.cells.lists
+    n_digits = 1
+    while 1 << n_digits <= room.bits.shape[0] * room.bits.shape[1]:
+        n_digits += 1
+    words = np.empty((5, room.bits.shape[2]), dtype=np.uint64)
+    digits = np.empty((n_digits, room.bits.shape[2]), dtype=np.uint64)
     for d in range(span[0], span[1]):
         sizes[d] = 0
         cell = question.wanted[d]
         if cell < 0:
             continue
-        if cells.dense[cell] >= 0:
-            n = _prepare(question, d, lists, columns, scratch)
-            sizes[d] = _nearest_of(question, room, d, (lists, columns, scratch, n), cell, most)
-            continue
         mine = _lacking(question, room, d, draws.patients[d], draws.values.shape[0])
+        if mine < 0:
+            continue
+        if cells.dense[cell] >= 0:
+            _fill(question, room, d, words, digits)
+            sizes[d] = _nearest_of(question, room, d, words, digits, cell, most, mine)
+            continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             lacking = _lacking(question, room, d, cells.members[at], mine)
             if lacking >= 0 and lacking < mine:
