@@ -20,6 +20,7 @@ from .choice import Chooser, NodeChoice, truncation
 from .encode import EncodedClaims, EncodedColumn, Encoding
 from .form import lowered
 from .joint_choice import JointChooser
+from .keeping import Remedy, remedies
 from .knowledge import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
 from .lattice_search import Node
 from .matching import Matching, ReleasedClaims, weights_of
@@ -90,6 +91,7 @@ class ProtectedClaims:
     adversary : what the adversary knows, from base values
     settings : as they were used; ``max_sup`` may be lower than the plan's, None where labels were chosen with levels
     power : (n_patients, n_columns) of the adversary that the release was made against
+    remedies : what would have to give for columns that say nothing
     """
 
     encoding: Encoding
@@ -98,6 +100,7 @@ class ProtectedClaims:
     suppression: Suppression
     settings: RiskSettings
     power: NDArray[np.int32]
+    remedies: tuple[Remedy, ...]
 
     @property
     def known(self) -> float:
@@ -172,7 +175,12 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
         found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
     choice, suppression, max_sup = found
     used = replace(settings, max_sup=max_sup)
-    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels))
+
+    def power_of(highest: int, node: Node) -> NDArray[np.int32]:
+        return PowerByLevel(claims, highest, asked.rounding, asked.basis).at(node[len(claims.patients) :])
+
+    found_remedies = tuple(remedies(chooser, suppression.levels, power_of, asked.power))
+    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels), found_remedies)
 
 
 def load_kernels() -> None:
