@@ -7,7 +7,7 @@ released is measured on other draws in any case, and further suppressed where th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,21 @@ from .choice import Chooser, NodeChoice, TruncationLevel, TruncationTried
 from .knowledge import chosen_draws
 from .label_suppression import RARE, DrawnLabels, greedy_cover, without_labels
 from .lattice_search import Node
-from .risk import risk_of
+from .risk import release_risk, risk_of
 
 Flags = NDArray[np.bool_]
 
 AIM = 0.92
 """Share of the threshold down to which labels are suppressed by the draws that choose, so that others confirm it."""
 
-BELIEVED = 0.9
-"""Share of the threshold that the risk by who believes flags may be, as estimated."""
+BELIEVED = 0.95
+"""Share of the threshold that the risk by who believes flags may be on these draws."""
 
-LIKELY = 0.6
+LIKELY = 0.4
 """Flag rate beyond which no finer nodes are tried on the way down: hardly any draw would be left."""
 
-CLIMBS = 2
-"""Nodes from which better ones are looked for."""
+LARGE = 50
+"""Classes are counted up to so many times k: what they add to the mean risk beyond is next to nothing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,19 +65,22 @@ class JointChooser:
     def __init__(self, chooser: Chooser) -> None:
         self.chooser, self.settings = chooser, chooser.settings
         self._found: dict[tuple[Node, float], JointCandidate] = {}
+        self._confirmed: dict[tuple[Node, float], bool] = {}
         self._tried: tuple[TruncationTried, ...] = ()
         self.is_complete = True
 
     def candidates(self) -> list[JointCandidate]:
-        """All nodes that were tried and can be released, the least total loss first."""
+        """The nodes that were found to be fit for release, the least total loss first."""
         if not self._found:
             percentile = max(self.settings.truncation)
             start, tried = self.chooser.first(percentile, self.settings.threshold)
             self._tried = (tried,)
             self._descend(start, percentile)
-            for one in self._sorted()[:CLIMBS] or [*self._found.values()]:
-                self._climb(one)
-        return self._sorted()
+            for one in self._sorted():
+                if self._is_confirmed(one):
+                    self._climb(one)
+                    break
+        return [one for one in self._sorted() if self._confirmed.get((one.levels, one.percentile))]
 
     def frontier(self) -> list[JointCandidate]:
         """The nodes tried at the first truncation level of which none else has less loss and a lower flag rate."""
@@ -110,6 +113,18 @@ class JointChooser:
             self._found[node, percentile] = estimated(self.chooser, self.chooser.level(percentile), node)
         return self._found[node, percentile]
 
+    def _is_confirmed(self, one: JointCandidate) -> bool:
+        """Whether the risk by who believes flags is low enough: not all who fit what is left have a flag."""
+        key = one.levels, one.percentile
+        if key not in self._confirmed:
+            level = self.chooser.level(one.percentile)
+            released = level.released.without_labels(one.levels, one.labels)
+            knowledge = level.by_node(one.levels).knowledge
+            risk = release_risk(released, one.levels, knowledge, replace(self.settings, repeats=1))
+            believing = 0.0 if self.settings.is_tolerant_waived else risk.highest_believing
+            self._confirmed[key] = believing <= BELIEVED * self.settings.threshold
+        return self._confirmed[key]
+
     def _descend(self, node: Node, percentile: float) -> None:
         """Go down the frontier: each step the one that saves most loss for the flags that it adds."""
         current = self._estimate(node, percentile)
@@ -123,23 +138,26 @@ class JointChooser:
             current = max(steps, key=lambda step: step[:2])[2] if steps else None
 
     def _climb(self, best: JointCandidate) -> None:
-        """Take the better of the neighbours until there is none: one column moved, or one up and another down."""
-        while True:
+        """Go on to the best neighbour while there is a better one: first one column moves, then one down and one up."""
+        was: JointCandidate | None = None
+        while was is not best and self.is_complete:
             was = best
-            for node, percentile in self._around(was):
-                if self.chooser.level(percentile).losses.of(node) < best.total:
-                    one = self._estimate(node, percentile)
-                    if one is not None and one.total < best.total - 1e-9:
-                        best = one
-            if best is was or not self.is_complete:
-                return
+            for neighbours in (self._beside(was), self._swapped(was)):
+                for node, percentile in neighbours if best is was else ():
+                    if self.chooser.level(percentile).losses.of(node) < best.total:
+                        one = self._estimate(node, percentile)
+                        if one is not None and one.total < best.total - 1e-9 and self._is_confirmed(one):
+                            best = one
 
-    def _around(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
+    def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
         others = sorted(set(self.settings.truncation), reverse=True)
         place = others.index(percentile)
         yield from ((own, others[at]) for at in (place - 1, place + 1) if 0 <= at < len(others))
         yield from ((node, percentile) for node in self._moved(own, (-1, 1)))
+
+    def _swapped(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
+        own, percentile = candidate.levels, candidate.percentile
         for finer in self._moved(own, (-1,)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
             yield from ((node, percentile) for node in self._moved(finer, (1,), kept))
@@ -161,26 +179,26 @@ def estimated(chooser: Chooser, level: TruncationLevel, node: Node) -> JointCand
     settings, limit = chooser.settings, chooser.settings.threshold
     risk, loss = level.by_node(node), level.losses.of(node)
     draws = risk.knowledge.repeat(0)
-    sizes = risk.class_sizes(node, draws)
+    sizes = risk.class_sizes(node, draws, LARGE * settings.k)
     is_flagged = (sizes > 0) & (sizes < settings.k)
     lists, holders, costs = risk.matching.lists(node), risk.matching.holders(node), level.label_costs(node)
     gone = (holders > 0) & (holders < settings.k)
     flagged = chosen_draws(draws, is_flagged)
     drawn = DrawnLabels.of(flagged, lists.recoding)
     left = np.setdiff1d(np.arange(flagged.patients.size), drawn.draws[gone[drawn.labels]])
-    needed = 0
+    needed, believable = 0, limit
     if left.size > limit * draws.patients.size:
-        needed = int(left.size - AIM * limit * draws.patients.size) + 1
+        needed, believable = int(left.size - AIM * limit * draws.patients.size) + 1, BELIEVED * limit
         costs_of_rare = np.where(holders <= RARE * chooser.encoded.n_patients, costs, np.inf)
         still = drawn.only(np.isin(drawn.draws, left))
         gone[greedy_cover(still, costs_of_rare, needed)] = True
         needed -= np.unique(still.draws[gone[still.labels]]).size
     reduced = without_labels(flagged, gone[drawn.of_values])
-    others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced)])
+    others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * settings.k)])
     believed = float(risk_of(others).mean())
     left_out = _left_out(chooser, node)
     total = loss + float(costs[gone].sum())
-    is_possible = needed <= 0 and believed <= BELIEVED * limit and left_out <= settings.most_removed
+    is_possible = needed <= 0 and believed <= believable and left_out <= settings.most_removed
     total = total + left_out * (1.0 - total) if is_possible else np.inf
     labels = tuple(own[:-1] for own in np.split(gone, lists.begins[1:]))
     return JointCandidate(node, level.percentile, loss, float(is_flagged.mean()), labels, total, believed)

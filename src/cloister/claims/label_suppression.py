@@ -58,7 +58,7 @@ def greedy_cover(drawn: DrawnLabels, costs: NDArray[np.float64], needed: int) ->
     costs : by label; infinite for labels that may not be taken
     """
     labels, starts = np.unique(drawn.labels, return_index=True)
-    ends = np.append(starts[1:], drawn.labels.size)
+    ends = np.append(starts, drawn.labels.size)[1:]
     left = np.ones(int(drawn.draws.max(initial=-1)) + 1, dtype=np.bool_)
     own = np.maximum(costs[labels], NOTHING)
     heap = [

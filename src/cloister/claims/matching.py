@@ -240,8 +240,8 @@ class Matching:
     def _made(self, pair: tuple[int, int]) -> Postings:
         h, level = pair
         starts, values = self._sorted(h)
-        own = self._labels(h, level)
-        return make_postings(starts, values, own, 1 + int(own.max(initial=-1)), max(1, self.cap))
+        n_labels = len(self.released.encoded.claims[h].labels[level])
+        return make_postings(starts, values, self._labels(h, level), n_labels, max(1, self.cap))
 
     def _sorted(self, h: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The released values of a column, renumbered and sorted by patient, and where those of each begin."""

@@ -28,6 +28,9 @@ from .plan import CHOSEN, ClaimsPlan
 from .risk import PowerAt, RiskSettings, Treatment, maximum_likelihood_risk, release_risk
 from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
 
+WORTH_IT = 0.01
+"""Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
+
 TRIES = 4
 """Candidates that are suppressed, the least total loss first, before levels are chosen as published."""
 
@@ -73,13 +76,21 @@ def choose_jointly(
     Returned last is None, or the MaxSup by which the node was chosen.
     """
     joint = JointChooser(chooser)
+    best: tuple[NodeChoice, Suppression] | None = None
     for candidate in joint.candidates()[:TRIES]:
+        # what patients at risk cost is known only when they were suppressed
+        if best is not None and candidate.total > best[1].loss - WORTH_IT:
+            break
         choice = joint.choice_of(candidate)
         released = choice.released.without_labels(choice.levels, candidate.labels)
         try:
-            return choice, suppress(released, choice.levels, power_at(choice.levels), settings, weights), None
+            found = suppress(released, choice.levels, power_at(choice.levels), settings, weights)
         except NoSafeRelease:
             continue
+        if best is None or found.loss < best[1].loss:
+            best = choice, found
+    if best is not None:
+        return *best, None
     published = replace(settings, max_sup=settings.threshold)
     return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), published, weights)
 

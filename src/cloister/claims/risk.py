@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws, Span
+from cloister.kernels.claim_matches import NO_LIMIT
 
 from .form import smallest_class
 from .knowledge import REPEAT, DrawnKnowledge
@@ -193,10 +194,10 @@ class NodeRisk:
                 break
         return whole
 
-    def class_sizes(self, levels: Levels, draws: Draws) -> NDArray[np.int64]:
-        """Class of each of any draws, 0 where it is missed."""
+    def class_sizes(self, levels: Levels, draws: Draws, most: int = NO_LIMIT) -> NDArray[np.int64]:
+        """Class of each of any draws, 0 where it is missed, no further than ``most``."""
         decisive = levels if self.basis is Basis.NODE else [0] * len(levels)
-        return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws))
+        return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws), most=most)
 
     def _contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
         """Which draws of a repeat are not missed: by base values, of all at once, as they are the same for any node."""
@@ -282,6 +283,11 @@ class ReleaseRisk:
     def believing_flags(self) -> float:
         """Upper end of the interval of the mean risk for flag-aware adversaries, by the best of three strategies."""
         return max(one.mean_interval.high for one in (self.tolerant, self.fallback, self.nearest))
+
+    @property
+    def highest_believing(self) -> float:
+        """Mean risk of flag-aware adversaries, by the best of three strategies."""
+        return max(one.mean for one in (self.tolerant, self.fallback, self.nearest))
 
     def highest(self, *, is_tolerant_waived: bool = False) -> float:
         """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and tolerant risk."""
