@@ -186,9 +186,8 @@ class AdversaryPlan:
 class RiskPlan:
     """The risk that is accepted, and how it is estimated: by at most so many repeats of so many drawn patients.
 
-    Classes need ``ceil(1 / threshold)`` patients. With ``max_flag_rate = "chosen"`` levels are chosen together with
-    what is suppressed. As a number it is the highest share of flagged patients of the levels chosen, as published; it
-    is halved, up to four times, where suppression does not bring their risk under the threshold.
+    Classes need ``ceil(1 / threshold)`` patients. With ``max_flag_rate = "chosen"`` levels and suppression are chosen
+    together. A number, the highest share flagged of the levels chosen, is halved, up to four times, if it must be.
     """
 
     __pydantic_config__: ClassVar = STRICT

@@ -40,7 +40,9 @@ class ClaimsWithPlan(ClaimsOptions):
 class ClaimsShape:
     """One row a patient, and many claims."""
 
-    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType(
+        {"adversary.power": ("2", "3", "5"), "risk.threshold": ("0.05", "0.1"), "risk.max_flag_rate": (CHOSEN, "0.05")}
+    )
     reading: tuple[str, ...] = ()
 
     def check(self, options: ClaimsOptions) -> None:
