@@ -20,8 +20,8 @@ from .risk import release_risk, risk_of
 
 Flags = NDArray[np.bool_]
 
-AIM = 0.92
-"""Share of the threshold down to which labels are suppressed by the draws that choose, so that others confirm it."""
+AIM = 0.82
+"""Share of the threshold down to which labels are suppressed: by other draws more are flagged than by those that chose."""
 
 BELIEVED = 0.95
 """Share of the threshold that the risk by who believes flags may be on these draws."""

@@ -87,21 +87,30 @@ def _lacking(question, room, d, patient, most):
 
 
 @inner
-def _row(postings, one, spare):
-    """The bits of the patients in a list, made in ``spare`` if the list is short; nobody for -1."""
+def _row(postings, one, low, spare):
+    """The bits of the patients in a list from a word on, made in ``spare`` if the list is short; nobody for -1."""
     if one >= 0 and postings.dense[one] >= 0:
-        return postings.bits[postings.dense[one]]
+        return postings.bits[postings.dense[one], low : low + spare.shape[0]]
     spare[:] = np.uint64(0)
     if one >= 0:
         for place in range(postings.starts[one], postings.starts[one + 1]):
             patient = postings.members[place]
-            spare[patient >> 6] |= np.uint64(1) << np.uint64(patient & 63)
+            w = (patient >> 6) - low
+            if w >= 0 and w < spare.shape[0]:
+                spare[w] |= np.uint64(1) << np.uint64(patient & 63)
     return spare
 
 
 @inner
-def _fill(question, room, d, words, digits):
-    """Of all patients, by bits: who may fit a draw, who surely does as enough may be missing, and who lacks nothing.
+def _words_of(cells, cell):
+    """The first word that has patients of a cell, and the one after the last: cells are near each other as a rule."""
+    first, last = cells.members[cells.starts[cell]], cells.members[cells.starts[cell + 1] - 1]
+    return first >> 6, (last >> 6) + 1
+
+
+@inner
+def _fill(question, room, d, low, words, digits):
+    """Of the patients of some words, by bits: who may fit a draw, who surely does as enough may be missing, and who lacks nothing.
 
     In ``digits`` each patient has a number of its own in binary, the values lacking, if there are any digits.
     """
@@ -113,12 +122,13 @@ def _fill(question, room, d, words, digits):
         at = draws.starts[d, h]
         end = draws.starts[d, h + 1]
         own[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        some, enough = room.bits[h, 0], room.bits[h, max(0, end - at - 1)]
+        some = room.bits[h, 0, low : low + may.shape[0]]
+        enough = room.bits[h, max(0, end - at - 1), low : low + may.shape[0]]
         while at < end:
             label, count = run_of(draws, question.recoding, h, at, end)
             for times in range(count):
                 one = postings.first[label] + times
-                row = _row(postings, one if one < postings.first[label + 1] else -1, spare)
+                row = _row(postings, one if one < postings.first[label + 1] else -1, low, spare)
                 for w in range(may.shape[0]):
                     own[w] &= row[w]
                     may[w] &= row[w] | some[w]
@@ -156,19 +166,19 @@ def _compared(digits, w, mine):
 
 
 @inner
-def _tolerated_of(question, room, d, words, cell, most):
+def _tolerated_of(question, room, d, words, cell, low, most):
     """How many flagged patients of a cell fit a draw only because something is said to be missing."""
     asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
     found = 0
-    for w in range(asked.shape[0]):
-        word = asked[w] & words[0, w]
+    for w in range(words.shape[1]):
+        word = asked[low + w] & words[0, w]
         if word == np.uint64(0):
             continue
         found += bits_set(word & words[1, w] & ~words[2, w])
         rest = word & ~words[1, w]
         while rest != np.uint64(0) and found < most:
             lowest = rest & (~rest + np.uint64(1))
-            patient = (w << 6) + bits_set(lowest - np.uint64(1))
+            patient = ((low + w) << 6) + bits_set(lowest - np.uint64(1))
             found += _lacking(question, room, d, patient, question.draws.values.shape[0]) > 0
             rest ^= lowest
         if found >= most:
@@ -181,15 +191,17 @@ def _tolerated(question, room, most, span, found):
     """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
     cells = question.cells.lists
     words = np.empty((5, room.bits.shape[2]), dtype=np.uint64)
-    digits = np.empty((0, room.bits.shape[2]), dtype=np.uint64)
+    digits = np.empty((1, room.bits.shape[2]), dtype=np.uint64)[:0]
     for d in range(span[0], span[1]):
         found[d] = 0
         cell = question.wanted[d]
         if cell < 0:
             continue
         if cells.dense[cell] >= 0:
-            _fill(question, room, d, words, digits)
-            found[d] = _tolerated_of(question, room, d, words, cell, most)
+            low, high = _words_of(cells, cell)
+            some = words[:, : high - low]
+            _fill(question, room, d, low, some, digits)
+            found[d] = _tolerated_of(question, room, d, some, cell, low, most)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             if _lacking(question, room, d, cells.members[at], question.draws.values.shape[0]) > 0:
@@ -199,12 +211,12 @@ def _tolerated(question, room, most, span, found):
 
 
 @inner
-def _nearest_of(question, room, d, words, digits, cell, most, mine):
+def _nearest_of(question, room, d, words, digits, cell, low, most, mine):
     """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
     asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
     found = 0
-    for w in range(asked.shape[0]):
-        word = asked[w] & words[0, w]
+    for w in range(words.shape[1]):
+        word = asked[low + w] & words[0, w]
         if word == np.uint64(0):
             continue
         fewer, alike = _compared(digits, w, mine)
@@ -215,7 +227,7 @@ def _nearest_of(question, room, d, words, digits, cell, most, mine):
         rest = word & ~words[1, w] & (fewer | alike)
         while rest != np.uint64(0):
             lowest = rest & (~rest + np.uint64(1))
-            lacking = _lacking(question, room, d, (w << 6) + bits_set(lowest - np.uint64(1)), mine)
+            lacking = _lacking(question, room, d, ((low + w) << 6) + bits_set(lowest - np.uint64(1)), mine)
             if lacking >= 0 and lacking < mine:
                 return 0
             found += lacking >= 0
@@ -243,8 +255,10 @@ def _nearest(question, room, most, span, sizes):
         if mine < 0:
             continue
         if cells.dense[cell] >= 0:
-            _fill(question, room, d, words, digits)
-            sizes[d] = _nearest_of(question, room, d, words, digits, cell, most, mine)
+            low, high = _words_of(cells, cell)
+            some, own = words[:, : high - low], digits[:, : high - low]
+            _fill(question, room, d, low, some, own)
+            sizes[d] = _nearest_of(question, room, d, some, own, cell, low, most, mine)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             lacking = _lacking(question, room, d, cells.members[at], mine)
