@@ -21,7 +21,7 @@ from .risk import release_risk, risk_of
 Flags = NDArray[np.bool_]
 
 AIM = 0.82
-"""Share of the threshold down to which labels are suppressed: by other draws more are flagged than by those that chose."""
+"""Share of the threshold down to which labels are suppressed: by draws that did not choose more are flagged."""
 
 BELIEVED = 0.95
 """Share of the threshold that the risk by who believes flags may be on these draws."""

@@ -110,7 +110,7 @@ def _words_of(cells, cell):
 
 @inner
 def _fill(question, room, d, low, words, digits):
-    """Of the patients of some words, by bits: who may fit a draw, who surely does as enough may be missing, and who lacks nothing.
+    """Of the patients of some words, by bits: who may fit a draw, who surely does, and who lacks nothing.
 
     In ``digits`` each patient has a number of its own in binary, the values lacking, if there are any digits.
     """
