@@ -7,12 +7,15 @@ Repeats Tables 1 to 5 of the appendix of El Emam et al. (2012), JMIR 14(1):e33, 
     python benchmarks/claims.py figures [--most 100000] [--out docs/benchmarks]
     python benchmarks/claims.py page [--out docs/benchmarks]
     python benchmarks/claims.py bars [--most 100000]
+    python benchmarks/claims.py scale [--most 100000]
 
-`figures` writes ``claims.json`` and ``claims.md``, `page` the second from the first.
+`scale` prints times, peak memory and how both grow with the number of claims. `figures` writes ``claims.json`` and
+``claims.md``, `page` the second from the first.
 """
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -231,10 +234,33 @@ def _with_bars(row: Row, *, is_scale: bool) -> list[tuple[str, float, float]]:
     return found
 
 
+def scale(most: int) -> None:
+    """Print what the commands cost by size, bytes a claim at the peak, and growth: 1 is linear."""
+    table = Table(title="generated patients, first plan; growth: exponent from the size before")
+    for head in ("patients", "claims", "protect (s)", "processors (s)", "GiB", "bytes a claim", "verify (s)", "growth"):
+        table.add_column(head, justify="right")
+    before: tuple[int, float] | None = None
+    for size in (size for size in SIZES if size <= most):
+        with tempfile.TemporaryDirectory() as temporary:
+            patients, claims = write(size, Path(temporary))
+            n_claims = pl.scan_csv(claims).select(pl.len()).collect().item()
+            row = pipeline(patients, claims, Path(temporary))
+        cost, checked = row["protect"], row.get("verify", {"seconds": math.nan})
+        spent = cost["processor"]
+        growth = "" if before is None else f"{math.log(spent / before[1]) / math.log(n_claims / before[0]):.2f}"
+        before = n_claims, spent
+        each = cost["gib"] * 2**30 / n_claims
+        table.add_row(
+            f"{size:,}", f"{n_claims:,}", f"{cost['seconds']:.0f}", f"{spent:.0f}", f"{cost['gib']:.2f}", f"{each:.0f}",
+            f"{checked['seconds']:.0f}", growth,
+        )  # fmt: skip
+    SCREEN.print(table)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("figures", "page", "bars", "one"))
+    parser.add_argument("what", choices=("figures", "page", "bars", "scale", "one"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "benchmarks")
     parser.add_argument("--most", type=int, default=SIZES[-1])
     parser.add_argument("--data", default=str(SIZES[0]))
@@ -243,6 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         figures(options.out, options.most)
     elif options.what == "page":
         write_page(json.loads((options.out / "claims.json").read_text()), options.out)
+    elif options.what == "scale":
+        scale(options.most)
     elif options.what == "bars":
         bars(options.most)
     else:

@@ -54,6 +54,8 @@ class ReportCounts:
     # name and text of each released file, or the tally of that, for signs of identifiers; columns that only number
     # records left out
     files: Mapping[str, pl.DataFrame] = field(repr=False)
+    # patients made up from released labels, by column
+    examples: tuple[Mapping[str, str], ...] = ()
     members: bool = True  # whether the members of the classes are counted, or the classes
     # the same of the original as recorded; for the custodian
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
@@ -64,7 +66,8 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
 
     ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
     """
-    return {
+    examples = {"examples": [dict(one) for one in shown.examples]} if shown.examples else {}
+    return examples | {
         "class_sizes": {
             "of": shown.of,
             "by": shown.by,

@@ -400,6 +400,7 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
     """Importing it loads, directly or not, no kernel and nothing that protects or works out its figures."""
     loaded = modules_loaded("cloister.claims.verify")
     protecting = ("knowledge", "risk", "choice", "suppression", "encode", "release", "figures", "protect")
+    protecting += ("losses", "label_suppression", "joint_choice", "keeping")
 
     assert {"cloister.claims.verify_original", "cloister.claims.verify_simulation"} <= loaded
     assert {name for name in loaded if name.startswith(("cloister.search", "cloister.kernels"))} == set()

@@ -3,6 +3,7 @@
 Written from section 5 of the appendix of the Heritage Health Prize de-identification; shares no code with cloister.
 """
 
+import math
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
@@ -162,3 +163,38 @@ def without_rare_labels(tables, k):
             return tables
         for j in rare:
             tables.present[j] = False
+
+
+def information_lost(values, labels):
+    """The mean over rows of the bits that a label leaves open of the value, over that of no label at all; 0 if none."""
+
+    def bits(of):
+        return sum(math.log2(own[label] / pair[value, label]) for value, label in of) / len(of)
+
+    pairs = list(zip(values, labels))
+    own, pair = Counter(labels), Counter(pairs)
+    open_bits = bits(pairs)
+    pairs = [(value, 0) for value in values]
+    own, pair = Counter([0] * len(values)), Counter(pairs)
+    all_bits = bits(pairs)
+    return open_bits / all_bits if all_bits else 0.0
+
+
+def plain_greedy(pairs, costs, needed):
+    """Labels one by one: most draws that are left for their cost, lower numbers first, while that is of use."""
+    left, taken = {draw for _, draw in pairs}, []
+    while needed > 0:
+        gains = {
+            label: len({draw for one, draw in pairs if one == label} & left)
+            for label in {one for one, _ in pairs} - {*taken}
+            if math.isfinite(costs[label])
+        }
+        useful = [(-gain / costs[label], label) for label, gain in gains.items() if gain]
+        if not useful:
+            return taken
+        label = min(useful)[1]
+        held = {draw for one, draw in pairs if one == label} & left
+        left -= held
+        needed -= len(held)
+        taken.append(label)
+    return taken

@@ -12,7 +12,7 @@ from tests.encoded_claims import claims_of, constant_power, few_claims, many_cla
 from tests.examples import examples
 from tests.oracles import claims as oracle
 
-from cloister.claims.knowledge import DrawnKnowledge, adversary_power, power_at
+from cloister.claims.knowledge import DrawnKnowledge, PowerByLevel, adversary_power
 from cloister.claims.matching import ReleasedClaims
 from cloister.claims.protect import choose_and_suppress
 from cloister.claims.risk import RiskSettings, maximum_likelihood_risk, release_risk
@@ -122,8 +122,8 @@ def test_the_power_is_at_least_that_by_the_labels_released():
     base, by_group = (adversary_power(encoded, 5, "ceil", levels).of_patients for levels in ([0], [1]))
 
     assert base[0, 0] < by_group[0, 0]
-    assert np.array_equal(power_at(encoded, 5, "ceil", "node", [1]), by_group)
-    assert np.array_equal(power_at(encoded, 5, "ceil", "raw", [1]), np.maximum(base, by_group))
+    assert np.array_equal(PowerByLevel(encoded, 5, "ceil", "node").at([1]), by_group)
+    assert np.array_equal(PowerByLevel(encoded, 5, "ceil", "raw").at([1]), np.maximum(base, by_group))
 
 
 def test_a_release_has_no_label_of_fewer_than_k_patients():

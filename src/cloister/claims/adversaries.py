@@ -120,7 +120,7 @@ class AttackedClaims:
     def matching(self) -> Matching:
         """Lists of patients for any power."""
         most = max(int(self.power.max(initial=0)), int(all_values(self.released.encoded).max(initial=0)))
-        return Matching(self.released, most, self.settings.threads, self.levels)
+        return Matching(self.released, most, self.settings.threads)
 
 
 def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
@@ -246,7 +246,7 @@ def discharge_database(attacked: AttackedClaims, stays: Stays) -> ClaimsAttack |
     power = listed.astype(np.int32)[:, None]
     knowledge = DrawnKnowledge(replace(joined.encoded, claims=(on_list,)), power, settings.seed_of(1), listed)
     levels = (*attacked.of_patients, 0)
-    risk = NodeRisk(Matching(joined, 1, settings.threads, levels), knowledge, settings.k)
+    risk = NodeRisk(Matching(joined, 1, settings.threads), knowledge, settings.k)
     # a share in whole percent; withheld where it could reveal fewer than k patients
     n, others = int(listed.sum()), int(released.patients.sum()) - int(listed.sum())
     share: Listed = "all" if others == 0 else "most" if others < settings.k else round(100 * n / (n + others))

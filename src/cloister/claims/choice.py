@@ -12,7 +12,7 @@ from cloister.errors import NoSafeRelease
 from .encode import MISSING, EncodedClaims
 from .knowledge import DrawnKnowledge
 from .lattice_search import Budget, LatticeResult, Node, search_lattice
-from .matching import Matching, ReleasedClaims, level_losses
+from .matching import Matching, ReleasedClaims, label_losses, level_losses
 from .risk import Basis, NodeRisk, PowerAt, RiskFigures, RiskSettings
 
 Bounds = Sequence[tuple[int, int]]
@@ -149,6 +149,7 @@ class Chooser:
     power : (n_patients, n_columns) adversary's power from base values
     bounds : lowest and highest level of each column
     power_at : the power as computed from the values of a node, for the paper's test; ``power`` if not given
+    cap : highest power of any node, as far as it is known
     """
 
     def __init__(
@@ -161,13 +162,32 @@ class Chooser:
         bounds: Bounds | None = None,
         weights: Sequence[float] | None = None,
         power_at: PowerAt | None = None,
+        cap: int = 0,
     ) -> None:
         self.encoded, self.truncation, self.settings = encoded, truncation, settings
         self.bounds = bounds or [(0, column.n_levels - 1) for column in encoded.columns]
         self.weights, self.power_at = weights, power_at
         self.knowledge = DrawnKnowledge(encoded, power, settings.seed, draws=settings.draws)
-        self._budget = Budget(settings.search_nodes, settings.search_seconds)
-        self._levels: dict[float, _TruncationLevel] = {}
+        self.cap = max(self.knowledge.cap, cap)
+        self.budget = Budget(settings.search_nodes, settings.search_seconds)
+        self._levels: dict[float, TruncationLevel] = {}
+
+    def level(self, percentile: float) -> "TruncationLevel":
+        """One truncation level; the last two are kept, since lists of patients are large."""
+        if percentile not in self._levels:
+            while len(self._levels) > 1:
+                del self._levels[next(iter(self._levels))]
+            self._levels[percentile] = TruncationLevel(self, percentile)
+        self._levels[percentile] = self._levels.pop(percentile)
+        return self._levels[percentile]
+
+    def first(self, percentile: float, max_sup: float) -> tuple[Node, TruncationTried]:
+        """The node of one truncation level that loses least of those that pass; the highest levels if none does."""
+        level = self.level(percentile)
+        result = level.search(max_sup, np.inf, self.budget)
+        top = tuple(high for _, high in self.bounds)
+        tried = TruncationTried(percentile, int((~level.released.claims).sum()), result)
+        return (top if result.levels is None else result.levels), tried
 
     def choose(self, max_sup: float) -> NodeChoice:
         """Return the choice by this MaxSup; `NoSafeRelease` where no node passes, or none was found in time."""
@@ -176,31 +196,30 @@ class Chooser:
         loss = np.inf
         percentiles = sorted(set(self.settings.truncation), reverse=True)
         for percentile in percentiles:
-            if percentile not in self._levels:
-                self._levels[percentile] = _TruncationLevel(self, percentile)
-            level = self._levels[percentile]
-            result = level.search(max_sup, loss, self._budget)
+            level = self.level(percentile)
+            result = level.search(max_sup, loss, self.budget)
             if result.levels is not None:
                 best, loss = (result.levels, percentile), result.loss
             tried.append(TruncationTried(percentile, int((~level.released.claims).sum()), result))
-            if self._budget.is_spent:
+            if self.budget.is_spent:
                 break
         is_optimal = len(tried) == len(percentiles) and all(one.result.is_complete for one in tried)
         if best is None:
             raise _none_found(tried, max_sup, is_complete=is_optimal)
         levels, percentile = best
-        chosen = self._levels[percentile]
+        chosen = self.level(percentile)
         return NodeChoice(levels, percentile, loss, chosen.released, tuple(tried), chosen.around(levels), is_optimal)
 
 
-class _TruncationLevel:
+class TruncationLevel:
     """One truncation level, ready to be searched: its lists of patients are made once."""
 
     def __init__(self, chooser: Chooser, percentile: float) -> None:
-        self.chooser, settings = chooser, chooser.settings
+        self.chooser, self.percentile, settings = chooser, percentile, chooser.settings
         self.released = ReleasedClaims.everything(chooser.encoded, chooser.truncation.kept(percentile))
         self.losses = level_losses(self.released, chooser.weights)
-        self.matching = Matching(self.released, chooser.knowledge.cap, settings.threads)
+        self.matching = Matching(self.released, chooser.cap, settings.threads)
+        self._costs: dict[tuple[int, int], NDArray[np.float64]] = {}
         self.raw = NodeRisk(self.matching, chooser.knowledge, settings.k, Basis.RAW)
 
     def search(self, max_sup: float, bound: float, budget: Budget) -> LatticeResult:
@@ -227,8 +246,18 @@ class _TruncationLevel:
         if self.chooser.power_at is not None:
             knowledge = knowledge.with_power(self.chooser.power_at(levels))
             if knowledge.cap > matching.cap:
-                matching = Matching(self.released, knowledge.cap, settings.threads, levels)
+                matching = Matching(self.released, knowledge.cap, settings.threads)
         return NodeRisk(matching, knowledge, settings.k, Basis.NODE)
+
+    def label_costs(self, levels: Node) -> NDArray[np.float64]:
+        """What suppressing each label at the levels of claims adds to the loss, by its number in `Matching.lists`."""
+        found = []
+        for pair in enumerate(levels[len(self.chooser.encoded.patients) :]):
+            if pair not in self._costs:
+                # one more, which marks the end of a column
+                self._costs[pair] = np.append(label_losses(self.released, *pair, self.chooser.weights), 0.0)
+            found.append(self._costs[pair])
+        return np.concatenate(found)
 
     def around(self, levels: Node) -> tuple[NodeTest, ...]:
         """Judge the node and its neighbours, one level up or down in one column."""

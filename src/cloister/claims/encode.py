@@ -9,12 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
-from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 
 from .data import Claims, years_of
 from .form import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
 from .hierarchies import bounds_of, hierarchy_named
+from .losses import cell_losses
 
 MISSING = -1
 """Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
@@ -30,7 +30,8 @@ class EncodedColumn:
     levels : (n_levels, n_values) int32, number of the label of each base value at each level; level 0 is the
         identity, the last level has one label for all, and each level is nested in the next
     labels : the texts of the labels, by level
-    losses : (n_levels, n_values) float64, loss of a cell in [0, 1]; 0 at level 0, 1 at the last level
+    losses : (n_levels, n_values) float64, loss of a cell, 0 at level 0 and never falling with the level; over all rows
+        the mean is at most 1 (`cell_losses`)
     """
 
     name: str
@@ -182,7 +183,8 @@ def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[in
         numbers = [_numbered(labels) for labels in bound.labels]
         levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
         texts = tuple(labels for _, labels in numbers)
-        yield EncodedColumn(name, values, levels, texts, _losses(bound)), (low, highest)
+        losses = cell_losses(data.plan.search.loss, bound, levels, values)
+        yield EncodedColumn(name, values, levels, texts, losses), (low, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:
@@ -190,15 +192,6 @@ def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]
     texts = [label or "" for label in labels]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(texts))}
     return [numbers[label] for label in texts], tuple(numbers)
-
-
-def _losses(bound: BoundHierarchy) -> NDArray[np.float64]:
-    """(Leaves covered - 1) / (leaves of the domain - 1); the whole of a cell at the root, whatever the domain."""
-    losses = (bound.leaves - 1) / max(bound.n_leaves - 1, 1)
-    losses[0] = 0.0
-    losses[-1] = 1.0
-    clipped: NDArray[np.float64] = np.clip(losses, 0.0, 1.0)
-    return clipped
 
 
 def _content(columns: Sequence[tuple[EncodedColumn, object]], data: Claims, table: str) -> RowNumbers:

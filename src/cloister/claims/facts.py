@@ -57,6 +57,9 @@ CUT = "1 where claims of the patient were left out, else 0"
 EMPTIED = "1 where the cell was suppressed, which is then empty, else 0"
 
 
+EXAMPLES, CLAIMS_OF_EXAMPLE, GOLDEN = 5, 3, 0.6180339887498949
+
+
 @dataclass(frozen=True)
 class ClaimsFacts:
     """The parts of a manifest that follow from the released files, their columns and the plan; counts by step."""
@@ -64,6 +67,7 @@ class ClaimsFacts:
     n_patients: int
     n_claims: int
     labels: Mapping[str, int]
+    labels_of_patients: Mapping[str, int]
     counts: Mapping[str, Mapping[str, Masked]]
     median_claims: float | None
     unbounded: Unbounded
@@ -84,6 +88,7 @@ class ClaimsFacts:
         same = {
             "records": (records.released, records.claims) == (self.n_patients, self.n_claims),
             "utility.labels": manifest.utility.labels == self.labels,
+            "utility.labels_of_patients": manifest.utility.labels_of_patients == self.labels_of_patients,
             "steps": hidden and others,
             "representativeness": manifest.representativeness.median_claims_released == self.median_claims,
             "sensitivity.unbounded": manifest.sensitivity.unbounded == self.unbounded,
@@ -100,6 +105,7 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
         n_patients=files.patients.height,
         n_claims=files.claims.height,
         labels={name: files.claims[name].n_unique() for name in form.names(CLAIMS, QUASI)},
+        labels_of_patients={name: files.patients[name].n_unique() for name in form.names(PATIENTS, QUASI)},
         counts={
             step: StepLine(step, counts=own).masked(k).counts for step, own in counts_of(plan, files, form).items()
         },
@@ -347,4 +353,20 @@ def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCount
             for column in form.names(table, QUASI)
         ),
         files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in TABLES},
+        examples=tuple(_made_up(files, form, number) for number in range(EXAMPLES)),
     )
+
+
+def _made_up(files: WrittenClaims, form: ClaimsForm, number: int) -> dict[str, str]:
+    """Return a patient that is none: of each column a label, by itself, so that all together have the frequent ones.
+
+    Labels stand at equal steps through all cells of the column in order, which begin at another place in each column.
+    """
+    found = {}
+    for table, size in ((PATIENTS, 1), (CLAIMS, CLAIMS_OF_EXAMPLE)):
+        for j, name in enumerate(form.names(table, QUASI)):
+            cells = files.of(table)[name].sort(nulls_last=True)
+            shares = ((number * size + one + 0.5) / (EXAMPLES * size) + GOLDEN * (j + 1) for one in range(size))
+            texts = [cells[int(share % 1.0 * cells.len())] or "" for share in shares] if cells.len() else []
+            found[name if table == PATIENTS else f"{name} of claims"] = "; ".join(texts)
+    return found

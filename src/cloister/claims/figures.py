@@ -36,8 +36,8 @@ from .choice import NodeChoice
 from .data import Claims, Step, StepLine, dates_of, early_steps
 from .encode import EncodedClaims, EncodedColumn
 from .facts import HIDDEN, SUPPRESSION, ClaimsFacts, PeopleCounted
-from .form import CLAIMS, PATIENTS, QUASI, TABLES, plan_published
-from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
+from .form import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
+from .knowledge import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
 from .lattice_search import Node
 from .manifest import (
     DIGITS,
@@ -48,6 +48,7 @@ from .manifest import (
     ClaimsRisk,
     ClaimsSettings,
     ClaimsUtility,
+    KeptShares,
     Levels,
     MaximumLikelihoodFigures,
     Sensitivity,
@@ -56,8 +57,8 @@ from .manifest import (
     VoterList,
     rule_of,
 )
-from .matching import Matching, ReleasedClaims, loss_of_released, weights_of
-from .plan import AdversaryPlan, ClaimsPlan
+from .matching import Matching, ReleasedClaims, information_kept, loss_of_released, weights_of
+from .plan import CHOSEN, AdversaryPlan, ClaimsPlan
 from .protect import ProtectedClaims
 from .release import Laid
 from .representativeness import PreparedClaims, compared
@@ -72,6 +73,8 @@ PURPOSE = 1_000_001
 """Which seed: odd, as evaluations have, and far from those of rounds."""
 
 REPEATS = 5
+NEARLY = 1e-9
+"""A share that is so close to a whole percent is one."""
 
 POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "power up to 15": 15, "power up to 20": 20}
 """Highest powers that are tried besides the plan's."""
@@ -139,7 +142,7 @@ def evaluate(
     claims, asked = encoding.claims, data.plan.adversary
     own = suppression.levels[len(claims.patients) :]
     attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
-    powers = {name: power_at(claims, most, asked.rounding, asked.basis, own) for name, most in POWERS.items()}
+    powers = {name: PowerByLevel(claims, most, asked.rounding, asked.basis).at(own) for name, most in POWERS.items()}
     date, when = data.plan.claims.column("date"), None
     if date is not None:
         days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
@@ -223,9 +226,15 @@ def described(
     if 0 < int(suppression.patients.sum()) < k:  # so few that the loss would reveal them: that of the others alone
         weights = weights_of(protected.encoding.claims, plan.weights)
         loss = loss_of_released(suppression.released, suppression.levels, weights)
-    utility = ClaimsUtility(loss=math.ceil(100 * loss) / 100, exact=False, labels=dict(facts.labels))
+    utility = ClaimsUtility(
+        loss=min(math.ceil(100 * loss) / 100, 1.0),
+        exact=False,
+        labels=dict(facts.labels),
+        labels_of_patients=dict(facts.labels_of_patients),
+        kept=_kept(suppression.released, suppression.levels, form),
+    )
     chosen = ChosenLevels(
-        max_flag_rate=protected.settings.max_sup,
+        max_flag_rate=CHOSEN if protected.settings.max_sup is None else protected.settings.max_sup,
         truncation=_percentile(choice.truncation),
         levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
         optimal=choice.is_optimal,
@@ -250,6 +259,18 @@ def described(
     }
 
 
+def _kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShares:
+    """The information kept, rounded down to whole percent."""
+    names = [*((PATIENTS, name) for name in form.names(PATIENTS, QUASI))]
+    names += [(CLAIMS, name) for name in form.names(CLAIMS, QUASI)]
+    shares = dict(zip(names, information_kept(released, levels), strict=True))
+    parts = {
+        table: {name: math.floor(100 * share + NEARLY) / 100 for (one, name), share in shares.items() if one == table}
+        for table in TABLES
+    }
+    return KeptShares(patients=parts[PATIENTS], claims=parts[CLAIMS])
+
+
 def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, object]:
     """Return figures for the custodian alone."""
     suppression, tried = protected.suppression, protected.choice.tried
@@ -258,6 +279,7 @@ def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedCl
         "records": {"in": data.n_patients, "claims_in": data.n_claims, "lost": _lost(prepared, protected)},
         "loss": suppression.loss,
         "rounds": suppression.rounds,
+        "to_keep": [one.sentence(protected.settings.threshold) for one in protected.remedies],
         "before_suppression": rounded(suppression.before.exact),
         "representativeness": vars(prepared.representativeness),
         "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},

@@ -79,11 +79,6 @@ def are_ages(values: Sequence[str]) -> bool:
     return bool(values) and all(re.fullmatch(r"[0-9]{1,3}", value) and int(value) <= OLDEST for value in values)
 
 
-def _age_bands(values: Sequence[str]) -> bool:
-    """Bands such as `70-79` and `80+`, single years between them or not."""
-    return are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list())
-
-
 def _days(values: Sequence[str]) -> bool:
     numbers = whole_numbers_in(pl.Series(values))
     return bool(values) and not numbers.null_count() and all(number <= MOST_DAYS for number in numbers)
@@ -143,7 +138,8 @@ OF_PATIENTS = (
     Sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
     Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
     Sign("age", r"^age", are_ages, "age"),
-    Sign("age", r"^age", _age_bands, "suppress"),
+    # bands such as `70-79` and `80+`, single years between them or not
+    Sign("age", r"^age", lambda values: are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list()), "suppress"),
     Sign("sex", r"sex|gender", lambda values: 0 < len(values) <= FEW and all(map(is_sex, values)), "suppress"),
     Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
     Sign(
@@ -346,15 +342,11 @@ def filled_template(package: str, name: str, filled: Mapping[str, object]) -> st
     environment = Environment(  # noqa: S701 - TOML, not HTML: texts are written by the filter
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    environment.filters["toml"] = _toml
+    environment.filters["toml"] = lambda value: (
+        f"[{', '.join(map(toml_text, value))}]" if isinstance(value, list | tuple) else toml_text(str(value))
+    )
     template = files(package).joinpath(name).read_text(encoding="utf-8")
     return environment.from_string(template).render(filled)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(toml_text(text) for text in value)}]"
-    return toml_text(str(value))
 
 
 def toml_text(text: str) -> str:

@@ -20,7 +20,7 @@ from cloister.typed_toml import typed
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data import Step
 from .hierarchies import bounds_of, hierarchy_named, split_bounds
-from .plan import NEVER_RELEASED, PSEUDONYMS, ClaimsPlan
+from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan
 
 PATIENTS, CLAIMS = TABLES = "patients", "claims"
 TRUNCATED = "claims_truncated"
@@ -217,6 +217,12 @@ def lowered(max_flag_rate: float) -> tuple[float, ...]:
     (0.16, 0.08, 0.04, 0.02, 0.01)
     """
     return tuple(max_flag_rate / 2**times for times in range(HALVINGS + 1))
+
+
+def flag_rates(plan: ClaimsPlan) -> tuple[float | str, ...]:
+    """Return what the flag rate before suppression may have been limited to, or that it was chosen."""
+    asked = plan.risk.max_flag_rate
+    return (CHOSEN, *lowered(plan.risk.threshold)) if isinstance(asked, str) else lowered(asked)
 
 
 def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:

@@ -111,47 +111,73 @@ def adversary_power(
     highest : p_m, at least 1
     levels : of the quasi-identifiers of claims; base values if not given, so that the power is the same at every node
     """
-    counts = np.diff(claims.offsets).astype(np.float64)
-    having = counts[counts > 0]
-    cap = float(having.mean() + 2.0 * having.std()) if having.size else 0.0
-    eta = np.minimum(counts, cap)
-    shape = (len(claims.claims), claims.n_patients)
-    simpson, powers = np.empty(shape), np.empty(shape, dtype=np.int32)
-    for h, column in enumerate(claims.claims):
-        # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
-        level = 0 if levels is None else levels[h]
-        values, size = column.at(level), len(column.labels[level])
-        is_known = values != MISSING
-        kinds, times = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
-        known, equal = (
-            np.bincount(kinds // max(size, 1), weights=of, minlength=claims.n_patients).astype(np.int64)
-            for of in (times, times * (times - 1))
-        )
-        pairs = known * (known - 1)
-        index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
-        simpson[h] = np.where(known == 0, np.nan, index)
-        varies = pairs > equal
-        ratio = eta[varies] * pairs[varies] / (pairs - equal)[varies]
-        power = np.full(eta.size, float(highest))
-        power[varies] = (highest - 1) * (ratio / ratio.max(initial=0.0)) + 1.0
-        if rounding == "ceil":
-            whole = np.ceil(power - NEARLY_WHOLE)
-        else:
-            whole = np.floor(power + (0.5 if rounding == "round" else 0.0) + NEARLY_WHOLE)
-        powers[h] = np.minimum(whole.astype(np.int64), known)
+    eta, cap = _capped(claims)
+    found = [
+        _of_column(claims, eta, h, 0 if levels is None else levels[h], highest, rounding)
+        for h in range(len(claims.claims))
+    ]
+    simpson, powers = (np.stack(own) for own in zip(*found, strict=True))
     return AdversaryPower(tuple(column.name for column in claims.claims), simpson, eta, cap, powers)
 
 
-def power_at(
-    claims: EncodedClaims, highest: int, rounding: Rounding, basis: Literal["raw", "node"], levels: Sequence[int]
-) -> NDArray[np.int32]:
-    """Return the power against a release at some levels of claims, (n_patients, n_columns).
+def _capped(claims: EncodedClaims) -> tuple[NDArray[np.float64], float]:
+    """Claims of each patient, at most mean + 2 standard deviations, which is returned as well."""
+    counts = np.diff(claims.offsets).astype(np.float64)
+    having = counts[counts > 0]
+    cap = float(having.mean() + 2.0 * having.std()) if having.size else 0.0
+    return np.minimum(counts, cap), cap
+
+
+def _of_column(
+    claims: EncodedClaims, eta: NDArray[np.float64], h: int, level: int, highest: int, rounding: Rounding
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Simpson's index and power of each patient in one column, from its values at a level."""
+    # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
+    column = claims.claims[h]
+    values, size = column.at(level), len(column.labels[level])
+    is_known = values != MISSING
+    kinds, times = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
+    known, equal = (
+        np.bincount(kinds // max(size, 1), weights=of, minlength=claims.n_patients).astype(np.int64)
+        for of in (times, times * (times - 1))
+    )
+    pairs = known * (known - 1)
+    index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
+    varies = pairs > equal
+    ratio = eta[varies] * pairs[varies] / (pairs - equal)[varies]
+    power = np.full(eta.size, float(highest))
+    power[varies] = (highest - 1) * (ratio / ratio.max(initial=0.0)) + 1.0
+    if rounding == "ceil":
+        whole = np.ceil(power - NEARLY_WHOLE)
+    else:
+        whole = np.floor(power + (0.5 if rounding == "round" else 0.0) + NEARLY_WHOLE)
+    return np.where(known == 0, np.nan, index), np.minimum(whole.astype(np.int64), known).astype(np.int32)
+
+
+class PowerByLevel:
+    """The power against a release at some levels of claims; each column and level is worked out once.
 
     The paper computes the power from the values as generalized. Where codes differ a lot and their groups do not, that
     is far more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.
     """
-    power = adversary_power(claims, highest, rounding, levels).of_patients
-    return power if basis == "node" else np.maximum(power, adversary_power(claims, highest, rounding).of_patients)
+
+    def __init__(self, claims: EncodedClaims, highest: int, rounding: Rounding, basis: Literal["raw", "node"]) -> None:
+        self.claims, self.highest, self.rounding, self.basis = claims, highest, rounding, basis
+        self._eta, _ = _capped(claims)
+        self._columns: dict[tuple[int, int], NDArray[np.int32]] = {}
+
+    def at(self, levels: Sequence[int]) -> NDArray[np.int32]:
+        """The power at the levels of claims, (n_patients, n_columns)."""
+        columns = [self._column(h, level) for h, level in enumerate(levels)]
+        if self.basis == "raw":
+            columns = [np.maximum(own, self._column(h, 0)) for h, own in enumerate(columns)]
+        return np.stack(columns, axis=1)
+
+    def _column(self, h: int, level: int) -> NDArray[np.int32]:
+        if (h, level) not in self._columns:
+            found = _of_column(self.claims, self._eta, h, level, self.highest, self.rounding)
+            self._columns[h, level] = found[1]
+        return self._columns[h, level]
 
 
 class DrawnKnowledge:

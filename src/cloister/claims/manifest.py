@@ -28,10 +28,11 @@ from .form import (
     PATIENTS,
     QUASI,
     STEPS,
+    TABLES,
     ClaimsForm,
     are_draws,
+    flag_rates,
     levels_allowed,
-    lowered,
     smallest_class,
     step_fits,
 )
@@ -120,12 +121,29 @@ class ClaimsGuarantee(Section):
     one_row_per_patient: Literal["ids"]
 
 
+class KeptShares(Section):
+    """Of each quasi-identifier, by file, the share of its information that is released (entropy), rounded down."""
+
+    patients: dict[str, Share]
+    claims: dict[str, Share]
+
+    def of(self, table: str) -> dict[str, Share]:
+        """Those of one file."""
+        return self.patients if table == PATIENTS else self.claims
+
+
 class ClaimsUtility(Section):
-    """The loss, estimated and rounded up, and how many labels each column of claims has."""
+    """The loss, estimated and rounded up; of each column how many labels it has, and the information kept."""
 
     loss: Share
     exact: Literal[False]
     labels: dict[str, Count]
+    labels_of_patients: dict[str, Count]
+    kept: KeptShares
+
+    def labels_of(self, table: str) -> dict[str, Count]:
+        """How many labels each quasi-identifier of a file has."""
+        return self.labels_of_patients if table == PATIENTS else self.labels
 
 
 class SimulatedFigures(Section):
@@ -173,7 +191,7 @@ class Levels(Section):
 class ChosenLevels(Section):
     """The levels and the truncation chosen; ``lattice``: how many choices of levels the plan allows."""
 
-    max_flag_rate: Share
+    max_flag_rate: Literal["chosen"] | Share
     truncation: Annotated[str, StringConstraints(pattern=r"^(none|[0-9]{1,3}(\.[0-9]{1,5})?)$")]
     levels: Levels
     optimal: bool
@@ -284,11 +302,12 @@ class ClaimsManifest(ManifestHead):
             "risk.draws": are_draws(risk.draws, plan) and risk.tolerant.draws == risk.draws,
             "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
-            "choice.max_flag_rate": choice.max_flag_rate in lowered(plan.risk.max_flag_rate),
+            "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
             "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
+            "utility.kept": all([*self.utility.kept.of(one)] == form.names(one, QUASI) for one in TABLES),
             "steps": [step.step for step in self.steps] == [*STEPS]
             and all(step_fits(step, plan, rule.k) for step in self.steps),
             "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},

@@ -4,30 +4,29 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Draws, Recoding, Span
+from cloister.kernels.claim_leeway import ANY_NUMBER, Room, count_nearest, count_tolerated, make_leeway, make_room
 from cloister.kernels.claim_matches import (
-    ANY_NUMBER,
     NO_LIMIT,
     Question,
     ReleasedValues,
     are_contained,
     class_sizes,
     count_as_likely,
-    count_nearest,
-    count_tolerated,
     make_released_values,
     rarest_values,
 )
-from cloister.kernels.postings import Cells, joined_postings, make_cells, make_leeway, make_postings
+from cloister.kernels.postings import Cells, Postings, joined_postings, make_cells, make_postings
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
 from .knowledge import gather, neighbours, sorted_by_patient
+from .losses import entropy_losses
 
 SPAN = 512
 """Draws that a thread takes at a time."""
@@ -91,6 +90,14 @@ class ReleasedClaims:
         """The same without some cells; a cell that was missing anyhow gets no flag."""
         return replace(self, cells=self.cells & ~cells)
 
+    def without_labels(self, levels: Sequence[int], gone: Sequence[Flags]) -> "ReleasedClaims":
+        """The same without the cells of some labels; ``gone``: of each column of claims, (n_labels,) at its level."""
+        encoded, cells = self.encoded, np.zeros_like(self.cells)
+        for h, (column, labels) in enumerate(zip(encoded.claims, gone, strict=True)):
+            if labels.any():
+                cells[h] = self.claims & np.append(labels, False)[column.at(levels[len(encoded.patients) + h])]
+        return self.without_cells(cells)
+
     def without_patients(self, patients: NDArray[np.bool_]) -> "ReleasedClaims":
         """The same without some patients and all of their claims."""
         return replace(self, patients=self.patients & ~patients)
@@ -111,20 +118,40 @@ class LevelLosses:
 def level_losses(released: ReleasedClaims, weights: Sequence[float] | None = None) -> LevelLosses:
     """What each level of each column loses, over all cells that are not missing in the original, by column weights."""
     encoded = released.encoded
-    given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = released.claims & np.repeat(released.patients, np.diff(encoded.offsets))
     cells = [*(released.patients for _ in encoded.patients), *(rows & own for own in released.cells)]
     fixed, by_level = 0.0, []
-    for column, own, weight in zip(encoded.columns, cells, (given / given.sum()).tolist(), strict=True):
+    for column, own, weight in zip(encoded.columns, cells, shares_of(encoded, weights), strict=True):
         # the search takes it for granted that a coarser level loses no less
         if bool(np.any(np.diff(column.losses, axis=0) < 0)):
             raise InternalError(f"Column {column.name!r}: a coarser level loses less than a finer one.")
         present = column.values != MISSING
         n_cells = max(1, int(present.sum()))
-        counts = np.bincount(column.values[present & own], minlength=column.n_values)
-        fixed += weight * int((present & ~own).sum()) / n_cells
-        by_level.append(weight * np.maximum.accumulate(column.losses @ counts) / n_cells)
+        fixed += weight * float(column.losses[-1] @ _counts(column, present & ~own)) / n_cells
+        by_level.append(weight * np.maximum.accumulate(column.losses @ _counts(column, present & own)) / n_cells)
     return LevelLosses(fixed, tuple(by_level))
+
+
+def label_losses(
+    released: ReleasedClaims, h: int, level: int, weights: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """What suppressing each label of a column of claims in all claims adds to the loss of a level, (n_labels,)."""
+    encoded = released.encoded
+    column, share = encoded.claims[h], shares_of(encoded, weights)[len(encoded.patients) + h]
+    left = (column.losses[-1] - column.losses[level]) * _counts(column, released.values(h) != MISSING)
+    n_cells = max(1, int((column.values != MISSING).sum()))
+    return np.bincount(column.levels[level], weights=left, minlength=len(column.labels[level])) * share / n_cells
+
+
+def shares_of(encoded: EncodedClaims, weights: Sequence[float] | None) -> list[float]:
+    """The share of each column in the loss, by its weight; alike for all if none are given."""
+    given = np.ones(len(encoded.columns)) if weights is None else np.asarray(weights, dtype=np.float64)
+    shares: list[float] = (given / given.sum()).tolist()
+    return shares
+
+
+def _counts(column: EncodedColumn, rows: Flags) -> NDArray[np.int64]:
+    return np.bincount(column.values[rows], minlength=column.n_values)
 
 
 def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
@@ -139,46 +166,95 @@ def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: S
     return level_losses(replace(released, encoded=left), weights).of(levels)
 
 
+def information_kept(released: ReleasedClaims, levels: Sequence[int]) -> list[float]:
+    """The share of the information of each column that its labels keep, suppressed cells aside, over released patients.
+
+    By non-uniform entropy, whatever loss was minimized: see `cloister.claims.losses.entropy_losses`.
+    """
+    encoded, found = released.encoded, []
+    owners = released.patients[encoded.owners]
+    shown = [*(released.patients for _ in encoded.patients), *(released.claims & own for own in released.cells)]
+    theirs = [*(released.patients for _ in encoded.patients), *(owners for _ in encoded.claims)]
+    for column, level, there, seen in zip(encoded.columns, levels, theirs, shown, strict=True):
+        counts = _counts(column, there & (column.values != MISSING))
+        losses, kept = entropy_losses(column.levels, counts), _counts(column, there & seen & (column.values != MISSING))
+        n, lost = int(counts.sum()), float(losses[level] @ kept + losses[-1] @ (counts - kept))
+        found.append(1.0 - lost / n if n and losses[-1].any() else 1.0)
+    return found
+
+
 def weights_of(encoded: EncodedClaims, weights: Mapping[str, float]) -> list[float]:
     """Weight of each column in the loss, those of patients first; 1 where none is set."""
     return [float(weights.get(column.name, 1.0)) for column in encoded.columns]
 
 
+class NodeLists(NamedTuple):
+    """Lists of patients at the levels of claims of one node, column by column.
+
+    ``begins``, (n_columns,): labels of column h are numbered from ``begins[h]`` on; one more number marks their end.
+    """
+
+    postings: Postings
+    recoding: Recoding
+    begins: NDArray[np.int64]
+
+
 class Matching:
-    """Who fits which values, under any node: lists of patients for each label of each level, made once.
+    """Who fits which values, under any node: lists of patients for each label of a level, made when first needed.
 
     cap : how often a value can be known of one patient at most, so the highest power
     threads : that count side by side; figures do not depend on it
-    only : the one node that will be asked about; lists for all nodes if not given
     """
 
-    def __init__(self, released: ReleasedClaims, cap: int, threads: int = 1, only: Levels | None = None) -> None:
+    def __init__(self, released: ReleasedClaims, cap: int, threads: int = 1) -> None:
         self.released = released
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.cap = cap
         self._cells: dict[tuple[int, ...], Cells] = {}
-        encoded = released.encoded
-        self._numbers = [neighbours(column) for column in encoded.claims]
-        self._heights = [column.n_levels for column in encoded.claims]
-        asked = None if only is None else list(only[len(encoded.patients) :])
-        parts, labels = [], []
-        for h in range(len(encoded.claims)):
-            starts, values = sorted_by_patient(released.values(h), encoded.owners, self._numbers[h], encoded.n_patients)
-            order = np.argsort(self._numbers[h])
-            for level, label_of in enumerate(encoded.claims[h].levels):
-                own = label_of[order].astype(np.int64)  # label of each renumbered value
-                is_asked = asked is None or asked[h] == level
-                nothing = np.zeros_like(starts), values[:0]
-                labels.append(own)
-                parts.append((*((starts, values) if is_asked else nothing), own, 1 + int(own.max(initial=-1))))
-        made = self._map(lambda part: make_postings(*part, max(1, cap)), parts)
-        self._postings, self._begins = joined_postings(made)
-        self._labels = np.concatenate([own + at for own, at in zip(labels, self._begins.tolist(), strict=True)])
-        self._at = np.concatenate([[0], np.cumsum([own.size for own in labels])]).astype(np.int64)
+        self._numbers = [neighbours(column) for column in released.encoded.claims]
+        self._levels: dict[tuple[int, int], Postings] = {}
+        self._nodes: dict[tuple[int, ...], NodeLists] = {}
 
-    def recoding(self, levels: Levels) -> Recoding:
-        """The levels of claims of a node, as kernels want them."""
-        return Recoding(self._labels, self._at[self._parts(levels)])
+    def lists(self, levels: Levels) -> NodeLists:
+        """Lists of patients at the levels of claims of a node; those of the last two nodes are kept."""
+        own = tuple(levels[len(self.released.encoded.patients) :])
+        if own not in self._nodes:
+            missing = [pair for pair in enumerate(own) if pair not in self._levels]
+            self._levels.update(zip(missing, self._map(self._made, missing), strict=True))
+            while len(self._nodes) > 1:
+                del self._nodes[next(iter(self._nodes))]
+            postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
+            labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]
+            at = np.concatenate([[0], np.cumsum([part.size for part in labels])])[:-1].astype(np.int64)
+            self._nodes[own] = NodeLists(postings, Recoding(np.concatenate(labels), at), begins)
+        self._nodes[own] = self._nodes.pop(own)
+        return self._nodes[own]
+
+    def _labels(self, h: int, level: int) -> NDArray[np.int64]:
+        """Label of each renumbered value of a column at a level."""
+        own: NDArray[np.int64] = (
+            self.released.encoded.claims[h].levels[level][np.argsort(self._numbers[h])].astype(np.int64)
+        )
+        return own
+
+    def _made(self, pair: tuple[int, int]) -> Postings:
+        h, level = pair
+        starts, values = self._sorted(h)
+        n_labels = len(self.released.encoded.claims[h].labels[level])
+        return make_postings(starts, values, self._labels(h, level), n_labels, max(1, self.cap))
+
+    def _sorted(self, h: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The released values of a column, renumbered and sorted by patient, and where those of each begin."""
+        encoded = self.released.encoded
+        return sorted_by_patient(self.released.values(h), encoded.owners, self._numbers[h], encoded.n_patients)
+
+    def holders(self, levels: Levels) -> NDArray[np.int64]:
+        """How many released patients have each label at the levels of a node, by its number in `lists`."""
+        first, starts, _, _, _ = self.lists(levels).postings
+        found, has = np.zeros(first.size, dtype=np.int64), np.flatnonzero(np.diff(first))
+        # the first list of a label holds whoever has it at all
+        found[has] = np.diff(starts)[first[has]]
+        return found
 
     def cells(self, levels: Levels) -> Cells:
         """Patients alike in the quasi-identifiers of patients under a node."""
@@ -218,10 +294,14 @@ class Matching:
         self, count: Callable[..., None], levels: Levels, draws: Draws, wanted: Flags | None, most: int
     ) -> Sizes:
         """Count patients who fit each draw where values may be missing of those who are flagged."""
-        found, room = np.zeros(draws.patients.size, dtype=np.int64), self.released.room
-        question = self._question(levels, draws, make_leeway(self.cells(levels).of, room), wanted)
-        self._run(None, found.size, lambda part: count(question, room, part, found, most=most))
+        found = np.zeros(draws.patients.size, dtype=np.int64)
+        question = self._question(levels, draws, make_leeway(self.cells(levels).of, self._room.of), wanted)
+        self._run(None, found.size, lambda part: count(question, self._room, part, found, most=most))
         return found
+
+    @cached_property
+    def _room(self) -> Room:
+        return make_room(self.released.room, self.cap)
 
     def likeliest(self, levels: Levels, draws: Draws) -> Sizes:
         """Of those who fit and of whom each draw is likeliest, their number, (n_draws,); 0 where the patient is none.
@@ -241,22 +321,11 @@ class Matching:
         columns, labels = np.full((2, draws.patients.size), MISSING, dtype=np.int64)
         question = self._question(levels, draws, self._nowhere)
         self._run(None, columns.size, lambda part: rarest_values(question, part, columns, labels))
-        begins = self._begins[self._parts(levels)]
-        return columns, np.where(columns >= 0, labels - begins[columns], MISSING)
-
-    def _parts(self, levels: Levels) -> NDArray[np.int64]:
-        """Place of each column's lists among those of all columns and levels."""
-        own = np.array(levels[len(self.released.encoded.patients) :], dtype=np.int64)
-        return np.concatenate([[0], np.cumsum(self._heights)])[:-1].astype(np.int64) + own
+        return columns, np.where(columns >= 0, labels - self.lists(levels).begins[columns], MISSING)
 
     @cached_property
     def _shown(self) -> ReleasedValues:
-        encoded = self.released.encoded
-        parts = [
-            sorted_by_patient(self.released.values(h), encoded.owners, number, encoded.n_patients)
-            for h, number in enumerate(self._numbers)
-        ]
-        return make_released_values(gather(parts))
+        return make_released_values(gather([self._sorted(h) for h in range(len(self._numbers))]))
 
     @cached_property
     def _nowhere(self) -> Cells:
@@ -267,7 +336,8 @@ class Matching:
         where: NDArray[np.int64] = cells.of[draws.patients]
         if wanted is not None:
             where = np.where(wanted, where, MISSING)
-        return Question(draws, self.recoding(levels), self._postings, cells, where)
+        lists = self.lists(levels)
+        return Question(draws, lists.recoding, lists.postings, cells, where)
 
     def _run(self, span: Span | None, n_draws: int, work: Callable[[Span], None]) -> None:
         begin, end = span or (0, n_draws)

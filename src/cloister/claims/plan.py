@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, Predicate
 
@@ -42,6 +42,9 @@ HMAC = "hmac:"
 
 AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
 DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "length_of_stay", "pay_delay", "year"
+CHOSEN: Final = "chosen"
+"""In place of ``max_flag_rate``: levels are chosen together with what is suppressed."""
+
 GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
 
 UNJOINED = (
@@ -183,13 +186,15 @@ class AdversaryPlan:
 class RiskPlan:
     """The risk that is accepted, and how it is estimated: by at most so many repeats of so many drawn patients.
 
-    Classes need ``ceil(1 / threshold)`` patients. ``max_flag_rate``, the highest share of flagged patients, is halved,
-    up to four times, where suppression does not bring the risk of the levels chosen by it under the threshold.
+    Classes need ``ceil(1 / threshold)`` patients. With ``max_flag_rate = "chosen"`` levels and suppression are chosen
+    together. A number, the highest share flagged of the levels chosen, is halved, up to four times, if it must be.
     """
 
     __pydantic_config__: ClassVar = STRICT
     threshold: Annotated[float, Gt(0), Le(0.5)] = key(0.05, "a number above 0 and at most 0.5")
-    max_flag_rate: Annotated[float, Gt(0), Lt(1)] = key(0.05, "a number above 0 and below 1")
+    max_flag_rate: Literal["chosen"] | Annotated[float, Gt(0), Lt(1)] = key(
+        CHOSEN, "chosen or a number above 0 and below 1"
+    )
     seed: Annotated[int, Ge(0), Lt(2**32)] = key(0, "a whole number from 0 to below 2^32")
     repeats: Annotated[int, Ge(1), Le(1_000_000)] = key(1000, "a whole number from 1 to 1,000,000")
     draws: Annotated[int, Ge(1_000), Le(1_000_000)] = key(10_000, "a whole number from 1,000 to 1,000,000")
@@ -218,12 +223,13 @@ class IdsPlan:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """Bounds of the search, over all truncation levels; None for no bound.
+    """What the search minimizes, and its bounds, over all truncation levels; None for no bound.
 
     What is found by then is released, and that it may not be the best is said.
     """
 
     __pydantic_config__: ClassVar = STRICT
+    loss: Literal["entropy", "iyengar", "precision"] = key("entropy", "entropy, iyengar or precision")
     nodes: Annotated[int, Ge(1)] | None = key(None, "a whole number from 1")
     time_limit_s: Annotated[float, Gt(0)] | None = key(None, "a number above 0")
 

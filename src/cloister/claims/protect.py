@@ -9,7 +9,6 @@ El Emam et al. (2012), JMIR 14(1):e33, appendix, section 1.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,20 @@ from .adversaries import AttackedClaims, exact_order
 from .choice import Chooser, NodeChoice, truncation
 from .encode import EncodedClaims, EncodedColumn, Encoding
 from .form import lowered
-from .knowledge import AdversaryPower, DrawnKnowledge, adversary_power, power_at
+from .joint_choice import JointChooser
+from .keeping import Remedy, remedies
+from .knowledge import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
 from .lattice_search import Node
 from .matching import Matching, ReleasedClaims, weights_of
-from .plan import ClaimsPlan
-from .risk import RiskSettings, Treatment, maximum_likelihood_risk, release_risk
+from .plan import CHOSEN, ClaimsPlan
+from .risk import PowerAt, RiskSettings, Treatment, maximum_likelihood_risk, release_risk
 from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppress
+
+WORTH_IT = 0.01
+"""Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
+
+TRIES = 4
+"""Candidates that are suppressed, the least total loss first, before levels are chosen as published."""
 
 
 def choose_and_suppress(
@@ -40,8 +47,8 @@ def choose_and_suppress(
     Returned last is the MaxSup by which the node was chosen, at most what was asked.
     """
     tried: set[tuple[Node, float]] = set()
-    refusal = ""
-    for max_sup in lowered(settings.max_sup):
+    refusal, most = "", settings.threshold if settings.max_sup is None else settings.max_sup
+    for max_sup in lowered(most):
         try:
             choice = choose(max_sup)
         except NoSafeRelease:
@@ -57,8 +64,35 @@ def choose_and_suppress(
             refusal = found.text
     raise NoSafeRelease(
         f"{refusal} So it is for each of {len(tried)} choices of levels, with risk.max_flag_rate from "
-        f"{settings.max_sup:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
+        f"{most:g} down to {max_sup:g}. Allow coarser levels, truncate more, or remove columns."
     )
+
+
+def choose_jointly(
+    chooser: Chooser, power_at: PowerAt, settings: RiskSettings, weights: list[float] | None = None
+) -> tuple[NodeChoice, Suppression, float | None]:
+    """Choose levels and suppressed labels together; where no such choice can be released, as published.
+
+    Returned last is None, or the MaxSup by which the node was chosen.
+    """
+    joint = JointChooser(chooser)
+    best: tuple[NodeChoice, Suppression] | None = None
+    for candidate in joint.candidates()[:TRIES]:
+        # what patients at risk cost is known only when they were suppressed
+        if best is not None and candidate.total > best[1].loss - WORTH_IT:
+            break
+        choice = joint.choice_of(candidate)
+        released = choice.released.without_labels(choice.levels, candidate.labels)
+        try:
+            found = suppress(released, choice.levels, power_at(choice.levels), settings, weights)
+        except NoSafeRelease:
+            continue
+        if best is None or found.loss < best[1].loss:
+            best = choice, found
+    if best is not None:
+        return *best, None
+    published = replace(settings, max_sup=settings.threshold)
+    return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), published, weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +100,9 @@ class ProtectedClaims:
     """Claims with what is released of them decided.
 
     adversary : what the adversary knows, from base values
-    settings : as they were used; ``max_sup`` may be lower than the plan's
+    settings : as they were used; ``max_sup`` may be lower than the plan's, None where labels were chosen with levels
     power : (n_patients, n_columns) of the adversary that the release was made against
+    remedies : what would have to give for columns that say nothing
     """
 
     encoding: Encoding
@@ -76,6 +111,7 @@ class ProtectedClaims:
     suppression: Suppression
     settings: RiskSettings
     power: NDArray[np.int32]
+    remedies: tuple[Remedy, ...]
 
     @property
     def known(self) -> float:
@@ -87,7 +123,7 @@ def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
     """Return the settings of the risk that a plan asks for."""
     return RiskSettings(
         threshold=plan.risk.threshold,
-        max_sup=plan.risk.max_flag_rate,
+        max_sup=None if plan.risk.max_flag_rate == CHOSEN else plan.risk.max_flag_rate,
         seed=plan.risk.seed,
         repeats=plan.risk.repeats,
         draws=plan.risk.draws,
@@ -129,13 +165,10 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
     adversary = adversary_power(claims, asked.power, asked.rounding)
     weights = weights_of(claims, plan.weights)
 
-    @cache
-    def power_of(own: Node) -> NDArray[np.int32]:
-        """The power from the values of claims at some levels, of which few choices occur."""
-        return power_at(claims, asked.power, asked.rounding, asked.basis, own)
+    powers = PowerByLevel(claims, asked.power, asked.rounding, asked.basis)
 
     def at(levels: Node) -> NDArray[np.int32]:
-        return power_of(levels[len(claims.patients) :])
+        return powers.at(levels[len(claims.patients) :])
 
     chooser = Chooser(
         claims,
@@ -145,12 +178,20 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
         bounds=encoding.bounds,
         weights=weights,
         power_at=at,
+        cap=asked.power,
     )
-    choice, suppression, max_sup = choose_and_suppress(
-        chooser.choose, lambda choice: at(choice.levels), settings, weights
-    )
+    if settings.max_sup is None:
+        found = choose_jointly(chooser, at, settings, weights)
+    else:
+        found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)
+    choice, suppression, max_sup = found
     used = replace(settings, max_sup=max_sup)
-    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels))
+
+    def power_of(highest: int, node: Node) -> NDArray[np.int32]:
+        return PowerByLevel(claims, highest, asked.rounding, asked.basis).at(node[len(claims.patients) :])
+
+    found_remedies = tuple(remedies(chooser, suppression.levels, power_of, asked.power))
+    return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels), found_remedies)
 
 
 def load_kernels() -> None:

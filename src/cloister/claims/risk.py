@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels.claim_draws import Draws, Span
+from cloister.kernels.claim_matches import NO_LIMIT
 
 from .form import smallest_class
 from .knowledge import REPEAT, DrawnKnowledge
@@ -193,10 +194,10 @@ class NodeRisk:
                 break
         return whole
 
-    def class_sizes(self, levels: Levels, draws: Draws) -> NDArray[np.int64]:
-        """Class of each of any draws, 0 where it is missed."""
+    def class_sizes(self, levels: Levels, draws: Draws, most: int = NO_LIMIT) -> NDArray[np.int64]:
+        """Class of each of any draws, 0 where it is missed, no further than ``most``."""
         decisive = levels if self.basis is Basis.NODE else [0] * len(levels)
-        return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws))
+        return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws), most=most)
 
     def _contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
         """Which draws of a repeat are not missed: by base values, of all at once, as they are the same for any node."""
@@ -228,7 +229,7 @@ class Treatment(StrEnum):
 class RiskSettings:
     """What of a plan says how high the risk may be and how it is brought down, and how much that may cost.
 
-    max_sup : highest flag rate of a node to be chosen, before suppression
+    max_sup : highest flag rate of a node to be chosen, before suppression; None where both are chosen together
     seed : of the draws for choosing; evaluation takes others that follow from it
     search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
     truncation : percentiles of the number of claims to try; 100 is none
@@ -237,7 +238,7 @@ class RiskSettings:
     """
 
     threshold: float = 0.05
-    max_sup: float = 0.05
+    max_sup: float | None = 0.05
     seed: int = 0
     repeats: int = 100
     draws: int = REPEAT
@@ -283,6 +284,11 @@ class ReleaseRisk:
         """Upper end of the interval of the mean risk for flag-aware adversaries, by the best of three strategies."""
         return max(one.mean_interval.high for one in (self.tolerant, self.fallback, self.nearest))
 
+    @property
+    def highest_believing(self) -> float:
+        """Mean risk of flag-aware adversaries, by the best of three strategies."""
+        return max(one.mean for one in (self.tolerant, self.fallback, self.nearest))
+
     def highest(self, *, is_tolerant_waived: bool = False) -> float:
         """Highest of what is limited: the upper ends of the intervals of mean risk, flag rate and tolerant risk."""
         believing = 0.0 if is_tolerant_waived else self.believing_flags
@@ -300,7 +306,7 @@ def release_risk(
 
     Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow.
     """
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
+    matching = Matching(released, knowledge.cap, settings.threads)
     found: list[tuple[RiskFigures, ...]] = []
     for number in range(settings.repeats):
         draws = knowledge.repeat(number)
@@ -334,7 +340,7 @@ def maximum_likelihood_risk(
     if not settings.is_likeliest_bounded:
         draws, repeats = min(draws, max(FEWEST_DRAWS, LOOKED_AT // max(int(released.patients.sum()), 1))), 1
     knowledge = DrawnKnowledge(released.encoded, power, settings.seed_of(LIKELIEST_PURPOSE), released.patients, draws)
-    matching = Matching(released, knowledge.cap, settings.threads, levels)
+    matching = Matching(released, knowledge.cap, settings.threads)
     found: list[RiskFigures] = []
     for number in range(repeats):
         found.append(RiskFigures.of(matching.likeliest(levels, knowledge.repeat(number)), settings.k))

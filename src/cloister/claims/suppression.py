@@ -290,7 +290,7 @@ def suppress(
         if rounds > ROUNDS:
             raise NoSafeRelease(f"After {ROUNDS} rounds of suppression the risk is still above {settings.threshold:g}.")
         known = DrawnKnowledge(released.encoded, power, settings.seed_of(2 * rounds), released.patients, settings.draws)
-        judge = PatientJudge(Matching(released, known.cap, settings.threads, levels), levels, known, settings)
+        judge = PatientJudge(Matching(released, known.cap, settings.threads), levels, known, settings)
         released, now = _round(judge, screening, risk)
         treated |= now
         released = _without_rare(released, levels, settings, treated)

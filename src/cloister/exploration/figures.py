@@ -67,6 +67,8 @@ def exact_figures_of(release: Release) -> Figures:
     """Return the figures of a release for its custodian: of a table the exact loss, and how many are suppressed."""
     manifest, exact = typed(release.summary()), release.custody.figures
     told = figures_of(manifest)
+    if manifest.form == "claims":
+        return replace(told, loss=exact["loss"], more={**told.more, "to_keep": " ".join(exact["to_keep"])})
     if manifest.form != "table":
         return told
     more = {**told.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
@@ -148,6 +150,6 @@ def of_claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
         risk=risk.interval[1],
         average=risk.mean,
         loss=manifest.utility.loss,
-        measure=_weighted("loss of claims", manifest.settings.plan.weights),
-        more={"flag_rate": risk.flag_rate, "threshold": risk.threshold},
+        measure=_weighted(f"{manifest.settings.plan.search.loss} loss of claims", manifest.settings.plan.weights),
+        more={"flag_rate": risk.flag_rate, "threshold": risk.threshold, "says_nothing": ", ".join(manifest.empty)},
     )

@@ -20,9 +20,6 @@ FEWER = 8
 """A short list is gone through unless its cell has so many times fewer patients: telling its cell is one look, telling
 who stands in the list many."""
 
-ANY_NUMBER = (1 << 31) - 1
-"""Room in all columns of a patient of whom nobody knows how many claims are missing."""
-
 ALIKE = 1e-9
 """Logarithms of chances that differ by less are of equal chances."""
 
@@ -45,7 +42,7 @@ class ReleasedValues(NamedTuple):
 
 
 @inner
-def _run(draws, recoding, h, at, end):
+def run_of(draws, recoding, h, at, end):
     """The label of a value of a draw, and how often it is drawn from there on."""
     label = recoding.labels[recoding.at[h] + draws.values[at]]
     count = 1
@@ -62,7 +59,7 @@ def _lists(question, d, lists):
     for h in range(question.recoding.at.shape[0]):
         at = draws.starts[d, h]
         while at < draws.starts[d, h + 1]:
-            label, count = _run(draws, question.recoding, h, at, draws.starts[d, h + 1])
+            label, count = run_of(draws, question.recoding, h, at, draws.starts[d, h + 1])
             one = postings.first[label] + count - 1
             # List i of a label holds whoever has it more than i times: without such a list nobody does.
             if one >= postings.first[label + 1]:
@@ -169,68 +166,6 @@ def _contained(question, span, contained):
         contained[d] = n >= 0 and _in_all(question.postings, lists, 0, n, question.draws.patients[d])
 
 
-@inner
-def _shortage(postings, label, count, patient):
-    """How often a label is missing among the claims of a patient, who is said to have it so many times."""
-    present = min(count, postings.first[label + 1] - postings.first[label])
-    # The lists of a label lie in each other: the longest that holds the patient says how often.
-    while present > 0 and not has(postings, postings.first[label] + present - 1, patient):
-        present -= 1
-    return count - present
-
-
-@inner
-def _lacking(question, room, d, patient, most):
-    """How many values of a draw a patient lacks; -1 if more than ``most``, or of a column more than may be missing."""
-    draws = question.draws
-    lacking = 0
-    for h in range(question.recoding.at.shape[0]):
-        at = draws.starts[d, h]
-        short = 0
-        while at < draws.starts[d, h + 1]:
-            label, count = _run(draws, question.recoding, h, at, draws.starts[d, h + 1])
-            short += _shortage(question.postings, label, count, patient)
-            if short > room[h, patient] or lacking + short > most:
-                return -1
-            at += count
-        lacking += short
-    return lacking
-
-
-@jit
-def _tolerated(question, room, most, span, found):
-    """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
-    lists = question.cells.lists
-    for d in range(span[0], span[1]):
-        found[d] = 0
-        if question.wanted[d] >= 0:
-            for at in range(lists.starts[question.wanted[d]], lists.starts[question.wanted[d] + 1]):
-                if _lacking(question, room, d, lists.members[at], question.draws.values.shape[0]) > 0:
-                    found[d] += 1
-                    if found[d] >= most:
-                        break
-
-
-@jit
-def _nearest(question, room, most, span, sizes):
-    """Of each draw how many of those tolerated lack as little as its patient, if nobody lacks less, to ``most``."""
-    draws, lists = question.draws, question.cells.lists
-    for d in range(span[0], span[1]):
-        sizes[d] = 0
-        if question.wanted[d] >= 0:
-            mine = _lacking(question, room, d, draws.patients[d], draws.values.shape[0])
-            for at in range(lists.starts[question.wanted[d]], lists.starts[question.wanted[d] + 1]):
-                lacking = _lacking(question, room, d, lists.members[at], mine)
-                # Somebody lacks less, so that the patient is not among those picked.
-                if lacking >= 0 and lacking < mine:
-                    sizes[d] = 0
-                    break
-                if lacking >= 0:
-                    sizes[d] += 1
-                    if sizes[d] >= most:
-                        break
-
-
 @jit
 def _culprits(question, span, columns, labels):
     """The value of each draw that fewest patients have: its column and label, -1 where nothing was drawn."""
@@ -272,7 +207,7 @@ def _chance(shown, recoding, draws, d, patient):
         # draw can come is the same for everybody and left out.
         chance -= logs[n] - logs[n - (end - at)]
         while at < end:
-            label, times = _run(draws, recoding, h, at, end)
+            label, times = run_of(draws, recoding, h, at, end)
             count = _often(shown, recoding, h, patient, label)
             chance += logs[count] - logs[count - times]
             at += times
@@ -332,32 +267,6 @@ def are_contained(question: Question, span: Span, contained: NDArray[np.bool_]) 
     """Say of each draw of a span whether the released claims of its patient hold it, in place."""
     _asked(question, span, contained)
     _contained(question, span, contained)
-
-
-def count_tolerated(
-    question: Question, room: NDArray[np.int32], span: Span, found: NDArray[np.int64], *, most: int = NO_LIMIT
-) -> None:
-    """Count the patients that fit each draw of a span only because something is said to be missing, in place.
-
-    Parameters
-    ----------
-    question : with the cells of those of whom claims or cells are missing
-    room : (n_columns, n_patients) how many values of a column may be missing; ``ANY_NUMBER`` in all or in none
-    most : count no further
-    """
-    _asked(question, span, found)
-    _tolerated(question, room, most, span, found)
-
-
-def count_nearest(
-    question: Question, room: NDArray[np.int32], span: Span, sizes: NDArray[np.int64], *, most: int = NO_LIMIT
-) -> None:
-    """Count those tolerated who lack least of each draw wanted, in place; 0 where its patient is none of them.
-
-    Parameters are those of `count_tolerated`. At ``most`` there may be others who lack less.
-    """
-    _asked(question, span, sizes)
-    _nearest(question, room, most, span, sizes)
 
 
 def rarest_values(question: Question, span: Span, columns: NDArray[np.int64], labels: NDArray[np.int64]) -> None:

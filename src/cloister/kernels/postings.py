@@ -127,19 +127,6 @@ def make_cells(groups: NDArray[np.int64]) -> Cells:
     return Cells(group_postings(groups, int(groups.max(initial=-1)) + 1, DENSE_CELLS), groups)
 
 
-def make_leeway(groups: NDArray[np.int64], room: NDArray[np.int32]) -> Cells:
-    """The same cells with those patients alone of whom something may be missing.
-
-    Parameters
-    ----------
-    room : (n_columns, n_patients) how many values may be missing
-    """
-    if room.shape[1] != groups.size:
-        raise ValueError("room must be given for every patient")
-    lists = group_postings(np.where(room.any(axis=0), groups, -1), int(groups.max(initial=-1)) + 1)
-    return Cells(lists, groups)
-
-
 def joined_postings(parts: list[Postings]) -> tuple[Postings, NDArray[np.int64]]:
     """Put postings one behind the other, and say where the labels of each begin in ``first``."""
     label_at, list_at, member_at, dense_at = 0, 0, 0, 0

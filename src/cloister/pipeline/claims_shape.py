@@ -10,7 +10,7 @@ from typing import Any
 from cloister.claims.data import Claims, claims_of
 from cloister.claims.encode import encode
 from cloister.claims.options import ClaimsOptions
-from cloister.claims.plan import HMAC, ClaimsPlan, plan_of
+from cloister.claims.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.errors import InputError
@@ -40,7 +40,9 @@ class ClaimsWithPlan(ClaimsOptions):
 class ClaimsShape:
     """One row a patient, and many claims."""
 
-    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType(
+        {"adversary.power": ("2", "3", "5"), "risk.threshold": ("0.05", "0.1"), "risk.max_flag_rate": (CHOSEN, "0.05")}
+    )
     reading: tuple[str, ...] = ()
 
     def check(self, options: ClaimsOptions) -> None:
@@ -162,7 +164,7 @@ class PreparedHistories(Prepared):
         settings_of(self.claims.plan, threads=1)
         encode(prepare(self.claims).claims)
 
-    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
+    def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
@@ -179,17 +181,18 @@ class PreparedHistories(Prepared):
                 f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
                 "risk, suppress more, or give a column more weight in the plan"
             )
-        used = manifest.choice.max_flag_rate
-        if used != plan.risk.max_flag_rate:
+        notes += [sentence.removesuffix(".") for sentence in release.custody.figures["to_keep"]]
+        used, asked = manifest.choice.max_flag_rate, plan.risk.max_flag_rate
+        if used != asked:
             notes.append(
-                f"max_flag_rate was lowered to {used:g}: of the levels chosen by the {plan.risk.max_flag_rate:g} that "
-                "was asked, suppression did not bring the risk down"
+                f"max_flag_rate was lowered to {used}: of the levels chosen by the {asked} that was asked, suppression "
+                "did not bring the risk down"
             )
         return notes
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
-        claims, plan = self.claims, self.claims.plan
+        claims, plan, asked = self.claims, self.claims.plan, self.claims.plan.risk.max_flag_rate
         kept = (*plan.patients.columns("keep"), *plan.claims.columns("keep"))
         return [
             ("patients", f"{claims.n_patients:,} with {claims.n_claims:,} claims"),
@@ -198,6 +201,7 @@ class PreparedHistories(Prepared):
             ("rules", f"mean risk at most {plan.risk.threshold:g}, power {plan.adversary.power}"),
             (
                 "suppression",
-                f"{plan.suppression.treatment}, at most {plan.risk.max_flag_rate:g} of the patients flagged",
+                f"{plan.suppression.treatment}, "
+                + ("chosen with levels" if asked == CHOSEN else f"at most {asked} of the patients flagged"),
             ),
         ]

@@ -52,15 +52,19 @@ def test_numbers_stand_for_the_texts():
     assert numbers.years is None
 
 
-def test_levels_and_losses_are_those_of_the_hierarchy():
-    """Level 0 loses nothing and the root all; between, a label loses by how many values it stands for."""
-    column = by_plan([(0, "786.5", None, "D1", "x"), (0, "786.2", None, "D1", "x"), (1, "466", "Home", "D1", "x")])
+@pytest.mark.parametrize(("name", "lost"), [("entropy", 1 / np.log2(3)), ("iyengar", 0.5)])
+def test_levels_and_losses_are_those_of_the_hierarchy(name, lost):
+    """Level 0 loses nothing and the root all; between, a label by the information or by its values."""
+    text = f'{PLAN}[search]\nloss = "{name}"\n'
+    column = by_plan(
+        text=text, events=[(0, "786.5", None, "D1", "x"), (0, "786.2", None, "D1", "x"), (1, "466", "Home", "D1", "x")]
+    )
     diagnosis = column.claims.claims[0]
 
     assert diagnosis.labels[0] == ("466", "786.2", "786.5")
     assert diagnosis.labels[2] == ("RESPR4", "ROAMI")
     assert diagnosis.levels.tolist() == [[0, 1, 2], [0, 1, 2], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
-    assert diagnosis.losses.tolist() == [[0, 0, 0], [0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0], [1, 1, 1]]
+    assert np.allclose(diagnosis.losses, [[0, 0, 0], [0, 0, 0], [lost, lost, 0], [lost, lost, 0], [1, 1, 1]])
 
 
 @examples(20)

@@ -17,8 +17,9 @@ from cloister.claims.risk import NodeRisk, RiskSettings, maximum_likelihood_risk
 from cloister.compiling import must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Recoding, draw_patients, draw_values, ordered_class_sizes
+from cloister.kernels.claim_leeway import make_leeway
 from cloister.kernels.claim_matches import are_contained, class_sizes
-from cloister.kernels.postings import make_leeway, make_postings, with_bits
+from cloister.kernels.postings import make_postings, with_bits
 from cloister.report.page import assumed_words
 
 LEVELS = (3, 1, 2, 2, 1, 1)
@@ -109,7 +110,7 @@ def test_what_does_not_fit_is_refused(encoded):
     matching = Matching(ReleasedClaims.everything(encoded), 2)
     draws = knowledge.of_patients(np.arange(4), 1)
     levels = [0] * 6
-    recoding, cells = matching.recoding(levels), matching.cells(levels)
+    recoding, cells = matching.lists(levels).recoding, matching.cells(levels)
     question = matching._question(levels, draws, cells)
     lists = np.array([0, 1]), np.array([0], dtype=np.int32)
 

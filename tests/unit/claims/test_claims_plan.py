@@ -44,7 +44,8 @@ def test_what_is_not_said_has_its_default():
 
     assert (
         made.risk.threshold, made.risk.max_flag_rate, made.risk.seed, made.risk.repeats, made.risk.draws
-    ) == (0.05, 0.05, 0, 1000, 10_000)  # fmt: skip
+    ) == (0.05, "chosen", 0, 1000, 10_000)  # fmt: skip
+    assert made.search.loss == "entropy"
     assert made.truncation.percentiles == ("none", 99, 97.5, 95, 90)
     assert (
         made.adversary.power, made.adversary.rounding, made.adversary.basis, made.adversary.tolerant

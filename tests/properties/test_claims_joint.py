@@ -1,0 +1,214 @@
+"""Losses never fall with the level; labels are suppressed greedily; levels and labels are chosen together."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.claims_by_hand import matching_of
+from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
+from tests.examples import examples
+from tests.oracles.claims import information_lost, plain_greedy
+
+from cloister.claims.choice import Chooser
+from cloister.claims.joint_choice import JointChooser
+from cloister.claims.keeping import remedies
+from cloister.claims.knowledge import DrawnKnowledge
+from cloister.claims.label_suppression import RARE, DrawnLabels, greedy_cover, without_labels
+from cloister.claims.losses import cell_losses
+from cloister.claims.matching import ReleasedClaims, information_kept, label_losses, level_losses
+from cloister.claims.protect import WORTH_IT, choose_and_suppress, choose_jointly
+from cloister.claims.risk import RiskSettings, release_risk
+from cloister.hierarchy import parse_hierarchy
+from cloister.kernels import claim_leeway
+from cloister.kernels.claim_draws import Draws
+
+
+@pytest.mark.parametrize("name", ["entropy", "iyengar", "precision"])
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=30))
+def test_no_loss_falls_with_the_level(name, ages):
+    """From 0 at level 0, cell by cell, to at most 1 in the mean at the root: the search's bounds need it."""
+    distinct = sorted(set(ages))
+    bound = parse_hierarchy("interval:5,10,20").bind("age", [str(age) for age in distinct])
+    texts = [str(value) for value in bound.values]
+    numbers = [[sorted(set(labels)).index(label) for label in labels] for labels in bound.labels]
+    levels, values = np.array(numbers, dtype=np.int32), np.array([texts.index(str(a)) for a in ages], dtype=np.int32)
+    losses = cell_losses(name, bound, levels, values)
+
+    assert (losses[0] == 0).all()
+    assert (np.diff(losses, axis=0) >= 0).all()
+    assert losses[:, values].mean(axis=1).max() <= 1 + 1e-12
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=20))
+def test_entropy_is_the_share_of_the_information(values):
+    """A half of four equal values loses one bit of two; any column what plain counting says."""
+    levels = np.array([range(8), [v // 2 for v in range(8)], [0] * 8], dtype=np.int32)
+    found = cell_losses("entropy", None, levels, np.array(values, dtype=np.int32))
+    halves = cell_losses("entropy", None, np.array([range(4), [0, 0, 1, 1], [0] * 4]), np.arange(4, dtype=np.int32))
+
+    assert halves.tolist() == [[0] * 4, [0.5] * 4, [1] * 4]
+    for level in range(3):
+        lost = information_lost(values, [int(levels[level, value]) for value in values])
+        assert found[level, values].mean() == pytest.approx(lost)
+
+
+@given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30), st.integers(0, 12), st.randoms())
+def test_lazy_greed_takes_what_plain_greed_takes(pairs, needed, chance):
+    """The label with most of the draws left for its cost, lower numbers first, counted anew each time."""
+    costs = [chance.choice([0.5, 1.0, 2.0, math.inf]) for _ in range(6)]
+    labels, draws = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2).T
+    taken = greedy_cover(DrawnLabels(labels, draws, labels[:0]), np.array(costs), needed)
+
+    assert taken.tolist() == plain_greedy(pairs, costs, needed)
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=3), min_size=2, max_size=8), st.sets(st.integers(0, 3)))
+def test_draws_without_labels_keep_the_others(drawn, gone):
+    """Values go from their draw and column; the others stay in order."""
+    pairs = drawn[: len(drawn) // 2 * 2]
+    ends = np.cumsum([0, *map(len, pairs)])
+    starts = np.array([ends[i : i + 3] for i in range(0, len(pairs), 2)], dtype=np.int64)
+    values = np.array([value for own in pairs for value in own], dtype=np.int32)
+    left = without_labels(Draws(np.arange(len(starts)), starts, values), np.isin(values, [*gone]))
+    found = [left.values[a:b].tolist() for row in left.starts for a, b in pairwise(row)]
+
+    assert found == [[value for value in own if value not in gone] for own in pairs]
+
+
+@examples(30)
+@given(few_claims(), st.integers(0, 2), st.integers(0, 1))
+def test_labels_cost_what_their_suppression_adds(encoded, level, other):
+    """Holders are counted plainly; without a label the loss is higher by its cost."""
+    released, levels = ReleasedClaims.everything(encoded), (0, level, other)
+    matching = matching_of(released, constant_power(encoded, 2))
+    begins, holders = matching.lists(levels).begins, matching.holders(levels)
+    for h, column in enumerate(encoded.claims):
+        labels, costs = column.at(levels[1 + h]), label_losses(released, h, levels[1 + h])
+        for label in range(len(costs)):
+            gone = [np.arange(len(own.labels[levels[1 + g]])) == (label if g == h else -1)
+                    for g, own in enumerate(encoded.claims)]  # fmt: skip
+            assert holders[begins[h] + label] == len({*encoded.owners[labels == label].tolist()})
+            less = released.without_labels(levels, gone)
+            added = level_losses(less).of(levels) - level_losses(released).of(levels)
+            assert added == pytest.approx(costs[label])
+            assert not (less.cells[h] & (labels == label)).any()
+
+
+@examples(15)
+@given(st.integers(0, 50), st.sampled_from([3, 10_000]))
+def test_flag_aware_candidates_are_the_same_by_words_and_one_by_one(seed, most):
+    """Cells asked by words of bits give what each patient by itself gives, also beyond a word of patients."""
+    random = np.random.default_rng(seed)
+    encoded = many_claims(150, mean_claims=5, seed=seed, sizes=(12, 6, 4))
+    cells = random.random((3, encoded.n_claims)) < 0.75
+    released = ReleasedClaims(encoded, random.random(150) < 0.9, random.random(encoded.n_claims) < 0.97, cells)
+    levels, power = (3, 0, 3, 2, 1, 0, 1), constant_power(encoded, 3)
+    draws = DrawnKnowledge(encoded, power, seed, released.patients, 300).repeat(0)
+    found = []
+    with pytest.MonkeyPatch.context() as patched:
+        for dense_from in (0, 1 << 30):
+            patched.setattr(claim_leeway, "DENSE_CELLS", dense_from)
+            matching = matching_of(released, power)
+            none = matching.sizes(levels, draws) == 0
+            found.append((matching.tolerated(levels, draws, most=most), matching.nearest(levels, draws, none)))
+
+    assert np.array_equal(found[0][0], found[1][0])
+    assert np.array_equal(found[0][1], found[1][1])
+    assert found[0][0].any()
+    assert found[0][1].any()
+
+
+@pytest.fixture(scope="module")
+def hospital():
+    """Three hundred patients with two columns of claims, one of four hundred codes."""
+    encoded = many_claims(300, mean_claims=6, seed=3, sizes=(30, 12))
+    return type(encoded)(encoded.patients[:1], encoded.claims, encoded.offsets)
+
+
+def settings(**changes):
+    """Settings of a small release: classes of five, levels and labels chosen together."""
+    return RiskSettings(
+        **{"threshold": 0.2, "max_sup": None, "truncation": (100.0, 90.0), "repeats": 10, "draws": 3000, **changes}
+    )
+
+
+def test_what_is_chosen_together_loses_less_and_holds(hospital):
+    """Hardly more than the published way loses at most; an independent simulation finds the risk under its limit."""
+    power, asked = constant_power(hospital, 2), settings(most_treated=1.0, most_removed=0.5)
+    chooser = Chooser(hospital, Cut(hospital), power, asked)
+    choice, found, max_sup = choose_jointly(chooser, lambda _: power, asked)
+    _, published, _ = choose_and_suppress(chooser.choose, lambda _: power, replace(asked, max_sup=0.2))
+    again = DrawnKnowledge(hospital, power, 987654321, found.released.patients)
+    risk = release_risk(found.released, found.levels, again, asked)
+
+    assert max_sup is None
+    assert found.loss <= published.loss + WORTH_IT
+    assert max(risk.exact.flag_rate, risk.exact.mean, risk.tolerant.mean, risk.fallback.mean, risk.nearest.mean) <= 0.2
+    assert choice.levels == found.levels
+
+
+def test_candidates_say_what_they_cost(hospital):
+    """The total is the loss of the node without its labels; common labels stay; the frontier rises and falls."""
+    power, asked = constant_power(hospital, 2), settings()
+    chooser = Chooser(hospital, Cut(hospital), power, asked)
+    joint = JointChooser(chooser)
+    best, *others = joint.candidates()
+    released = chooser.level(best.percentile).released
+    less = released.without_labels(best.levels, best.labels)
+    holders = [
+        len({*hospital.owners[column.at(level) == label].tolist()})
+        for column, level, gone in zip(hospital.claims, best.levels[1:], best.labels)
+        for label in np.flatnonzero(gone)
+    ]
+    rates, losses = zip(*[(one.flag_rate, one.loss) for one in joint.frontier()])
+
+    assert best.total == min(one.total for one in (best, *others))
+    assert level_losses(less).of(best.levels) == pytest.approx(best.total)
+    assert all(own <= RARE * 300 for own in holders)
+    assert rates == tuple(sorted(rates))
+    assert losses == tuple(sorted(losses, reverse=True))
+
+
+def test_a_bounded_joint_search_says_so(hospital):
+    """When the budget is spent the best of those tried is taken, and the choice is not said to be complete."""
+    power, asked = constant_power(hospital, 2), settings(search_nodes=12)
+    joint = JointChooser(Chooser(hospital, Cut(hospital), power, asked))
+
+    found = joint.candidates()
+
+    assert not joint.is_complete
+    assert all(joint.choice_of(one).is_optimal is False for one in found)
+
+
+def test_information_kept_is_that_of_released_cells():
+    """Of two bits, halves keep one; a suppressed cell keeps none; patients left out do not count."""
+    encoded = claims_of([(0,)] * 5, [[(v,)] for v in (0, 1, 2, 3, 3)], [(), ((0, 0, 1, 1),)])
+    everything = ReleasedClaims.everything(encoded).without_patients(np.arange(5) == 4)
+    hidden = everything.without_cells(np.array([[True, False, False, False, False]]))
+
+    assert information_kept(everything, (0, 0)) == [1.0, 1.0]
+    assert information_kept(everything, (0, 1)) == [1.0, 0.5]
+    assert information_kept(hidden, (0, 1)) == [1.0, 0.375]
+
+
+def test_what_would_have_to_give_is_said():
+    """Hardly two share four codes of six at power 4, and a third of all one at power 1: each way by itself."""
+    random = np.random.default_rng(5)
+    own = [sorted(random.choice(6, 4, replace=False).tolist()) for _ in range(60)]
+    encoded = claims_of([(0,)] * 60, [[(v,) for v in values] for values in own])
+    asked = RiskSettings(threshold=0.05, max_sup=None, draws=2000)
+    chooser = Chooser(encoded, Cut(encoded), constant_power(encoded, 4), asked, cap=4)
+    (found,) = remedies(chooser, (0, 1), lambda most, _: constant_power(encoded, most), 4)
+    counts = Counter(map(tuple, own))
+    alike = np.array([counts[tuple(values)] for values in own])
+
+    assert (found.column, found.labels, found.flag_rate > 0.9) == ("c0", 6, True)
+    assert found.power in (1, 2)
+    assert found.patients is None or found.patients >= 60 * 19 / max(alike.max() - 1, 1)
+    assert f"at power {found.power}" in found.sentence(0.05)
+    assert "6 labels" in found.sentence(0.05)
