@@ -39,7 +39,7 @@ def run_protect(shape: str, options: RunOptions) -> None:
         for line in written.notes:
             note(f"Note: {line}.", quiet=options.quiet)
         if not options.quiet:
-            show("summary", m=typed(written.manifest), report=options.out / REPORT)
+            show("summary", m=typed(written.manifest), exact=written.exact, report=options.out / REPORT)
             if written.attack_seconds is not None:
                 console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 

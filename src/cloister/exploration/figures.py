@@ -73,9 +73,21 @@ def figures_of(manifest: AnyManifest) -> Figures:
 
 
 def exact_figures_of(release: Release) -> Figures:
-    """Return the figures of a release for its custodian: of a table the exact loss, and how many are suppressed."""
+    """Return the figures of a release for its custodian: the exact loss, and of a table how many are suppressed."""
     manifest, exact = typed(release.summary()), release.custody.figures
     told = figures_of(manifest)
+    if manifest.form == "disassociation" and "share_in_item_chunks" in exact:
+        share = exact["share_in_item_chunks"]
+        return replace(told, loss=share, more={**told.more, "codes_in_item_chunks": share})
+    if manifest.form == "generalization":
+        return replace(told, loss=exact["ilm"], more={**told.more, **{name: exact[name] for name in ("ilm", "ncp")}})
+    if manifest.form == "trajectories":
+        losses = {name: exact[f"{name}_exact"] for name in ("ilm", "alm")}
+        return replace(told, loss=sum(losses.values()) / 2, more={**told.more, **losses})
+    if manifest.form == "table_with_codes":
+        share, table = exact["codes"]["share_in_item_chunks"], exact["loss"]
+        more = {**told.more, "loss_of_table": table, "codes_in_item_chunks": share}
+        return replace(told, suppressed=exact["suppressed"], loss=(table + share) / 2, more=more)
     if manifest.form != "table":
         return told
     more = {**told.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
