@@ -172,9 +172,9 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 61_860, 50_000),
-        Measure("lines of code", code, 42_150, 35_000),
-        Measure("files", len(files), 293, 250),
+        Measure("lines of src", sum(file.lines for file in files), 62_250, 50_000),
+        Measure("lines of code", code, 42_400, 35_000),
+        Measure("files", len(files), 294, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_600, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_130, 2_300),
         Measure(f"files that name {SETTING}", named, 4, 4),
