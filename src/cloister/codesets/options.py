@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 DISASSOCIATION, APRIORI = "disassociation", "apriori"
 OF_PAPERS = ("cba", "ugaclip")
-BY_SETS = ("generalization", *OF_PAPERS)
+BY_SETS = (*OF_PAPERS, "generalization")
 METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
 
 METHODS_OF = {

@@ -23,7 +23,7 @@ from cloister.kernels.terms import supports
 from .data import Numbers, Sets, record_bits
 from .losses import CodeTree
 
-MOST_COUNTED = 400_000_000  # Words of bits that a search from one start counts, some seconds
+MOST_COUNTED = 8_000_000_000  # Words of bits that a search from one start counts, some seconds
 FROM_TERMS, FROM_NOTHING, BY_SHAKING = 20_000, 120_000, 30_000  # Moves that a search tries, by what it starts from
 HALF = 0.5  # Of the shakes, those that make room for one code
 MOST_JOINED = 8  # Terms that a suppressed code is tried with, those that cost least
