@@ -25,7 +25,7 @@ AnyManifest: TypeAlias = (
 """Which of them it is, its ``form`` says."""
 
 
-GENERALIZED = ("cba", "ugaclip", "apriori")
+GENERALIZED = ("cba", "ugaclip", "apriori", "generalization")
 """The methods for code sets whose releases hold generalized codes."""
 
 WITH_CODES = "codes"

@@ -48,6 +48,7 @@ class Form:
     figures: str  # risk and losses by which releases are compared
     page: str  # the template of its report
     words: str  # the template of its words on the terminal and in README.txt
+    exact: str | None = None  # the same figures for the custodian; None where there are no other
     answers: str | None = None  # what a recipient can ask of it, with bounds; None where that is nothing
 
 
@@ -87,6 +88,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.table:open_table",
         guarantee="cloister.report.sentences:of_table",
         figures="cloister.exploration.figures:of_table",
+        exact="cloister.exploration.figures:exact_of_table",
         page="report.html",
         words="table",
         answers="cloister.recipients.answers:of_table",
@@ -97,6 +99,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.table:open_table_with_codes",
         guarantee="cloister.report.sentences:of_table_with_codes",
         figures="cloister.exploration.figures:of_table_with_codes",
+        exact="cloister.exploration.figures:exact_of_table_with_codes",
         page="report.html",
         words="table",
         answers="cloister.recipients.answers:of_table",
@@ -107,6 +110,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.chunks:open_chunks",
         guarantee="cloister.report.sentences:of_chunks",
         figures="cloister.exploration.figures:of_chunks",
+        exact="cloister.exploration.figures:exact_of_chunks",
         page="codes.html",
         words="chunks",
         answers="cloister.recipients.answers:of_chunks",
@@ -117,6 +121,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.codes:open_codes",
         guarantee="cloister.report.sentences:of_terms",
         figures="cloister.exploration.figures:of_terms",
+        exact="cloister.exploration.figures:exact_of_terms",
         page="generalized_codes.html",
         words="terms",
         answers="cloister.recipients.answers:of_terms",
@@ -127,6 +132,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.trajectories:open_trajectories",
         guarantee="cloister.report.sentences:of_trajectories",
         figures="cloister.exploration.figures:of_trajectories",
+        exact="cloister.exploration.figures:exact_of_trajectories",
         page="trajectories.html",
         words="trajectories",
         answers="cloister.recipients.answers:of_trajectories",
@@ -137,6 +143,7 @@ FORMS: dict[str, Form] = {
         attack="cloister.attacks.claims:open_claims",
         guarantee="cloister.report.sentences:of_claims",
         figures="cloister.exploration.figures:of_claims",
+        exact="cloister.exploration.figures:exact_of_claims",
         page="claims.html",
         words="claims",
     ),

@@ -135,7 +135,8 @@ def generalize_codes(
     codes : one set a patient
     k : patients that every set of the privacy policy must lead to
     privacy : sets of codes by which an adversary might recognize a patient; all pairs unless given
-    method : ``"cba"``, ``"ugaclip"`` or ``"apriori"``; the last follows the hierarchy and needs all sets of m codes
+    method : ``"generalization"`` (loses least), ``"cba"``, ``"ugaclip"`` or ``"apriori"``; the last
+        follows the hierarchy and needs all sets of m codes
     policy : codes are generalized only with codes of the same set; with any if there is none
     uncovered : codes of no set are one more set (``"generalize"``), or are suppressed where they cannot stay as they
         are (``"suppress"``)

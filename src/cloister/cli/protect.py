@@ -41,7 +41,9 @@ def run_protect(shape: str, options: RunOptions) -> None:
             note(f"Note: {line}.", quiet=options.quiet)
         if not options.quiet:
             manifest = typed(written.manifest)
-            show(FORMS[manifest.form].words, base="summary", m=manifest, report=options.out / REPORT)
+            show(
+                FORMS[manifest.form].words, base="summary", m=manifest, exact=written.exact, report=options.out / REPORT
+            )
             if written.attack_seconds is not None:
                 console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from cloister.io.query import Query
 
 DISASSOCIATION, APRIORI = "disassociation", "apriori"
-BY_SETS = ("cba", "ugaclip")
+OF_PAPERS = ("cba", "ugaclip")
+BY_SETS = (*OF_PAPERS, "generalization")
 METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
 
 METHODS_OF = {
@@ -25,7 +26,7 @@ METHODS_OF = {
     "visit": BY_SETS,
     "code_hierarchy": (*BY_SETS, APRIORI),
     "uncovered": BY_SETS,
-    "loss": BY_SETS,
+    "loss": OF_PAPERS,
 }
 """Settings that only some methods look at."""
 
@@ -43,15 +44,15 @@ class CodesSettings:
         str,
         Help(
             "Release codes in parts (disassociation), or sets of codes in place of a code (the others).",
-            "disassociation|cba|ugaclip|apriori",
+            "disassociation|generalization|cba|ugaclip|apriori",
         ),
-        Key("disassociation, cba, ugaclip or apriori", one_of=METHODS),
+        Key("disassociation, generalization, cba, ugaclip or apriori", one_of=METHODS),
     ] = DISASSOCIATION
     privacy: Annotated[
         str | None,
         Help(
-            "Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and of cba "
-            "and ugaclip also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+            "Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and of all "
+            "but apriori also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
             "PRIVACY",
         ),
         Key("all:2, records, visits:FILE or the name of a JSON file"),
@@ -69,7 +70,7 @@ class CodesSettings:
     uncovered: Annotated[
         str | None,
         Help(
-            "Of cba and ugaclip: what may become of codes of no set of the policy; generalize if not given.",
+            "Of all but apriori: what may become of codes of no set of the policy; generalize if not given.",
             "generalize|suppress",
         ),
         Key("generalize or suppress", one_of=("generalize", "suppress")),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cloister.manifests import AnyManifest, rule_words, rules_of, typed
 from cloister.registry import FORMS, load
 from cloister.release import Release
+from cloister.results import Figures as Exact
 
 if TYPE_CHECKING:
     from cloister.claims.manifest import ClaimsManifest
@@ -64,15 +65,48 @@ def figures_of(manifest: AnyManifest) -> Figures:
 
 
 def exact_figures_of(release: Release) -> Figures:
-    """Return the figures of a release for its custodian: of a table the exact loss, and how many are suppressed."""
-    manifest, exact = typed(release.summary()), release.custody.figures
-    told = figures_of(manifest)
-    if manifest.form == "claims":
-        return replace(told, loss=exact["loss"], more={**told.more, "to_keep": " ".join(exact["to_keep"])})
-    if manifest.form != "table":
-        return told
-    more = {**told.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
-    return replace(told, suppressed=exact["suppressed"], loss=exact["loss"], more=more)
+    """Return the figures of a release for its custodian: the exact loss, and of a table how many are suppressed."""
+    manifest = typed(release.summary())
+    published, exact = figures_of(manifest), FORMS[manifest.form].exact
+    if exact is None:
+        return published
+    figures: Figures = load(exact)(published, release.custody.figures, manifest)
+    return figures
+
+
+def exact_of_table(published: Figures, exact: Exact, manifest: "TableManifest") -> Figures:
+    """Return the exact figures of a table."""
+    more = {**published.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
+    return replace(published, suppressed=exact["suppressed"], loss=exact["loss"], more=more)
+
+
+def exact_of_table_with_codes(published: Figures, exact: Exact, _manifest: "TableManifest") -> Figures:
+    """Return the exact figures of a table with codes: both losses by half."""
+    share, table = exact["codes"]["share_in_item_chunks"], exact["loss"]
+    more = {**published.more, "loss_of_table": table, "codes_in_item_chunks": share}
+    return replace(published, suppressed=exact["suppressed"], loss=(table + share) / 2, more=more)
+
+
+def exact_of_chunks(published: Figures, exact: Exact, _manifest: "DisassociationManifest") -> Figures:
+    """Return the exact figures of disassociated code sets; those on Spark have none."""
+    share = exact.get("share_in_item_chunks", published.loss)
+    return replace(published, loss=share, more={**published.more, "codes_in_item_chunks": share})
+
+
+def exact_of_terms(published: Figures, exact: Exact, _manifest: "GeneralizationManifest") -> Figures:
+    """Return the exact figures of generalized code sets."""
+    return replace(published, loss=exact["ilm"], more={**published.more, "ilm": exact["ilm"], "ncp": exact["ncp"]})
+
+
+def exact_of_trajectories(published: Figures, exact: Exact, _manifest: "TrajectoriesManifest") -> Figures:
+    """Return the exact figures of trajectories."""
+    losses = {name: exact[f"{name}_exact"] for name in ("ilm", "alm")}
+    return replace(published, loss=sum(losses.values()) / 2, more={**published.more, **losses})
+
+
+def exact_of_claims(published: Figures, exact: Exact, _manifest: "ClaimsManifest") -> Figures:
+    """Return the exact figures of claims, and what would have to give for columns to be kept."""
+    return replace(published, loss=exact["loss"], more={**published.more, "to_keep": " ".join(exact["to_keep"])})
 
 
 def _weighted(measure: str, weights: Mapping[str, float]) -> str:

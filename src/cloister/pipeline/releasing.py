@@ -1,7 +1,7 @@
 """The pipeline of a release of any shape: checked, read, protected, attacked if asked for, written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cloister.checker import Request
@@ -11,7 +11,7 @@ from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
-from cloister.results import Manifest
+from cloister.results import Figures, Manifest
 from cloister.settings import RunOptions
 from cloister.shape import Prepared, Run, shape_of
 
@@ -23,10 +23,14 @@ ATTACK = "attack"
 
 @dataclass(frozen=True)
 class WrittenRelease:
-    """A release that was written, and what a user should know of it: sentences without their stops."""
+    """A release that was written, and what a user should know of it: sentences without their stops.
+
+    ``exact``: figures for the custodian alone, who runs the command
+    """
 
     manifest: Manifest
     notes: Sequence[str]
+    exact: Figures = field(default_factory=dict, repr=False)
     attack_seconds: float | None = None
 
 
@@ -52,7 +56,7 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         )
     changed = what_changed(earlier, {options.out.name: manifest})
     notes = [*prepared.notes(release, typed(manifest)), *formula_notes(options.out), *changed]
-    return WrittenRelease(manifest, notes, run.watch.seconds.get(ATTACK))
+    return WrittenRelease(manifest, notes, release.custody.figures, run.watch.seconds.get(ATTACK))
 
 
 def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:

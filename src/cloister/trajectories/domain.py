@@ -286,7 +286,8 @@ def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknow
 
 def _over_leaves(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy) -> Trajectories:
     """The same over a domain with all codes and ages that hierarchy files list."""
-    listed = [_leaves(hierarchy) for hierarchy in (codes, ages)]
+    inner = [one.inner if isinstance(one, CodesUnderRoot) else one for one in (codes, ages)]
+    listed = [one.values if isinstance(one, FileHierarchy) else () for one in inner]
     if not any(listed):
         return trajectories
     vocabulary = sorted({*trajectories.vocabulary, *filter(is_code, listed[0])})
@@ -301,11 +302,6 @@ def _over_leaves(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy) 
         codes=np.array([code_at[code] for code in trajectories.vocabulary], dtype=np.int32)[trajectories.codes],
         ages=np.array([age_at[age] for age in trajectories.age_values], dtype=np.int32)[trajectories.ages],
     )
-
-
-def _leaves(hierarchy: Hierarchy) -> tuple[str, ...]:
-    inner = hierarchy.inner if isinstance(hierarchy, CodesUnderRoot) else hierarchy
-    return inner.values if isinstance(inner, FileHierarchy) else ()
 
 
 def _is_age(text: str) -> bool:

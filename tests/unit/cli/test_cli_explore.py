@@ -215,6 +215,21 @@ def test_the_other_shapes_are_explored_as_well(cloister, place):
     assert [0 < one["figures"]["risk"] <= 0.2 for one in told.json["settings"]] == [True, True]
 
 
+@pytest.mark.parametrize("method", ["disassociation", "cba"])
+def test_codes_are_compared_by_their_exact_loss(cloister, place, method):
+    """The custodian sees the true share in item chunks, and ILM with suppressed codes, whatever a release says."""
+    words = ("codes", "diagnoses.csv", "-k", "5", "--method", method)
+    found = cloister("explore", *words, "--grid", "m=1,2", "--out", "all", "--json").json
+    loss = found["settings"][1]["figures"]["loss"]
+    assert cloister("protect", *words, "-m", "2", "--out", "one", "--custodian-dir", "own").code == 0
+    exact = json.loads((place / "own" / "internal.json").read_text())
+    told = json.loads((place / "one" / "release.json").read_text())["utility"]
+
+    assert loss == exact["share_in_item_chunks" if method == "disassociation" else "ilm"]
+    assert method == "cba" or loss <= told["occurrences_in_item_chunks"]
+    assert found["recommendation"]["number"] is not None
+
+
 def test_no_patient_value_is_in_what_is_found_or_said(cloister, place):
     """A marker in ids, names, wards and codes is in no file of an exploration, no comparison and no message."""
     marker = "PATIENT7SECRET"

@@ -138,6 +138,7 @@ class GeneralizationMethod(StrEnum):
     CBA = "cba"
     UGACLIP = "ugaclip"
     APRIORI = "apriori"
+    GENERALIZATION = "generalization"
 
 
 class Uncovered(StrEnum):
@@ -180,6 +181,8 @@ class GeneralizationRequest(CodesRequest):
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        if self.method is GeneralizationMethod.GENERALIZATION and self.loss is not TermLoss.ILM:
+            raise InputError("The method generalization keeps ilm low. Leave the loss out, or choose cba or ugaclip.")
         if self.method is GeneralizationMethod.APRIORI and self.privacy.m is None:
             raise InputError(
                 "The method apriori protects all sets of up to m codes, but the privacy policy is "

@@ -43,7 +43,7 @@ class CodeTree:
         """Height of the root above the codes."""
         return int(self.paths.shape[1])
 
-    def joint_level(self, codes: Numbers) -> int:
+    def joint_level(self, codes: Numbers | Integers) -> int:
         """Return the height of the lowest node above all of these codes, 0 for one code."""
         if len(codes) < 2:
             return 0
@@ -213,6 +213,12 @@ class GeneralizationFigures:
     closeness: str  # the hierarchy that weights were taken from
     statuses: Mapping[Status, int]
     outcomes: tuple[PolicySetOutcome, ...]
+    bound: float | None = None  # no terms under this policy have a smaller ilm; None where the method does not say
+
+    @property
+    def gap(self) -> float | None:
+        """How much of the loss the bound leaves open, in [0, 1]; 0 where it is the least possible."""
+        return None if self.bound is None else 1 - self.bound / self.ilm if self.ilm else 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +264,7 @@ def exact_figures(given: GivenCodes, request: GeneralizationRequest, protected: 
     """Return figures for the custodian alone."""
     released, figures = protected.released, protected.figures
     exact: dict[str, object] = {"records": given.codes.n_records + given.n_empty, "without_codes": given.n_empty}
-    exact |= asdict(figures)
+    exact |= asdict(figures) | {"gap": figures.gap}
     exact["log_ul"] = figures.log_ul if isfinite(figures.log_ul) else None
     exact["statuses"] = {str(status): count for status, count in figures.statuses.items()}
     exact["suppressed"] = [released.vocabulary[code] for code in released.suppressed.tolist()]

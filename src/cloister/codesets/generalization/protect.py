@@ -38,9 +38,11 @@ from .losses import (
     log_exponential_loss,
     tree_of,
 )
+from .moves import TermSearch
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
 from .terms import WorkingTerms, clip, cluster, grouped, recode
 
+SHAKES = 60  # Of the best terms that moves found
 RECORDS = [["a", "b", "c"], ["a", "b"], ["c", "d"], ["d"]]
 
 
@@ -148,6 +150,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
         closeness=tree.spec,
         statuses=statuses(constraints, everyone),
         outcomes=outcomes(request.policy, codes, everyone),
+        bound=_bound(codes, request, tree, constraints),
     )
     return GeneralizedCodes(released, origin, codes, figures)
 
@@ -203,6 +206,8 @@ def without_few_empty(released: Generalization, origin: Integers) -> tuple[Gener
 
 
 def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints) -> Numbers:
+    if request.method is GeneralizationMethod.GENERALIZATION:
+        return _best_terms(codes, request, tree, constraints)
     if request.method is GeneralizationMethod.APRIORI:
         return recode(codes, tree, request.k, request.privacy.m or 1)
     policy = request.policy.item_numbers(codes) if request.policy else []
@@ -223,8 +228,50 @@ def _terms(codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, cons
     return terms.term_of
 
 
+def _best_terms(
+    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
+) -> Numbers:
+    """The terms of least loss that searches from CBA's, from UGACLIP's and from none found: never more than either's.
+
+    Where codes repeat, moves could part occurrences of a code: then the better of the two methods is taken.
+    """
+    methods = GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP
+    found = [_terms(codes, replace(request, method=method), tree, constraints).copy() for method in methods]
+    if not codes.repeats:
+        search = search_of(codes, request, tree, constraints)
+        nothing = np.full(codes.n_codes, -1, dtype=np.int32)
+        for start, nodes_first in ((found[0], False), (found[1], False), (nothing, False), (nothing, True)):
+            found.append(search.improved(start, nodes_first=nodes_first))
+        found.append(search.shaken(min(found, key=search.loss_of), SHAKES))
+    occurrences, losses = codes.supports(), list[tuple[float, int, Numbers]]()
+    for term_of in found:
+        released, _ = released_as(codes, term_of, request)
+        if len(released.terms) and not len(unprotected_parts(constraints.apart, released)):
+            losses.append((information_loss(count_terms(released, occurrences, tree)), len(losses), term_of))
+    return min(losses, key=lambda each: each[:2])[2] if losses else found[0]
+
+
+def _bound(
+    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
+) -> float | None:
+    """The least ILM that terms may have, where it is asked for."""
+    if request.method is not GeneralizationMethod.GENERALIZATION or codes.repeats:
+        return None
+    search = search_of(codes, request, tree, constraints)
+    return search.bound() / (search.unit * codes.n_records)
+
+
+def search_of(
+    codes: CodeSets, request: GeneralizationRequest, tree: CodeTree, constraints: PrivacyConstraints
+) -> TermSearch:
+    """Return what searches terms under a request, and bounds their loss."""
+    policy = request.policy.item_numbers(codes) if request.policy else []
+    groups = grouped(policy, codes.n_codes, uncovered_together=request.uncovered is Uncovered.GENERALIZE)
+    return TermSearch(codes, tree, groups.group, constraints.required, request.k)
+
+
 def load_kernels() -> None:
     """Run every kernel once, on four records."""
     codes = CodeSets.from_records(RECORDS)
-    for method in GeneralizationMethod:
+    for method in (GeneralizationMethod.CBA, GeneralizationMethod.UGACLIP, GeneralizationMethod.APRIORI):
         generalize(codes, GeneralizationRequest(2, PrivacyPolicy.all_combinations(codes, 2), method))
