@@ -24,7 +24,7 @@ SHAPES = {
     "codes": ("-m", "2"),
     "trajectories": ("--code-hierarchy", "suppress", "--method", "baseline"),
 }
-FEW_DRAWS = {"threshold = 0.05": "threshold = {}", "max_flag_rate = 0.05": "max_flag_rate = 0.5"}
+FEW_DRAWS = {"threshold = 0.05": "threshold = {}", 'max_flag_rate = "chosen"': "max_flag_rate = 0.5"}
 FEW_DRAWS |= {"repeats = 1000": "repeats = 5", "draws = 10000": "draws = 1000", "[99, 97.5, 95, 90]": "[90]"}
 FEW_DRAWS |= {"most_treated = 0.5": "most_treated = 1.0", "most_removed = 0.1": "most_removed = 0.9"}
 FEW_DRAWS |= {'tolerant = "bounded"': 'tolerant = "waived"'}

@@ -19,6 +19,7 @@ EVIDENCE = (
     "utility.losses.*",
     "utility.exact*",
     "utility.loss",
+    "utility.kept.*",
     "clustering.*",
     "attack",  # whether attacks were tried at all; the same data without --attack are released without it
     "attack.targets",

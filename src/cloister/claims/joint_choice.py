@@ -23,7 +23,7 @@ Flags = NDArray[np.bool_]
 AIM = 0.82
 """Share of the threshold down to which labels are suppressed: by draws that did not choose more are flagged."""
 
-BELIEVED = 0.95
+BELIEVED = 0.8
 """Share of the threshold that the risk by who believes flags may be on these draws."""
 
 LIKELY = 0.4
