@@ -68,8 +68,8 @@ def prepare(folder: Path, port: int = 0) -> Served:
 def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambda: None) -> None:
     """Serve until stopped, or until nobody has asked for so many minutes and nothing runs; end what runs."""
     config = uvicorn.Config(
-        served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off", loop="asyncio",
-        timeout_graceful_shutdown=2,
+        served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off",
+        loop="asyncio", timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = uvicorn.Server(config)
 

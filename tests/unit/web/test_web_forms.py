@@ -55,8 +55,10 @@ def test_a_form_sent_as_it_is_says_what_the_job_said(shape):
     for one in asked(specs, section):
         if one.by_column:
             form += [(f"{one.spec.name}:{place}", text) for place, (_, text) in enumerate(one.by_column)]
-        elif one.spec.how != "tick" or one.text == "true" or (not one.text and one.spec.hint == "True"):
+        elif one.spec.how != "tick":
             form.append((one.spec.name, one.text))
+        elif one.text == "true" or (not one.text and one.spec.hint == "True"):
+            form.append((one.spec.name, "true"))  # as a browser sends a tick
     made = filled(specs, {}, FormData(form))
 
     def without_empty(value):
