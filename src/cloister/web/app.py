@@ -106,7 +106,7 @@ class Application:
         """What was read; dataframes are loaded when the first page needs them."""
         from .data_read import DataRead
 
-        return DataRead()
+        return DataRead(self.folder.path)
 
 
 def address(step: str, **query: str) -> str:

@@ -18,6 +18,7 @@ from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
+from cloister.pipeline.exploring import files_named
 from cloister.pipeline.jobs import JobRun, options_of
 from cloister.pipeline.table_shape import PreparedTable
 from cloister.reading import how_read
@@ -108,7 +109,8 @@ class Measurable:
 class DataRead:
     """What was read, the last few, and one lock: names of files are taken from the folder of a job, one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._made: OrderedDict[str, object] = OrderedDict()
         self._figures: OrderedDict[str, object] = OrderedDict()
         self._lock = threading.RLock()
@@ -132,6 +134,8 @@ class DataRead:
     def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
         """Return a source as it is read, once for as long as its file stays the same."""
         with self.at(folder):
+            if any(not path.resolve().is_relative_to(self.folder) for path in files_named(source.file, folder)):
+                raise InputError("The file of this job lies outside this folder. Run the job from the command line.")
             key = f"source {form} {stamp_of(folder, source)}"
             return self._once(key, lambda: read_table(source.data(called), form, **how_read(source)))
 
@@ -188,10 +192,26 @@ class DataRead:
 
             return self._once(key, make, is_small=True)
 
+    def confine(self, job: Job, folder: Path) -> None:
+        """Refuse a job that names a file outside the folder of the application, to be read or to be written."""
+        named: list[Path] = []
+        with self.at(folder):
+            for part in job.parts.values():
+                named += files_named([job.sources[called].file for called in part.sources.values()], folder)
+                named += files_named(part.keywords, folder)
+                named += [value for value in part.options().values() if isinstance(value, Path)]
+            outside = [path.name for path in named if not path.resolve().is_relative_to(self.folder)]
+        if outside:
+            raise InputError(
+                f"The job names {outside[0]}, which lies outside this folder. Move it here, open the folder around "
+                "both, or run the job from the command line."
+            )
+
     def prepared(self, state: JobState, part: str, job: Job | None = None) -> Prepared:
         """Return what a part of a job, as it is on disk or as it would be, is about to do."""
         job = job or state.job
         own, folder = job.parts[part], state.path.parent
+        self.confine(job, folder)
         with self.at(folder):
             options = options_of(JobRun(job, state.path, folder / job.output), part)
             shape = shape_of(own.shape)

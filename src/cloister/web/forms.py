@@ -4,7 +4,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 
 from cloister.errors import SETTING, CloisterError, as_key, worded
 from cloister.registry import SHAPES
-from cloister.settings import COLUMN, LIST, Given, Keywords, Kind, Setting, settings_of
+from cloister.settings import Given, Keywords, Kind, Setting, settings_of
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -255,11 +255,6 @@ def in_words(error: CloisterError, shape: str | None = None) -> str:
     return OF_THE_FILE.sub("", text)
 
 
-def takes_columns(spec: Spec) -> bool:
-    """Whether it is the name of a column, or several."""
-    return spec.help.startswith(("Column", "A column")) or spec.help in (COLUMN, LIST)
-
-
 def grouped(found: Sequence[Asked]) -> dict[str, list[Asked]]:
     """Return fields by their headings, in order."""
     groups: dict[str, list[Asked]] = {}
@@ -272,8 +267,3 @@ def only(specs: Iterable[Spec], keys: Iterable[str]) -> list[Spec]:
     """Return the fields of these keys, in the order of the keys."""
     by_key = {spec.path[0]: spec for spec in specs}
     return [by_key[key] for key in keys if key in by_key]
-
-
-def renamed(spec: Spec, label: str) -> Spec:
-    """Return a field that explains itself in other words."""
-    return replace(spec, help=label)

@@ -62,6 +62,7 @@ def run(visit: Visit) -> Response:
         raise Conflict(
             f"{state.path.name} was changed after this page was opened. Nothing was started: look at it first."
         )
+    visit.app.data.confine(state.job, state.path.parent)
     words = ["run", state.path.name, "--json"]
     out = state.path.parent / state.job.output
     if not out.resolve().is_relative_to(visit.app.folder.path):

@@ -19,7 +19,19 @@ from .guard import Guard
 HOST = "127.0.0.1"
 """No other address: there is no option for one."""
 
-LOOK_S, SHORT_S = 5.0, 0.01
+SILENT = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"none": {"class": "logging.NullHandler"}},
+    "loggers": {
+        name: {"handlers": ["none"], "propagate": False}
+        for name in ("uvicorn", "uvicorn.error", "asyncio", "starlette")
+    },
+}
+"""What libraries would print of requests and errors goes nowhere."""
+
+LOOK_S, SHORT_S, FIRST_S = 5.0, 0.01, 0.5
+"""Between looks whether anybody is there, and whether it has started; left to the first page alone."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +68,8 @@ def prepare(folder: Path, port: int = 0) -> Served:
 def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambda: None) -> None:
     """Serve until stopped, or until nobody has asked for so many minutes and nothing runs; end what runs."""
     config = uvicorn.Config(
-        served.guard, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off", loop="asyncio",
-        timeout_graceful_shutdown=2,
+        served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off",
+        loop="asyncio", timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = uvicorn.Server(config)
 
@@ -65,6 +77,7 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
         while not server.started and not server.should_exit:
             time.sleep(SHORT_S)
         ready()  # from here on a signal ends the server in good order
+        time.sleep(FIRST_S)
         load_pages()
         while not server.should_exit:
             time.sleep(min(LOOK_S, idle_minutes * 60))

@@ -1,8 +1,14 @@
 """Pages of a job: what they save is the job file, and the job does the same from the command line."""
 
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
+from contextlib import closing
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 import pytest
 from tests.unit.web.conftest import SHAPED, opened
@@ -55,7 +61,6 @@ def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, 
 def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
     """``cloister protect`` as a page shows it releases what the job does."""
     import html
-    import re
     import shlex
 
     page, _ = made(window)
@@ -304,23 +309,24 @@ def test_groups_are_edited_by_hand(window):
     assert {row.split(";")[1] for row in rows} == {"one", "other"}
 
 
-def test_a_process_of_the_server_ends_on_a_signal(tmp_path):
-    """``cloister ui`` prints an address that opens once, serves, and ends without a word of Python."""
-    import re
-    import subprocess
-    import sys
-
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cloister", "ui", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_a_process_of_the_server_ends_on_a_signal(window, is_asked):
+    """``cloister ui`` prints an address that opens once, serves, and ends without a word, even amid a request."""
+    command = [sys.executable, "-m", "cloister", "ui", str(window.folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        line = process.stdout.readline()
-        assert re.search(r"http://127\.0\.0\.1:\d+/open\?token=\S{40,}", line)
-        process.send_signal(signal.SIGINT)
+        address = re.search(r"http://127\.0\.0\.1:\d+/open\?token=\S{40,}", process.stdout.readline())[0]
+        if is_asked:
+            with closing(HTTPConnection(urlsplit(address).netloc)) as connection:
+                connection.request("GET", f"/open?{urlsplit(address).query}")
+                cookie = connection.getresponse().headers["set-cookie"].partition(";")[0]
+            waiting = HTTPConnection(urlsplit(address).netloc)
+            waiting.request("GET", "/levels?job=patients.toml", headers={"cookie": cookie})
+            time.sleep(0.3)
+        process.send_signal(signal.SIGTERM if is_asked else signal.SIGINT)
         out, err = process.communicate(timeout=60)
+        if is_asked:
+            waiting.close()
     finally:
         process.kill()
     assert (process.returncode, err) == (0, "")

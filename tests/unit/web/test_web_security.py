@@ -185,6 +185,32 @@ def test_a_job_cannot_have_its_release_outside(window):
     assert not (window.folder.parent / "x").exists()
 
 
+SUPPRESSED = 'sex = "suppress"'
+OUTSIDE = {
+    "file": ('file = "../outside.csv"', SUPPRESSED),
+    "hierarchy": ('file = "patients.csv"', 'age = "../outside.csv"'),
+    "crosswalk": ('file = "patients.csv"\nid = "mrn"', SUPPRESSED),
+}
+
+
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_a_job_cannot_read_or_write_outside(window, what):
+    """A job that names files outside the folder is neither shown with them nor run."""
+    (window.folder.parent / "outside.csv").write_text("age,secret\n1;SECRET-VALUE;*\n")
+    source, hierarchy = OUTSIDE[what]
+    extra = 'crosswalk = "../map.csv"\n' if what == "crosswalk" else ""
+    (window.folder / "job.toml").write_text(
+        f'name = "x"\noutput = "x"\nk = 5\n[sources.p]\n{source}\n[[protect]]\nshape = "table"\nsource = "p"\n'
+        f'default_role = "drop"\n{extra}[protect.qi]\n{hierarchy}\n'
+    )
+    for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/levels"):
+        assert "SECRET-VALUE" not in window.get(path, job="job.toml", values="1").text
+    assert "outside this folder" in window.get("/release", job="job.toml").text
+    version = re.search(r'name="version" value="(\w+)"', window.get("/release", job="job.toml").text)[1]
+    assert window.post("/release/run", {"job": "job.toml", "version": version}).status_code == 400
+    assert not (window.folder / "x").exists()
+
+
 def test_a_form_that_is_too_large_is_refused(window):
     """Before it is read."""
     assert window.post("/undo", {"job": "x" * (MOST_BYTES + 1)}).status_code == 403

@@ -1,0 +1,129 @@
+"""Forms made of what is declared, and jobs written as TOML: what goes in comes out again."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.datastructures import FormData
+from tests.examples import examples
+
+from cloister.errors import InputError, setting
+from cloister.jobs.job import SHAPES
+from cloister.settings import command_words, settings_of
+from cloister.typed_toml import read_toml
+from cloister.web.forms import asked, errors_of, filled, in_words, specs_of_record, specs_of_shape
+from cloister.web.job_state import toml_of
+
+KEYS = st.text(min_size=1, max_size=8)
+PLAIN = (
+    st.text(max_size=12)
+    | st.booleans()
+    | st.integers(-(2**40), 2**40)
+    | st.floats(allow_nan=False, allow_infinity=False, width=32)
+)
+VALUES = PLAIN | st.lists(st.text(max_size=8), max_size=3)
+SECTION = st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, PLAIN, max_size=3), max_size=4)
+
+
+@examples(200)
+@given(content=st.dictionaries(KEYS, VALUES | SECTION | st.lists(SECTION, min_size=1, max_size=2), max_size=4))
+def test_toml_reads_back_as_it_was(content):
+    """Whatever a job may hold, its text says the same: names of columns with dots, quotes, lines, any letters."""
+    text = toml_of(content)
+
+    assert read_toml(text, "job.toml", "init") == content
+
+
+VALUES_OF = {
+    "table": {"k": 7, "suppression": 0.02, "rules": ["l-diversity:a=2"], "weight": {"a": 2.0}, "local_recoding": True,
+              "purpose": "counts", "levels": {"a": 1}, "time_limit": 2.5, "microaggregate": {"b": "mean"}},
+    "codes": {"k": 3, "m": 2, "method": "cba", "sensitive": ["042", "V08"], "inference_threshold": 0.5,
+              "drop_empty": True},
+    "trajectories": {"k": 3, "weights": [0.25, 0.75], "block": 500, "on_unknown_code": "root"},
+    "claims": {"plan": {"risk": {"threshold": 0.1}, "removals": {"newborns": False}, "weights": {"age": 2.0},
+                        "truncation": {"percentiles": ["none", 99.0]}, "patients": {"roles": {"id": "id"}, "qi": {}},
+                        "top_coding": [{"column": "x", "quantile": 0.9}]}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", VALUES_OF)
+def test_a_form_sent_as_it_is_says_what_the_job_said(shape):
+    """Every kind of field gives back what was put into it."""
+    section, specs = VALUES_OF[shape], specs_of_shape(shape, ("a", "b"))
+    form = []
+    for one in asked(specs, section):
+        if one.by_column:
+            form += [(f"{one.spec.name}:{place}", text) for place, (_, text) in enumerate(one.by_column)]
+        elif one.spec.how != "tick":
+            form.append((one.spec.name, one.text))
+        elif one.text == "true" or (not one.text and one.spec.hint == "True"):
+            form.append((one.spec.name, "true"))  # as a browser sends a tick
+    made = filled(specs, {}, FormData(form))
+
+    def without_empty(value):
+        return (
+            {key: without_empty(part) for key, part in value.items() if part != {}}
+            if isinstance(value, dict)
+            else value
+        )
+
+    assert without_empty(without_empty(made)) == without_empty(section)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A section."""
+
+    n: int = field(default=1, metadata={"allowed": "a whole number"})
+
+
+@dataclass(frozen=True)
+class Outer:
+    """A record with a section."""
+
+    inner: Inner = field(default_factory=Inner, metadata={"allowed": "a section"})
+
+
+def test_a_new_setting_is_there_at_once():
+    """Fields come of what is declared, under the heading of their section."""
+    (spec,) = specs_of_record(Outer)
+
+    assert (spec.key, spec.group, spec.about, spec.hint, spec.how) == ("inner.n", "inner", "A section.", "1", "number")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("job.toml: protect[1].k must be a whole number from 2.", "k"),
+        ("job.toml: protect[2].plan.risk.threshold must be a number.", "plan.risk.threshold"),
+        (f"{setting('merge_bound')} is for codes.", "merge_classes"),
+        ("job.toml: sources.p.delimiter must be one character.", "delimiter"),
+        ("Something else.", ""),
+    ],
+)
+def test_errors_find_their_field(text, key):
+    """By the key, or the setting, that the library names; settings are called as a job calls them."""
+    error = InputError(text)
+
+    assert list(errors_of(error, "table")) == [key]
+    assert "protect[" not in in_words(error, "table")
+    assert "\x02" not in in_words(error, "table")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_words_of_a_command_leave_out_what_is_usual(shape):
+    """A setting at its default is not typed; one that is not stands with its option."""
+    defaults = {one.word: one.default for one in settings_of(SHAPES[shape].options)}
+
+    assert (
+        command_words(
+            SHAPES[shape].options, {word: value for word, value in defaults.items() if isinstance(value, str | int)}
+        )
+        == []
+    )
+    assert (
+        command_words(SHAPES[shape].options, {"seed": 5, "missing": ["?", "NA"]})
+        == ["--missing", "?", "--missing", "NA", "--seed", "5"]
+        or shape != "table"
+    )
