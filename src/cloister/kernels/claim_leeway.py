@@ -211,9 +211,9 @@ def _tolerated(question, room, most, span, found):
 
 
 @inner
-def _nearest_of(question, room, d, words, digits, cell, low, most, mine):
+def _nearest_of(question, room, d, words, digits, low, most, mine):
     """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
-    asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
+    asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
         word = asked[low + w] & words[0, w]
@@ -258,7 +258,7 @@ def _nearest(question, room, most, span, sizes):
             low, high = _words_of(cells, cell)
             some, own = words[:, : high - low], digits[:, : high - low]
             _fill(question, room, d, low, some, own)
-            sizes[d] = _nearest_of(question, room, d, some, own, cell, low, most, mine)
+            sizes[d] = _nearest_of(question, room, d, some, own, low, most, mine)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             lacking = _lacking(question, room, d, cells.members[at], mine)
