@@ -22,7 +22,7 @@ from .form import lowered
 from .joint_choice import JointChooser
 from .keeping import Remedy, remedies
 from .knowledge import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
-from .lattice_search import Node
+from .lattice_search import Budget, Node
 from .matching import Matching, ReleasedClaims, weights_of
 from .plan import CHOSEN, ClaimsPlan
 from .risk import PowerAt, RiskSettings, Treatment, maximum_likelihood_risk, release_risk
@@ -91,6 +91,8 @@ def choose_jointly(
             best = choice, found
     if best is not None:
         return *best, None
+    # A budget that was spent on choosing together must not keep the published way from finding anything.
+    chooser.budget = Budget(settings.search_nodes, settings.search_seconds)
     published = replace(settings, max_sup=settings.threshold)
     return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), published, weights)
 

@@ -159,7 +159,7 @@ def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     restated(tmp_path / "weighed", change)
     assert "what a release says: choice.optimal, columns." in cloister("verify", "weighed").err
 
-    (tmp_path / "plan.toml").write_text(plain + "[search]\nnodes = 20\ntime_limit_s = 600\n")
+    (tmp_path / "plan.toml").write_text(plain + "[search]\nnodes = 26\ntime_limit_s = 600\n")
     ended = cloister("protect", "claims", *GIVEN[:4], "--out", "ended")
     told = json.loads((tmp_path / "ended" / "release.json").read_text())
     assert ended.code == 0, ended.err
