@@ -31,6 +31,9 @@ from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppr
 WORTH_IT = 0.01
 """Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
 
+MOST_TOGETHER = 5_000
+"""Patients up to which levels and suppression are chosen together: of 10,000 it takes minutes, of 100,000 an hour."""
+
 TRIES = 4
 """Candidates that are suppressed, the least total loss first, before levels are chosen as published."""
 
@@ -77,7 +80,8 @@ def choose_jointly(
     """
     joint = JointChooser(chooser)
     best: tuple[NodeChoice, Suppression] | None = None
-    for candidate in joint.candidates()[:TRIES]:
+    is_small = chooser.encoded.n_patients <= MOST_TOGETHER
+    for candidate in joint.candidates()[:TRIES] if is_small else ():
         # what patients at risk cost is known only when they were suppressed
         if best is not None and candidate.total > best[1].loss - WORTH_IT:
             break

@@ -183,7 +183,9 @@ class PreparedHistories(Prepared):
             )
         notes += [sentence.removesuffix(".") for sentence in release.custody.figures["to_keep"]]
         used, asked = manifest.choice.max_flag_rate, plan.risk.max_flag_rate
-        if used != asked:
+        if asked == CHOSEN and used != asked:
+            notes.append(f"levels were chosen as published, with max_flag_rate {used}, not together with suppression")
+        elif used != asked:
             notes.append(
                 f"max_flag_rate was lowered to {used}: of the levels chosen by the {asked} that was asked, suppression "
                 "did not bring the risk down"
