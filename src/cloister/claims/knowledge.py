@@ -155,7 +155,7 @@ def _of_column(
 
 
 class PowerByLevel:
-    """The power against a release at some levels of claims; each column and level is worked out once.
+    """The power against a release at some levels of claims; each column and level is computed once.
 
     The paper computes the power from the values as generalized. Where codes differ a lot and their groups do not, that
     is far more than by the codes; so with the basis ``raw`` it is the higher of both, with ``node`` the paper's.

@@ -47,6 +47,7 @@ def choose_and_suppress(
     """Choose a node by MaxSup as asked, else by half of it and so on, until suppression suffices.
 
     A lower MaxSup gives a coarser node, of which less has to be suppressed. A node that was tried is not tried again.
+    Where no MaxSup is asked it is the threshold.
     Returned last is the MaxSup by which the node was chosen, at most what was asked.
     """
     tried: set[tuple[Node, float]] = set()
@@ -80,8 +81,7 @@ def choose_jointly(
     """
     joint = JointChooser(chooser)
     best: tuple[NodeChoice, Suppression] | None = None
-    is_small = chooser.encoded.n_patients <= MOST_TOGETHER
-    for candidate in joint.candidates()[:TRIES] if is_small else ():
+    for candidate in joint.candidates()[:TRIES]:
         # what patients at risk cost is known only when they were suppressed
         if best is not None and candidate.total > best[1].loss - WORTH_IT:
             break
@@ -97,8 +97,7 @@ def choose_jointly(
         return *best, None
     # A budget that was spent on choosing together must not keep the published way from finding anything.
     chooser.budget = Budget(settings.search_nodes, settings.search_seconds)
-    published = replace(settings, max_sup=settings.threshold)
-    return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), published, weights)
+    return choose_and_suppress(chooser.choose, lambda choice: power_at(choice.levels), settings, weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +185,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
         power_at=at,
         cap=asked.power,
     )
-    if settings.max_sup is None:
+    if settings.max_sup is None and claims.n_patients <= MOST_TOGETHER:
         found = choose_jointly(chooser, at, settings, weights)
     else:
         found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)

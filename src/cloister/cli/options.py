@@ -230,7 +230,7 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions(SayingOptions):
-    """What ``query`` can be told."""
+    """Options of ``query``."""
 
     folder: Annotated[Path, Help("Release, or one part of a job.", option="RELEASE")]
     codes: Annotated[
@@ -278,7 +278,7 @@ class RunJobOptions(SayingOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class UiOptions:
-    """What ``ui`` can be told."""
+    """Options of ``ui``."""
 
     folder: Annotated[Path, Help("Folder with data, or a release.", option="FOLDER")] = Path()
     port: Annotated[int, Help("Port on this machine; any that is free if 0.", "N")] = 0

@@ -10,6 +10,7 @@ from cloister.jobs.manifest import is_job, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
 from cloister.report import Placed, render_comparison, render_exploration
+from cloister.results import Figures as Content
 
 from .figures import Figures, figures_of
 from .outcome import Exploration, comparable, frontier, points_of
@@ -97,13 +98,23 @@ NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verifie
 
 def exploration_page(exploration: Exploration, source: str) -> str:
     """Return the page of an exploration; ``source`` is the name of the data."""
-    taken = exploration.recommendation.place
-    points = [
-        Placed(str(place + 1), one.figures.risk, loss, place in exploration.on_frontier, place == taken)
-        for place, (one, loss) in enumerate(zip(exploration.outcomes, exploration.losses, strict=True))
-        if one.figures is not None and one.figures.risk is not None and loss is not None
+    facts = exploration.as_record()
+    return render_exploration(facts, source, placed(facts), exploration.known_of_analyses)
+
+
+def placed(facts: Content) -> list[Placed]:
+    """Return where the settings of an exploration stand, by its record; those without a risk or a loss are left out."""
+    return [
+        Placed(
+            str(row["number"]),
+            row["figures"]["risk"],
+            row["compared_by"],
+            row["on_frontier"],
+            row["number"] == facts["recommendation"]["number"],
+        )
+        for row in facts["settings"]
+        if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
     ]
-    return render_exploration(exploration.as_record(), source, points, exploration.known_of_analyses)
 
 
 def comparison_page(comparison: Comparison) -> str:

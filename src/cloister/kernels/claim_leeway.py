@@ -166,9 +166,15 @@ def _compared(digits, w, mine):
 
 
 @inner
-def _tolerated_of(question, room, d, words, cell, low, most):
+def _first_of(w, word):
+    """The patient of the lowest bit of word ``w``, which has one."""
+    return (w << 6) + bits_set(~word & (word - np.uint64(1)))
+
+
+@inner
+def _tolerated_of(question, room, d, words, low, most):
     """How many flagged patients of a cell fit a draw only because something is said to be missing."""
-    asked = question.cells.lists.bits[question.cells.lists.dense[cell]]
+    asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
         word = asked[low + w] & words[0, w]
@@ -177,10 +183,8 @@ def _tolerated_of(question, room, d, words, cell, low, most):
         found += bits_set(word & words[1, w] & ~words[2, w])
         rest = word & ~words[1, w]
         while rest != np.uint64(0) and found < most:
-            lowest = rest & (~rest + np.uint64(1))
-            patient = ((low + w) << 6) + bits_set(lowest - np.uint64(1))
-            found += _lacking(question, room, d, patient, question.draws.values.shape[0]) > 0
-            rest ^= lowest
+            found += _lacking(question, room, d, _first_of(low + w, rest), question.draws.values.shape[0]) > 0
+            rest &= rest - np.uint64(1)
         if found >= most:
             return most
     return found
@@ -201,7 +205,7 @@ def _tolerated(question, room, most, span, found):
             low, high = _words_of(cells, cell)
             some = words[:, : high - low]
             _fill(question, room, d, low, some, digits)
-            found[d] = _tolerated_of(question, room, d, some, cell, low, most)
+            found[d] = _tolerated_of(question, room, d, some, low, most)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             if _lacking(question, room, d, cells.members[at], question.draws.values.shape[0]) > 0:
@@ -226,12 +230,11 @@ def _nearest_of(question, room, d, words, digits, low, most, mine):
         found += bits_set(word & words[1, w] & alike)
         rest = word & ~words[1, w] & (fewer | alike)
         while rest != np.uint64(0):
-            lowest = rest & (~rest + np.uint64(1))
-            lacking = _lacking(question, room, d, ((low + w) << 6) + bits_set(lowest - np.uint64(1)), mine)
+            lacking = _lacking(question, room, d, _first_of(low + w, rest), mine)
             if lacking >= 0 and lacking < mine:
                 return 0
             found += lacking >= 0
-            rest ^= lowest
+            rest &= rest - np.uint64(1)
         if found >= most:
             return most
     return found

@@ -115,7 +115,7 @@ class TableAnswers(Answers):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChunkAnswers(Answers):
-    """Answers from disassociated code sets; of a table with codes, the table, within whose classes codes are told."""
+    """Answers from disassociated code sets; of a table with codes within its classes."""
 
     counts: ChunkCounts
     table: TableAnswers | None = None

@@ -259,8 +259,8 @@ def usual_codes(trajectories: Trajectories) -> Hierarchy:
 def fitted(trajectories: Trajectories, codes: Hierarchy, ages: Hierarchy, unknown: Unknown) -> FittedTrajectories:
     """Return trajectories and hierarchies that fit each other.
 
-    The domain, in shares of which losses are told, is the leaves of a hierarchy file, as Definition 4 has it; of other
-    hierarchies, which list none, the values that occur.
+    The domain, in shares of which losses are measured, is the leaves of a hierarchy file, as Definition 4 has it; of
+    other hierarchies, which list none, the values that occur.
     """
     outside = set(codes.outside(trajectories.vocabulary))
     dropped = 0

@@ -219,13 +219,18 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
     return answer
 
 
+def status_of(error: CloisterError) -> int:
+    """Return the status of a page that an error is on: 409 where somebody else's work would be lost."""
+    return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
+
+
 def _answered(visit: Visit, module: str, name: str) -> Response:
     """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
     try:
         page: Page = getattr(import_module(f"cloister.web.{module}"), name)
         return page(visit)
     except CloisterError as error:
-        problem, status = error.message, 409 if type(error).__name__ == "Conflict" else 400
+        problem, status = error.message, status_of(error)
     except OSError as error:
         problem, status = f"The system refused to read or write ({type(error).__name__}). Check disk and rights.", 400
     except Exception as error:

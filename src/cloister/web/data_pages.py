@@ -10,7 +10,7 @@ from cloister.jobs.job import CLAIMS, FileSource, Job
 from cloister.settings import Given, Keywords, RunOptions, settings_of
 from cloister.sources import Form, form_of
 
-from .app import OTHER_STEPS, TABLE_STEPS, Visit
+from .app import OTHER_STEPS, TABLE_STEPS, Visit, status_of
 from .data_read import FirstRecords
 from .forms import Spec, asked, errors_of, filled, in_words, only, specs_of_record, specs_of_shape
 from .job_state import Conflict, JobState
@@ -126,7 +126,7 @@ def save_data(visit: Visit) -> Response:
         visit.app.data.source(state.path.parent, called, changed.job.sources[called], forms[called])
         return saved(visit, content, "data")
     except CloisterError as error:
-        status = 409 if isinstance(error, Conflict) else 400
+        status = status_of(error)
         return data(visit, errors_of(error), "" if status == 400 else error.message, status)
 
 
@@ -196,7 +196,7 @@ def save_roles(visit: Visit) -> Response:
             visit,
             {**errors_of(error, "table"), **where},
             in_words(error, "table"),
-            409 if isinstance(error, Conflict) else 400,
+            status_of(error),
         )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from cloister.errors import CloisterError, InputError
+from cloister.exploration.comparison import placed
 from cloister.exploration.outcome import RULES
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.exploring import JSON, word_of
 from cloister.pipeline.grids import NOT_IN_A_GRID
-from cloister.report import Placed
 from cloister.report.chart import scatter
 from cloister.settings import Given
 from cloister.shape import shape_of
@@ -102,17 +102,7 @@ def explored(visit: Visit) -> Response:
     content = _content(visit)
     rows: Sequence[Given] = content["settings"]
     taken = content["recommendation"]["number"]
-    points = [
-        Placed(
-            str(row["number"]),
-            row["figures"]["risk"],
-            row["compared_by"],
-            bool(row["on_frontier"]),
-            row["number"] == taken,
-        )
-        for row in rows
-        if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
-    ]
+    points = placed(content)
     keys = list(rows[0]["setting"]) if rows else []
     words = [{key: word_of(value) for key, value in row["setting"].items()} for row in rows]
     filled = {"content": content, "rows": rows, "keys": keys, "words": words, "taken": taken,

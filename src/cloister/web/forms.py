@@ -112,12 +112,12 @@ def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
 
 def _of_setting(one: Setting, of_columns: Sequence[str]) -> Spec:
     assert one.key is not None
-    told = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
+    text = "" if one.help is None else one.help.text.replace(" Repeatable.", "")
     default = one.help.shown if one.help is not None and one.help.shown else one.default
     hint = f"{default:g}" if isinstance(default, float) else str(default) if isinstance(default, str | int) else ""
     hint = "" if default is MISSING or default is False else hint
     columns = tuple(of_columns) if one.by_column else ()
-    return Spec((one.word,), _plain(one.in_toml), told or one.key.allowed, hint, columns=columns)
+    return Spec((one.word,), _plain(one.in_toml), text or one.key.allowed, hint, columns=columns)
 
 
 def specs_of_record(

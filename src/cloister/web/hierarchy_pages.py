@@ -14,11 +14,10 @@ from cloister.io import as_text, distinct_values, write_private
 from cloister.pipeline.table_shape import PreparedTable
 from cloister.pipeline.table_words import BOUNDS
 
-from .app import Visit
+from .app import Visit, status_of
 from .data_pages import job_page, read_part, saved, seen_or_refuse
 from .folder import HIERARCHY
 from .forms import asked, errors_of, filled, in_words, only, specs_of_shape
-from .job_state import Conflict
 
 MORE = ("hierarchies", "missing_as")
 MOST_EDITED, MOST_FILES = 2_000, 200
@@ -114,9 +113,7 @@ def save_hierarchies(visit: Visit) -> Response:
             return hierarchies(visit, wrong, "", 400)
         return saved(visit, state.with_section(visit.part, section), "promise")
     except CloisterError as error:
-        return hierarchies(
-            visit, errors_of(error, "table"), in_words(error, "table"), 409 if isinstance(error, Conflict) else 400
-        )
+        return hierarchies(visit, errors_of(error, "table"), in_words(error, "table"), status_of(error))
 
 
 def _column(visit: Visit) -> tuple[str, str]:

@@ -14,10 +14,9 @@ from cloister.pipeline.table_shape import PreparedTable
 from cloister.privacy.parse import RULES
 from cloister.settings import Given
 
-from .app import Visit
+from .app import Visit, status_of
 from .data_pages import job_page, saved, source_of
 from .forms import Spec, asked, errors_of, filled, grouped, in_words, specs_of_shape
-from .job_state import Conflict
 
 ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "default_role", "accept", "hierarchies", "missing_as")
 """Settings of a table that other pages ask for."""
@@ -133,7 +132,7 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     """Show what is asked, and what that promises."""
     specs = _specs(visit)
     section, shape = _section(visit, specs), visit.state.job.parts[visit.part].shape
-    told, wrong = _promised(visit, section)
+    promised, wrong = _promised(visit, section)
     entries = asked(specs, section, errors if errors is not None else wrong)
     first = [one for one in entries if _place(one.spec.key, shape) >= 0]
     first.sort(key=lambda one: _place(one.spec.key, shape))
@@ -148,7 +147,7 @@ def promise(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     except CloisterError:
         columns = []
     return job_page(
-        visit, "promise", status, promised=told, problem=problem, purposes=PURPOSES, fears=fears, columns=columns,
+        visit, "promise", status, promised=promised, problem=problem, purposes=PURPOSES, fears=fears, columns=columns,
         first=grouped(first), rest=grouped(rest), opened=any(one.error for one in rest),
         known=[rule.usage for rule in RULES.values()] if shape == "table" else [],
     )  # fmt: skip
@@ -161,8 +160,8 @@ def _place(key: str, shape: str) -> int:
 
 def sentence(visit: Visit) -> Response:
     """Return what would be promised, as typed."""
-    told, _ = _promised(visit, _section(visit, _specs(visit)))
-    return visit.shown("promised", promised=told)
+    promised, _ = _promised(visit, _section(visit, _specs(visit)))
+    return visit.shown("promised", promised=promised)
 
 
 def save_promise(visit: Visit) -> Response:
@@ -175,7 +174,7 @@ def save_promise(visit: Visit) -> Response:
             return promise(visit, {key: in_words(wrong, shape)}, "", 400)
         return saved(visit, visit.state.with_section(visit.part, section), "release")
     except CloisterError as error:
-        status = 409 if isinstance(error, Conflict) else 400
+        status = status_of(error)
         return promise(visit, errors_of(error, shape), in_words(error, shape), status)
 
 

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import Written
 
-from .app import Visit, address
+from .app import Visit, address, status_of
 from .data_pages import job_page, saved
 from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
 from .job_state import Conflict, undo
@@ -52,7 +52,7 @@ def save_release(visit: Visit) -> Response:
     try:
         return saved(visit, filled(_specs(), visit.state.content, visit.form), "release")
     except CloisterError as error:
-        return release(visit, errors_of(error), in_words(error), 409 if isinstance(error, Conflict) else 400)
+        return release(visit, errors_of(error), in_words(error), status_of(error))
 
 
 def run(visit: Visit) -> Response:

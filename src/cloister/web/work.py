@@ -31,7 +31,7 @@ class Work:
     what, then, back : what it does, in words; the page that follows when it is done, and the one it was started from
     shown : how the command would be typed
     doing, share : what it does now, and how much of it is done, if that is known
-    answering, telling : what it prints at the end, and while it works, an object a line
+    answering, reporting : what it prints at the end, and while it works, an object a line
     answer : the object that it printed at the end
     """
 
@@ -42,7 +42,7 @@ class Work:
     shown: str
     process: "subprocess.Popen[bytes]" = field(repr=False)
     answering: BinaryIO = field(repr=False)
-    telling: BinaryIO = field(repr=False)
+    reporting: BinaryIO = field(repr=False)
     started: float = field(default_factory=time.monotonic)
     doing: str = "starting"
     notes: list[str] = field(default_factory=list)
@@ -81,10 +81,10 @@ class Work:
     def listen(self, after: "Callable[[Work], None] | None") -> None:
         """Take in what the process says, until it ends; then do what is to be done after it."""
         said: list[bytes] = []
-        with self.answering as answering, self.telling as telling:
+        with self.answering as answering, self.reporting as reporting:
             answers = threading.Thread(target=lambda: said.append(answering.read()), daemon=True)
             answers.start()
-            for line in telling:
+            for line in reporting:
                 self._hear(line)
             answers.join()
         code = self.process.wait()
@@ -126,22 +126,22 @@ class Works:
         back: str,
         after: Callable[[Work], None] | None = None,
     ) -> Work:
-        """Start a command in a folder; ``after`` is called once it is done, before anybody is told."""
+        """Start a command in a folder; ``after`` is called once it is done, before anybody sees that."""
         command = [sys.executable, "-m", "cloister", *words]
         environment = {**os.environ, "CLOISTER_PROGRESS": "json"}
-        (answering, answer), (telling, told) = os.pipe(), os.pipe()
+        (answering, answer), (reporting, reports) = os.pipe(), os.pipe()
         try:
             process = subprocess.Popen(  # noqa: S603  (no shell, and the program is our own)
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=told
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=reports
             )
         except BaseException:
             os.close(answering)
-            os.close(telling)
+            os.close(reporting)
             raise
         finally:
             os.close(answer)
-            os.close(told)
-        pipes = os.fdopen(answering, "rb"), os.fdopen(telling, "rb")
+            os.close(reports)
+        pipes = os.fdopen(answering, "rb"), os.fdopen(reporting, "rb")
         shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
         work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes)
 
