@@ -10,6 +10,9 @@ RUN := $(VENV)/bin/python
 LOCK := requirements-dev.lock
 PIP := $(RUN) -m pip --disable-pip-version-check --quiet
 CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
+# Installing compiles nothing: of 700 MB little is ever loaded, and what is loaded is compiled then, and kept.
+INSTALL = $(PIP) install --no-compile $(CONSTRAINED)
+unexport PYTHONDONTWRITEBYTECODE
 BASELINE = export $$($(RUN) -c "from cloister.compiling import baseline_environment as one; print(one())")
 ARGS :=
 EXTRAS :=
@@ -123,34 +126,34 @@ $(VENV)/usable:
 
 $(VENV)/installed: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister into $(VENV) (some 300 MB; a minute or two with a fast network) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[ui]'
+	@$(INSTALL) --editable '.[ui]'
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with its development tools into $(VENV) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-docs: $(VENV)/usable pyproject.toml $(LOCK)
 	@echo "Installing cloister with what makes its documentation into $(VENV) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[docs]'
+	@$(INSTALL) --editable '.[docs]'
 	@touch $@
 
 # What runs tables on Spark, in tests as well; it needs Java. Tests of it are skipped where it is not installed.
 $(VENV)/installed-spark: $(VENV)/installed-dev
 	@echo "Installing Spark (some 500 MB) into $(VENV) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[spark]'
+	@$(INSTALL) --editable '.[spark]'
 	@touch $@
 
 # What reads and writes files of Excel, Stata, SPSS and SAS. Tests of it are skipped where it is not installed.
 $(VENV)/installed-files: $(VENV)/installed-dev
 	@echo "Installing readers of Excel, Stata, SPSS and SAS into $(VENV) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[files]'
+	@$(INSTALL) --editable '.[files]'
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
 	@echo "Installing what the figures of the benchmarks need into $(VENV) ..."
-	@$(PIP) install $(CONSTRAINED) --editable '.[bench]'
+	@$(INSTALL) --editable '.[bench]'
 	@touch $@
 
 define DESCRIBE_BUNDLE

@@ -4,21 +4,13 @@ import importlib.util
 import sys
 from pathlib import Path
 
-import pytest
-
 PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "house.py"
 
 
-def measures():
-    """What the program counts."""
+def test_the_house_stays_within_its_limits():
+    """Whoever needs more room takes something away first, or moves a limit and says why."""
     spec = importlib.util.spec_from_file_location("counted_house", PATH)
     house = importlib.util.module_from_spec(spec)
     sys.modules["counted_house"] = house
     spec.loader.exec_module(house)
-    return house.measures()
-
-
-@pytest.mark.parametrize("measure", measures(), ids=lambda measure: measure.what)
-def test_the_house_stays_within_its_limits(measure):
-    """Whoever needs more room takes something away first, or moves a limit and says why."""
-    assert measure.holds
+    assert [measure for measure in house.measures() if not measure.holds] == []

@@ -83,9 +83,7 @@ class _Merger:
         self.recoding = recoding
         self.k = k
         released = recoding.released(partition)
-        rank = np.empty(recoding.n_rows, dtype=np.int64)
-        rank[recoding.canonical] = np.arange(recoding.n_rows)
-        in_order = released.rows[np.argsort(rank[released.rows])]
+        in_order = released.rows[np.argsort(recoding.place[released.rows])]
         class_of = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
         class_of[released.rows] = released.classes
         _, first, place = np.unique(class_of[in_order], return_index=True, return_inverse=True)
@@ -290,14 +288,21 @@ def _merged(
 
 def _recoded(table: EncodedTable, recoding: TableRecoding, partition: Partition, result: SearchResult | None) -> Choice:
     recoding.check(partition)
-    names, row_of_record = recoding.problem.names, recoding.problem.row_of_record
-    labels = dict(zip(names, recoding.labels_of_rows(partition), strict=True))
+    names, released = recoding.problem.names, recoding.released(partition)
+    place = np.full(recoding.n_rows, SUPPRESSED)
+    place[released.rows] = np.arange(released.rows.size)
+    of_record = place[recoding.problem.row_of_record]
+    shown = {
+        name: pl.Series(name, [*labels.texts, None], dtype=pl.String).gather(
+            np.append(texts, len(labels.texts))[of_record]  # the last, missing, is that of suppressed records
+        )
+        for name, labels, texts in zip(names, recoding.labels, released.texts, strict=True)
+    }
     levels = dict(zip(names, recoding.levels_in_use(partition), strict=True))
-    texts = [pl.Series(column, labels[column], dtype=pl.String).gather(row_of_record) for column in table.hierarchies]
+    texts = pl.DataFrame([shown[column] for column in table.hierarchies])
     used = {column: levels[column] for column in table.hierarchies}
-    kept = partition.is_released[row_of_record]
     loss = recoding.measure(partition)
-    return Choice(result, kept, pl.DataFrame(texts), used, loss, recoding.suppressed(partition))
+    return Choice(result, of_record != SUPPRESSED, texts, used, loss, recoding.suppressed(partition))
 
 
 def _within_limit(recoding: TableRecoding, partition: Partition) -> Partition:

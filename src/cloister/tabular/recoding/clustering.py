@@ -52,7 +52,8 @@ def recode_locally(recoding: TableRecoding, first: SearchResult) -> Partition:
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     for number, rows in enumerate(groups):
         class_of_row[rows] = number
-    found = recoding.settled(Partition(class_of_row, recoding.common_levels(groups)))
+    sizes = np.array([rows.size for rows in groups])
+    found = recoding.settled(Partition(class_of_row, recoding.common_levels(np.concatenate(groups), sizes)))
     is_worse = recoding.suppressed(found) > recoding.suppressed(whole) or not found.is_released.any()
     return whole if is_worse or recoding.measure(found) >= recoding.measure(whole) - TOLERANCE else found
 
@@ -247,10 +248,11 @@ class _Clustering:
 
     def _labelled(self, groups: list[NDArray[np.int64]]) -> Clusters:
         """Clusters by their labels, one for each group of rows, and room for one for each row that was left."""
-        room = self._recoding.n_rows - sum(group.size for group in groups)
+        size_of = np.array([group.size for group in groups], dtype=np.int64)
+        room = self._recoding.n_rows - int(size_of.sum())
         first = np.array([group[0] for group in groups], dtype=np.int64)
         none = np.zeros((room, len(self._recoding.coded)), dtype=np.int64)
-        levels = self._recoding.common_levels(groups) if groups else none[:0]
+        levels = self._recoding.common_levels(np.concatenate([first[:0], *groups]), size_of)
         codes = levels.copy()
         for j in range(levels.shape[1]):
             for level in np.unique(levels[:, j]).tolist():

@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
@@ -11,16 +11,42 @@ from numpy.typing import NDArray
 
 from cloister.search.search_run import no_safe_transformation
 
-from .table_recoding import SUPPRESSED, Partition, TableRecoding
+from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
 
 
 @dataclass(frozen=True)
-class Region:
-    """Rows that stand together, in canonical order, the levels they share labels at, and what each label loses."""
+class Regions:
+    """Parts of a table, each of rows in canonical order."""
 
-    rows: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    prices: NDArray[np.float64]
+    rows: NDArray[np.int64]  # (n_rows,) part after part
+    sizes: NDArray[np.int64]  # sizes, records: (n,) rows and records of each part
+    records: NDArray[np.int64]
+    levels: NDArray[np.int64]  # (n, n_attributes) lowest levels at which its rows share their labels
+    prices: NDArray[np.float64]  # (n, n_attributes) what those labels lose
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """What the records of each part lose, shape (n,)."""
+        costs: NDArray[np.float64] = self.prices.sum(axis=1) * self.records
+        return costs
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Regions":
+        """Return those chosen."""
+        rows = self.rows[np.repeat(chosen, self.sizes)]
+        return Regions(rows, self.sizes[chosen], self.records[chosen], self.levels[chosen], self.prices[chosen])
+
+    @classmethod
+    def joined(cls, several: Sequence["Regions"]) -> "Regions":
+        """Return all of them, in this order."""
+        return cls(*(np.concatenate([getattr(one, field.name) for one in several]) for field in fields(cls)))
+
+    def each(self) -> Iterator["Regions"]:
+        """Yield every part by itself."""
+        ends = np.cumsum(self.sizes)
+        for i, (end, size) in enumerate(zip(ends.tolist(), self.sizes.tolist(), strict=True)):
+            own = slice(i, i + 1)
+            rows = self.rows[end - size : end]
+            yield Regions(rows, self.sizes[own], self.records[own], self.levels[own], self.prices[own])
 
 
 MOST_RELEVANT = 6.0  # weight of the attribute that says most about a target: `benchmarks/usefulness.py`, 2 to 16 tried
@@ -49,18 +75,18 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
 def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.0) -> Partition:
     """Return a partition of all rows made by splitting along the hierarchies for as long as the rules hold.
 
-    Begins with one class at the highest levels allowed. The class that loses most is split first: into the children of
-    its costliest label at the next level at which they differ. Children that satisfy the rules become classes of their
-    own; the others stay together at the label they had, with the smallest of the former while they need it. If that
-    leaves no child, the next attribute is tried. Every class takes the lowest levels at which its records agree.
+    Begins with one class at the highest levels allowed. Each class is split into the children of its costliest label at
+    the next level at which they differ; where a rule is about the table, the class that loses most comes first.
+    Children that satisfy the rules become classes of their own; the others stay together at the label they had, with
+    the smallest of the former while they need it. If that leaves no child, the next attribute is tried. Every class
+    takes the lowest levels at which its records agree.
 
     *Guarantee*: every class satisfies all rules about classes, and the table those about the table, against anybody
     who knows the quasi-identifiers of a patient. Suppressed is only what violates them at the highest levels allowed;
     where a label stands for different sets at different levels, and classes that look alike violate a rule together,
-    `settled` suppresses one afterwards. The classes do
-    not depend on the order of the records. Not promised: the least loss, as splits are never taken back; that labels
-    of different classes exclude each other (an age of [40-44] stands beside [40-49], and the latter may hold a patient
-    of 42). Cost: rows x attributes x depth of the tree.
+    `settled` suppresses one afterwards. The classes do not depend on the order of the records. Not promised: the least
+    loss, as splits are never taken back; that labels of different classes exclude each other (an age of [40-44] stands
+    beside [40-49], and the latter may hold a patient of 42). Cost: rows x attributes x depth of the tree.
 
     ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem.
 
@@ -70,126 +96,163 @@ def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.
     paper forbids the split; any rules are allowed.
     """
     tree = _Tree(recoding, relevant=relevant)
-    if not tree.begin or not tree.is_allowed([], instead_of=[]):
+    if not tree.begin.records.size or not tree.is_allowed(none := tree.begin.records[:0], instead_of=none):
         raise no_safe_transformation(recoding.problem, complete=True)
-    free = list(_Tree(recoding, is_ruled=False, relevant=relevant).grown())
+    parts = tree.grown()
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
-    parts = free if tree.is_allowed([part.rows for part in free], instead_of=tree.begin) else list(tree.grown())
+    if not tree.is_allowed(parts.records, instead_of=tree.begin.records):
+        parts = tree.grown_by_rules()
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
-    for number, part in enumerate(parts):
-        class_of_row[part.rows] = number
-    return Partition(class_of_row, np.stack([part.levels for part in parts]))
+    class_of_row[parts.rows] = np.repeat(np.arange(parts.sizes.size), parts.sizes)
+    return Partition(class_of_row, parts.levels)
 
 
 def blocks(recoding: TableRecoding, most_rows: int) -> list[NDArray[np.int64]]:
-    """Return the rows of the table in blocks that belong together, none larger than this.
+    """Return the rows of the table in blocks that belong together, none larger than this, the costliest first.
 
     Blocks satisfy the rules about classes where the table can be split so; rules about the table are left aside. What
     cannot be split and is too large is cut in the order of values.
     """
-    parts = _Tree(recoding, most_rows, is_ruled=False).grown()
-    return [part.rows[at : at + most_rows] for part in parts for at in range(0, part.rows.size, most_rows)]
+    parts = _Tree(recoding, most_rows).grown()
+    ends = np.cumsum(parts.sizes)
+    order = np.lexsort([recoding.place[parts.rows[ends - parts.sizes]], -parts.costs])
+    found = np.split(parts.rows, ends[:-1])
+    return [found[i][at : at + most_rows] for i in order.tolist() for at in range(0, found[i].size, most_rows)]
 
 
 class _Tree:
-    """Splits parts, the costliest first, until nothing can be split or is worth it.
-
-    Parts of at most ``most_rows`` are left alone; ``is_ruled`` asks the rules about the table at every split.
-    """
+    """Splits parts until nothing can be split or is worth it; parts of at most ``most_rows`` are left alone."""
 
     def __init__(
-        self,
-        recoding: TableRecoding,
-        most_rows: int = 0,
-        is_ruled: bool = True,
-        relevant: NDArray[np.float64] | float = 1.0,
+        self, recoding: TableRecoding, most_rows: int = 0, relevant: NDArray[np.float64] | float = 1.0
     ) -> None:
         self._recoding = recoding
         self._weight = recoding.problem.task.costs.weight * relevant
         self._checker = recoding.checker
         self._most_rows = most_rows
-        self._is_ruled = is_ruled and self._checker.has_table_rules
-        self._smallest = recoding.problem.task.threshold.k
-        self._place = np.empty(recoding.n_rows, dtype=np.int64)
-        self._place[recoding.canonical] = np.arange(recoding.n_rows)
         # The classes at the highest levels allowed: one, unless levels are bounded.
-        groups, heights = [recoding.canonical], recoding.problem.task.maps.heights
-        for j, level in enumerate(recoding.problem.highest.tolist()):
-            if level < int(heights[j]) - 1:
-                groups = [part for group in groups for part in divided(group, recoding.at(j, level, group))]
+        rows, highest = recoding.canonical, recoding.problem.highest.tolist()
+        groups = divided(rows, classes_of([recoding.at(j, level, rows) for j, level in enumerate(highest)])[0])
         if not most_rows:  # blocks are of all rows
             groups = [group for group in groups if self._checker.accepts(group)]
-        self.begin = self._parts(groups) if groups else []
-        self._sizes = Counter(self._records(part.rows) for part in self.begin)
+        sizes = np.array([group.size for group in groups], dtype=np.int64)
+        self.begin = self._parts(np.concatenate([rows[:0], *groups]), sizes)
+        self._n_of_size = Counter(self.begin.records.tolist())
 
-    def _parts(self, groups: list[NDArray[np.int64]]) -> list[Region]:
-        levels, task = self._recoding.common_levels(groups), self._recoding.problem.task
+    def _parts(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> Regions:
+        """Parts of so many rows each."""
+        task, ends = self._recoding.problem.task, np.cumsum(sizes)
+        levels = self._recoding.common_levels(rows, sizes)
         hierarchies, costs, j = task.maps, task.costs, np.arange(levels.shape[1])
-        codes = task.rows.codes[:, [group[0] for group in groups]].T
-        codes = hierarchies.up[hierarchies.start[j, 0, levels] + codes]
+        codes = hierarchies.up[hierarchies.start[j, 0, levels] + task.rows.codes[:, rows[ends - sizes]].T]
         # Rounded, so that equal losses are equal however they came about.
         prices = np.round(self._weight * costs.leaves[costs.start[j, levels] + codes] / costs.domain, 12)
-        return [Region(*one) for one in zip(groups, levels, prices, strict=True)]
+        records = self._checker.records(rows, np.repeat(np.arange(sizes.size), sizes), sizes.size)
+        return Regions(rows, sizes, records, levels, prices)
 
-    def grown(self) -> Iterator[Region]:
-        waiting = [self._entry(part) for part in self.begin]
+    def grown(self) -> Regions:
+        """Split every part for as long as the rules about classes hold, all at once: no part minds the others."""
+        waiting, tried = self.begin, np.zeros(self.begin.records.size, dtype=np.int64)
+        done = [waiting.take(tried < 0)]
+        while True:
+            is_open = self._is_open(waiting, tried)
+            done.append(waiting.take(~is_open))
+            waiting, tried = waiting.take(is_open), tried[is_open]
+            if not tried.size:
+                return Regions.joined(done)
+            children, is_split = self._split(waiting, tried)
+            waiting = Regions.joined([waiting.take(~is_split), children])
+            tried = np.concatenate([tried[~is_split] + 1, np.zeros(children.records.size, dtype=np.int64)])
+
+    def grown_by_rules(self) -> Regions:
+        """Split one part after the other, the costliest first, each if the rules about the table still hold."""
+        waiting = [self._entry(part) for part in self.begin.each()]
+        done = [self.begin.take(self.begin.records < 0)]
         heapq.heapify(waiting)
         while waiting:
-            part = heapq.heappop(waiting)[-1]
-            children = self._split(part)
-            if not children:
-                yield part
-            for child in children:
-                heapq.heappush(waiting, self._entry(child))
+            cost, place, n_tried, part = heapq.heappop(waiting)
+            tried = np.array([n_tried])
+            if not self._is_open(part, tried).all():
+                done.append(part)
+                continue
+            children, is_split = self._split(part, tried)
+            if is_split.all() and self.is_allowed(children.records, instead_of=part.records):
+                self._n_of_size = self._after(children.records, part.records)
+                for child in children.each():
+                    heapq.heappush(waiting, self._entry(child))
+            else:
+                heapq.heappush(waiting, (cost, place, n_tried + 1, part))
+        return Regions.joined(done)
 
-    def _entry(self, part: Region) -> tuple[float, int, Region]:
+    def _entry(self, part: Regions) -> tuple[float, int, int, Regions]:
         """The costliest part comes first; among equal ones the one with the first row."""
-        return -float(part.prices.sum()) * self._records(part.rows), int(self._place[part.rows[0]]), part
+        return -float(part.costs[0]), int(self._recoding.place[part.rows[0]]), 0, part
 
-    def _split(self, part: Region) -> list[Region]:
-        """The parts of a part; none if it cannot be split."""
-        if part.rows.size <= self._most_rows or self._records(part.rows) < 2 * self._smallest:
-            return []
-        for j in np.argsort(-part.prices, kind="stable").tolist():
-            if part.levels[j] > self._recoding.problem.lowest[j]:
-                groups = self._divided(part, j)
-                if len(groups) > 1 and self.is_allowed(groups, instead_of=[part]):
-                    if self._is_ruled:
-                        self._sizes.update(map(self._records, groups))
-                        self._sizes -= Counter([self._records(part.rows)])
-                    return self._parts(groups)
-        return []
+    def _is_open(self, parts: Regions, tried: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each part is large enough to be split, and some attribute was not tried."""
+        is_large = (parts.sizes > self._most_rows) & (parts.records >= 2 * self._recoding.problem.task.threshold.k)
+        is_open: NDArray[np.bool_] = is_large & (tried < parts.levels.shape[1])
+        return is_open
 
-    def _divided(self, part: Region, attribute: int) -> list[NDArray[np.int64]]:
-        """The groups that a part falls into at the next lower level of an attribute, unfit ones put together."""
-        labels = self._recoding.at(attribute, int(part.levels[attribute]) - 1, part.rows)
-        numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        n_children = int(numbers.max()) + 1
-        is_apart = self._checker.holds(part.rows, numbers, n_children)
-        sizes = self._checker.records(part.rows, numbers, n_children)
-        smallest_first = np.argsort(sizes, kind="stable")
-        while not is_apart.all():
-            rest = part.rows[~is_apart[numbers]]
-            if self._checker.accepts(rest):
-                break
-            fit = smallest_first[is_apart[smallest_first]]
-            if fit.size <= 1:
-                return []
-            is_apart[fit[0]] = False
-        apart = np.where(is_apart[numbers], numbers, n_children)
-        return divided(part.rows, apart)
+    def _split(self, parts: Regions, tried: NDArray[np.int64]) -> tuple[Regions, NDArray[np.bool_]]:
+        """The children of parts that can be split by the costliest of the attributes not tried; which parts they are.
 
-    def is_allowed(self, groups: list[NDArray[np.int64]], instead_of: list[Region]) -> bool:
-        """Whether the table satisfies the rules about it with these groups in the place of some parts."""
-        if not self._is_ruled:
+        Children that violate the rules about classes are put together, with the smallest of the others while they do.
+        """
+        recoding, every = self._recoding, np.arange(tried.size)
+        attribute = np.argsort(-parts.prices, axis=1, kind="stable")[every, tried]
+        below = parts.levels[every, attribute] - 1
+        of_row = np.repeat(every, parts.sizes)
+        labels = recoding.at(attribute[of_row], np.maximum(below, 0)[of_row], parts.rows)
+        width = int(labels.max()) + 1
+        keys, children = np.unique(of_row * width + labels, return_inverse=True)
+        parent = keys // width
+        is_apart, is_split = self._apart(parts.rows, children, parent, below >= recoding.problem.lowest[attribute])
+        last = np.searchsorted(parent, every, side="right") - 1
+        # The others of a part stand together after its children.
+        groups = np.where(is_apart[children], 2 * children, 2 * last[of_row] + 1)
+        found, number, n_rows = np.unique(groups, return_inverse=True, return_counts=True)
+        owner = parent[found // 2]
+        is_split &= np.bincount(owner, minlength=tried.size) > 1
+        chosen = is_split[of_row]
+        order = np.argsort(number[chosen], kind="stable")
+        return self._parts(parts.rows[chosen][order], n_rows[is_split[owner]]), is_split
+
+    def _apart(
+        self, rows: NDArray[np.int64], children: NDArray[np.int64], parent: NDArray[np.int64], may: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which children may stand apart, and which of the parents that ``may`` be split have such children.
+
+        ``children``: (n_rows,) the child of each row; ``parent``: (n_children,) its part, ascending.
+        """
+        is_apart = self._checker.holds(rows, children, parent.size)
+        smallest_first = np.lexsort([self._checker.records(rows, children, parent.size), parent])
+        is_split, is_open = may.copy(), may.copy()
+        while True:
+            rest = np.flatnonzero(is_open[parent[children]] & ~is_apart[children])
+            together, place = np.unique(parent[children[rest]], return_inverse=True)
+            if not together.size:
+                return is_apart, is_split
+            is_open[:] = False
+            is_open[together] = ~self._checker.holds(rows[rest], place, together.size)
+            fit = smallest_first[is_open[parent[smallest_first]] & is_apart[smallest_first]]
+            owner, first, n_fit = np.unique(parent[fit], return_index=True, return_counts=True)
+            is_apart[fit[first]] = False
+            has_more = np.zeros(may.size, dtype=np.bool_)
+            has_more[owner[n_fit > 1]] = True
+            is_split &= has_more | ~is_open
+            is_open &= has_more
+
+    def is_allowed(self, groups: NDArray[np.int64], instead_of: NDArray[np.int64]) -> bool:
+        """Whether the table satisfies the rules about it with parts of these sizes in the place of some others."""
+        if not self._checker.has_table_rules:
             return True
-        sizes = self._sizes + Counter(map(self._records, groups))
-        sizes -= Counter(self._records(part.rows) for part in instead_of)
+        sizes = self._after(groups, instead_of)
         values = np.array(sorted(sizes), dtype=np.int64)
         return self._checker.n_left_out(np.repeat(values, [sizes[size] for size in values.tolist()])) == 0
 
-    def _records(self, rows: NDArray[np.int64]) -> int:
-        return int(self._recoding.problem.task.rows.records[rows].sum())
+    def _after(self, groups: NDArray[np.int64], instead_of: NDArray[np.int64]) -> Counter[int]:
+        return self._n_of_size + Counter(groups.tolist()) - Counter(instead_of.tolist())
 
 
 def divided(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:

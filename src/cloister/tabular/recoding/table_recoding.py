@@ -135,21 +135,29 @@ class TableRecoding:
         """The distinct rows in the order of their values, column by column, whatever the order of the records."""
         return np.lexsort(self.problem.task.rows.codes[::-1]).astype(np.int64)
 
-    def at(self, attribute: int, level: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the code of rows at a level of an attribute."""
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """The place of each distinct row in that order."""
+        place = np.empty(self.n_rows, dtype=np.int64)
+        place[self.canonical] = np.arange(self.n_rows)
+        return place
+
+    def at(
+        self, attribute: int | NDArray[np.int64], level: int | NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the code of rows at a level of an attribute, or of each row at its own level of its own attribute."""
         task = self.problem.task
-        start = int(task.maps.start[attribute, 0, level])
+        start = task.maps.start[attribute, 0, level]
         codes: NDArray[np.int64] = task.maps.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
         return codes.astype(np.int64)
 
-    def common_levels(self, groups: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    def common_levels(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the lowest allowed levels at which all rows of each group share their labels.
 
-        The result may lie above the highest level allowed.
+        ``rows``: group after group, each of one of the ``sizes``. The result may lie above the highest level allowed.
         """
-        start = np.concatenate([[0], np.cumsum([group.size for group in groups])]).astype(np.int64)
-        task = self.problem.task
-        return common_levels(task.rows, task.maps, np.concatenate(groups), start, self.problem.lowest)
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return common_levels(self.problem.task.rows, self.problem.task.maps, rows, start, self.problem.lowest)
 
     def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
         """Return the partition of one transformation, as far as rows are kept."""
@@ -172,16 +180,6 @@ class TableRecoding:
             members = level_of_row == level
             texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
         return texts
-
-    def labels_of_rows(self, partition: Partition) -> list[list[str | None]]:
-        """Return, for each attribute, the label of each distinct row; None where it is suppressed."""
-        released, found = self.released(partition), []
-        for labels, texts in zip(self.labels, released.texts, strict=True):
-            column: list[str | None] = [None] * self.n_rows
-            for row, text in zip(released.rows.tolist(), texts.tolist(), strict=True):
-                column[row] = labels.texts[text]
-            found.append(column)
-        return found
 
     def levels_in_use(self, partition: Partition) -> tuple[tuple[int, ...], ...]:
         """Return the levels that occur in each column, ascending."""
