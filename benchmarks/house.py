@@ -12,6 +12,7 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +33,11 @@ class Source:
     text: str
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree."""
+        return list(ast.walk(self.tree))
+
     @property
     def lines(self) -> int:
         """All lines."""
@@ -39,8 +45,8 @@ class Source:
 
     def code(self) -> int:
         """Lines that hold code: neither blank, nor comments, nor docstrings."""
-        held = {line for node in ast.walk(self.tree) if hasattr(node, "lineno") for line in range(*_span(node))}
-        documented = {line for node in _docstrings(self.tree) for line in range(*_span(node))}
+        held = {line for node in self.nodes if hasattr(node, "lineno") for line in range(*_span(node))}
+        documented = {line for node in _docstrings(self) for line in range(*_span(node))}
         texts = self.text.splitlines()
         return sum(bool(texts[line - 1].strip()) for line in held - documented if not _is_comment(texts[line - 1]))
 
@@ -58,8 +64,8 @@ def _is_comment(line: str) -> bool:
     return line.strip().startswith("#")
 
 
-def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
-    for node in ast.walk(tree):
+def _docstrings(file: Source) -> Iterator[ast.Expr]:
+    for node in file.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node
 
@@ -78,9 +84,9 @@ def lonely_helpers(files: list[Source]) -> int:
     """Private functions of at most three lines of body that one place calls."""
     found = 0
     for file in files:
-        uses = Counter(node.id for node in ast.walk(file.tree) if isinstance(node, ast.Name))
-        uses.update(node.attr for node in ast.walk(file.tree) if isinstance(node, ast.Attribute))
-        for node in ast.walk(file.tree):
+        uses = Counter(node.id for node in file.nodes if isinstance(node, ast.Name))
+        uses.update(node.attr for node in file.nodes if isinstance(node, ast.Attribute))
+        for node in file.nodes:
             if isinstance(node, ast.FunctionDef) and re.match(r"_[a-z]", node.name) and uses[node.name] == 1:
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 found += bool(body) and (body[-1].end_lineno or 0) - body[0].lineno < 3
@@ -108,7 +114,7 @@ def _module(path: str) -> str:
 def _imported(name: str, file: Source, modules: object) -> set[str]:
     package = name if file.path.endswith("__init__.py") else name.rpartition(".")[0]
     found = set()
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -168,7 +174,7 @@ def measures() -> list[Measure]:
     text = "\n".join(file.text for file in files)
     where = [file for file in files if file.path.startswith(INVARIANTS) or "verif" in file.path]
     comments = 100 * sum(file.comments() for file in where) / sum(file.code() for file in where)
-    any_count = sum(isinstance(node, ast.Name) and node.id == "Any" for file in files for node in ast.walk(file.tree))
+    any_count = sum(isinstance(node, ast.Name) and node.id == "Any" for file in files for node in file.nodes)
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [

@@ -2,13 +2,14 @@
 
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
-from tests.examples import examples
+from tests.examples import IS_FULL, examples
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
 from cloister.compiling import compile_all
@@ -47,17 +48,25 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Two runs that share what passed, as on the build machine: as a stranger first, then with every service."""
     parser.addoption("--passed-to", help="write the files here of which every test passed")
-    parser.addoption("--passed-in", help="leave out the files listed here, unless they try more in the full profile")
+    parser.addoption("--passed-in", help="leave out the files listed here")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out whole files that passed before; properties are tried on more examples, and run again."""
+    """Leave out what passed before and, in the quick profile, cases of what is marked ``sampled``."""
+    left_out = set[pytest.Item]()
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
-        passed -= {_file(item.nodeid) for item in items if hasattr(getattr(item, "obj", None), "hypothesis")}
-        passed = {file for file in passed if not file.startswith("tests/properties/")}
-        config.hook.pytest_deselected(items=[item for item in items if _file(item.nodeid) in passed])
-        items[:] = [item for item in items if _file(item.nodeid) not in passed]
+        left_out |= {item for item in items if _file(item.nodeid) in passed}
+    if not IS_FULL:
+        cases = defaultdict[str, list[pytest.Item]](list)
+        for item in items:
+            if item.get_closest_marker("sampled"):
+                cases[item.nodeid.partition("[")[0]].append(item)
+        for every in cases.values():
+            (most,) = every[0].get_closest_marker("sampled").args
+            left_out |= set(every) - set(every[:: -(-len(every) // most)])
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

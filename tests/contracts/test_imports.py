@@ -408,6 +408,7 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
     assert {f"cloister.claims.{name}" for name in protecting} <= MODULES.keys()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "module",
     [
@@ -442,6 +443,7 @@ def test_the_verifier_really_loads_nothing_of_what_it_checks(module):
     assert run.stdout.strip() == "[]"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("course", "never"),
     [

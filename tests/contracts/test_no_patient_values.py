@@ -268,6 +268,7 @@ RAISED = {
 }
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)
 @pytest.mark.parametrize("stage", STAGES)
 def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):
@@ -369,6 +370,7 @@ def test_what_a_release_shows_of_itself(place):
     assert "M000" not in repr(release.custody)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "content",
     [CONTENTS["ragged"], CONTENTS["undecodable"], CONTENTS["value outside"], CONTENTS["duplicate id"]],

@@ -132,6 +132,7 @@ WORDS = {
 }
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)
 @pytest.mark.parametrize(("shape", "stage"), STAGES)
 def test_accidents_in_every_stage(look, monkeypatch, shape, stage, error):

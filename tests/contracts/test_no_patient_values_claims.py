@@ -30,6 +30,7 @@ def written(path, columns, rows):
     return path
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("table", ["patients", "claims"])
 @pytest.mark.parametrize("more", [(), ("--json",), ("--verbose",)], ids=" ".join)
 def test_a_first_plan(tmp_path, monkeypatch, capsys, caplog, table, more):
@@ -137,6 +138,7 @@ def test_a_release_of_claims(tmp_path, monkeypatch, capsys, caplog):
     assert MARKER in (tmp_path / "map.csv").read_text()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("error", [ValueError(MARKER), KeyboardInterrupt(MARKER)], ids=["defect", "interruption"])
 def test_accidents_in_every_stage(tmp_path, monkeypatch, capsys, caplog, stage, error):

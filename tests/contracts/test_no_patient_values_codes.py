@@ -66,6 +66,7 @@ def look(place, capsys, caplog):
     return command
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "more",
     [
@@ -212,6 +213,7 @@ RAISED = {
 }
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)
 @pytest.mark.parametrize("stage", STAGES)
 def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):

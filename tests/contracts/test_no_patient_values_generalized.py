@@ -54,6 +54,7 @@ def look(place, capsys, caplog):
     return command
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", ["cba", "ugaclip"])
 @pytest.mark.parametrize(
     "more", [*VARIANTS, ("--ids", "drop"), ("--crosswalk", "map.csv"), ("--workload", "random:40")]
@@ -130,6 +131,7 @@ RAISED = {
 }
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("error", RAISED.values(), ids=RAISED)
 @pytest.mark.parametrize("stage", STAGES)
 def test_accidents_in_every_stage(look, place, monkeypatch, stage, error):

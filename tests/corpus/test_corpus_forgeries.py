@@ -37,6 +37,7 @@ def target(request, tmp_path_factory):
     return made_release(draw, tmp_path_factory.mktemp(shape), shape), draw
 
 
+@pytest.mark.sampled(6)
 def test_no_random_forgery_is_accepted(target):
     """Leaves of the JSON files and stretches of bytes of all files: each change is refused, and nothing breaks."""
     release, draw = target
@@ -59,6 +60,7 @@ WORDS = (
 )
 
 
+@pytest.mark.sampled(6)
 def test_no_word_is_accepted(target):
     """What any manifest could be made to say is refused, though the report says it, too."""
     release, draw = target
@@ -124,6 +126,7 @@ def job(tmp_path_factory):
     return folder / "release"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", ["", "patients", "diagnoses", "visits", "both"])
 def test_no_forged_job_is_accepted(job, place, tmp_path):
     """Changes of a job and of its parts are refused, with hashes and reports of both made to fit.

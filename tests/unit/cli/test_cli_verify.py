@@ -339,6 +339,7 @@ READ = ("columns", "records", "guarantee", "files", "risk", "utility", "search")
 """Parts of the manifest that the verifier reads."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
 def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
     """Whatever stands in a manifest, or is missing from it, the verifier answers: it never falls over."""

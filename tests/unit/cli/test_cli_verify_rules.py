@@ -122,6 +122,7 @@ def test_unknown_rules_are_refused(cloister, ruled, change):
 ODD = ["missing", None, ["x"], -1, 10**400, 0, 2.5, "", "icd9", "age", "mrn", True]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("more", [False, True], ids=["alone", "original"])
 def test_no_rule_breaks_the_verifier(ruled, data, census, more):
     """Whatever a manifest says of rules, the verifier answers: it never falls over."""

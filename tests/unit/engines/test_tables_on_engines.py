@@ -162,6 +162,7 @@ def same_as_memory(counting: Callable, request: TableRequest, name: str, folder:
     assert expected.figures == found.figures
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("asked", REQUESTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_duckdb_releases_what_memory_does(asked, name, tmp_path):
@@ -175,6 +176,7 @@ def test_spark_releases_what_memory_does(on_spark, asked, name, tmp_path):
     same_as_memory(on_spark, REQUESTS[asked], name, tmp_path)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_a_table_in_a_database_is_protected_as_in_memory(inside, asked, tmp_path):
     """The table that is made in a database has the records, and the manifest says, what memory would have."""

@@ -178,6 +178,7 @@ TRAPS = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", TRAPS)
 def test_init_and_run_release_what_is_no_identifier(name, tmp_path):
     """Columns have the roles they must have; the job runs as it is, and no released column is empty."""

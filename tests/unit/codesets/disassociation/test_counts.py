@@ -5,8 +5,9 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 import cloister as cl
 from cloister.codesets.disassociation.counts import ChunkCounts
@@ -45,7 +46,7 @@ def test_bounds_are_those_of_all_reconstructions(seed):
         assert bounds(release, query, diversity) == (min(counts), max(counts)), query
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32))
 def test_bounds_are_those_of_an_exact_solver(seed):
     """In larger releases a program over every record finds the same bounds, shared chunks and sensitive codes too."""
@@ -60,7 +61,7 @@ def test_bounds_are_those_of_an_exact_solver(seed):
             assert bounds(release, query, diversity) == found, query
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 2**32), st.booleans(), st.sampled_from(["tree", "paper", "off"]))
 def test_bounds_hold_for_what_is_protected(seed, repeats, refine):
     """Of releases as they are made the bounds are exact, hold the original, and count repeated codes by number."""

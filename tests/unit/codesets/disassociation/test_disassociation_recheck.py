@@ -146,6 +146,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("change", "words"), FIELDS.values(), ids=FIELDS)
 def test_fields_say_what_a_release_can_say(folder, change, words):
     """A field that no release has, or a value that none has there, is a failure, and is not quoted."""
@@ -186,6 +187,7 @@ def test_words_that_make_another_policy(tmp_path, spec):
     assert release.summary()["utility"]["constraints"] == 2
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("spec", ["level:1", "level:2/icd9", "level:3", "sim:1", "sim:3/icd9", "sim:99"])
 @pytest.mark.parametrize("repeats", [False, True])
 def test_policies_made_of_the_codes_are_counted_anew(tmp_path, spec, repeats):

@@ -6,8 +6,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.generalized import ABOVE, CODES, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
@@ -31,7 +32,7 @@ def all_choices(codes, groups):
             yield frozenset(terms.values())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(RECORDS, SETS, NUMBERS, st.integers(2, 4), st.sampled_from(Uncovered))
 def test_no_more_is_lost_than_by_either_and_no_less_than_the_bound(records, sets, numbers, k, uncovered):
     """Terms are protected, of one group each, lose no more than CBA and UGACLIP, and the bound is below the optimum."""
