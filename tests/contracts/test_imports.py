@@ -231,7 +231,7 @@ ALLOWED = {
     "web": {
         *("web", "errors", "results", "version", "reading", "settings", "typed_toml", "io", "sources", "hierarchy"),
         *("privacy", "risk", "search", "jobs", "pipeline", "registry", "shape", "exploration", "report", "manifest"),
-        *("manifests", "release_folder", "verification", *SHAPES),
+        *("manifests", "release_folder", "verification", "recipients", *SHAPES),
     },
     "exploration": {
         *("exploration", "version", "errors", "results", "io", "manifests", "report", "release", "release_folder"),

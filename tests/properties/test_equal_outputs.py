@@ -25,6 +25,7 @@ def compared(case, folder, enough=PAIRS):
     return pairs, differ
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", CASES)
 def test_equal_data_are_released_in_equal_folders(case, tmp_path):
     """Manifest, codebook and report are functions of the data files, the settings and what is declared as evidence."""

@@ -32,6 +32,7 @@ def piece(request, monkeypatch):
     monkeypatch.setattr(large, "ROWS_AT_ONCE", request.param)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("delimiter", [",", ";", None])
 @pytest.mark.parametrize("with_id", [False, True])
 @given(data=st.data())

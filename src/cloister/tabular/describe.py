@@ -68,10 +68,10 @@ def usefulness(table: EncodedTable, protected: ProtectedTable, request: TableReq
         outcome = (target == target.mode().sort()[0]).to_numpy()
         half = np.random.default_rng(0).permutation(outcome.size) % 2 == 0
         at = places.to_numpy()
-        recorded = [_grouped(table.frame[name]) for name in labels]
+        recorded = [grouped(table.frame[name]) for name in labels]
         found |= {
-            "auc": _auc([*labels.values()], outcome[at], half[at]),
-            "auc_as_recorded": _auc(recorded, outcome, half),
+            "auc": naive_bayes_auc([*labels.values()], outcome[at], half[at]),
+            "auc_as_recorded": naive_bayes_auc(recorded, outcome, half),
         }
     return {name: round(share, 4) for name, share in found.items()}
 
@@ -89,16 +89,16 @@ def _says(label: pl.Series, recorded: pl.Series) -> pl.Series:
     )  # missing is a value, and is said
 
 
-def _grouped(recorded: pl.Series) -> pl.Series:
-    """A column as recorded; numbers of many values in groups of as many records."""
+def grouped(recorded: pl.Series) -> pl.Series:
+    """Return a column as recorded; numbers of many values in groups of as many records."""
     number = as_text(recorded).cast(pl.Float64, strict=False)
     if number.null_count() > recorded.null_count() or number.n_unique() <= GROUPS:
         return as_text(recorded)
     return number.rank("min") * GROUPS // len(number)
 
 
-def _auc(columns: list[pl.Series], outcome: NDArray[np.bool_], half: NDArray[np.bool_]) -> float:
-    """The area under the curve, from the ranks of the scores of naive Bayes in two halves; 0 if all are alike."""
+def naive_bayes_auc(columns: list[pl.Series], outcome: NDArray[np.bool_], half: NDArray[np.bool_]) -> float:
+    """Return the area under the curve, by ranks of the scores of naive Bayes in two halves; 0 if all are alike."""
     share, total = outcome.mean(), 0.0
     codes = [column.rank("dense").fill_null(0).to_numpy().astype(np.int64) for column in columns]
     for learnt, tested in ((half, ~half), (~half, half)):

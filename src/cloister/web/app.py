@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ENDING = ".j2"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_FIELDS = 20_000
-TABLE_STEPS = ("data", "roles", "hierarchies", "promise", "explore", "release")
+TABLE_STEPS = ("data", "roles", "hierarchies", "promise", "explore", "release", "utility")
 OTHER_STEPS = ("data", "promise", "explore", "release")
 
 
@@ -176,6 +176,7 @@ PAGES = {
     "GET /release": "release_pages.release",
     "POST /release": "release_pages.save_release",
     "POST /release/run": "release_pages.run",
+    "GET /utility": "utility_pages.utility",
     "POST /undo": "release_pages.go_back",
     "GET /job": "release_pages.download",
     "GET /check": "check_pages.check",

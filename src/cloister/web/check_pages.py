@@ -31,8 +31,8 @@ ROLES = ("Data custodian", "Statistician", "Ethics or data access committee", "S
 DECISIONS = {"approved": "Approved", "refused": "Refused"}
 
 
-def _verdict(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
-    """What was checked and how, and why a release does not hold; once for as long as its files stay the same."""
+def verdict_of(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
+    """Return what was checked and how, and why a release does not hold; once for as long as its files stay the same."""
     parts = [
         (str(path), path.stat().st_mtime_ns, path.stat().st_size)
         for path in sorted(folder.rglob("*"))
@@ -70,7 +70,7 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     """Verify a release, and show its report."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
-    checks, how, failure = _verdict(visit, folder)
+    checks, how, failure = verdict_of(visit, folder)
     sentences = [] if failure else _sentences(folder)
     report = Markup() if failure else _report(folder)
     found = ANCHOR.search(report)
@@ -85,7 +85,7 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
 
 def state(visit: Visit) -> Response:
     """Return whether a release holds, for the list of all."""
-    *_, failure = _verdict(visit, visit.app.folder.existing(visit.say("release")))
+    *_, failure = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
     return visit.shown("check_state", failure=failure)
 
 
@@ -106,7 +106,7 @@ def decide(visit: Visit) -> Response:
     """Write down that somebody approves or refuses a release, beside it: the folder itself stays as it was verified."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
-    *_, failure = _verdict(visit, folder)
+    *_, failure = verdict_of(visit, folder)
     given = {name: " ".join(visit.say(name).split())[:2_000] for name in ("decision", "name", "role", "reason")}
     if given["decision"] not in DECISIONS or not given["name"] or given["role"] not in ROLES:
         return check(visit, "Say who you are, in which role, and whether you approve or refuse.", 400)

@@ -13,15 +13,16 @@ import polars as pl
 
 from cloister.claims.first_plan import Guess
 from cloister.errors import InputError, NoSafeRelease
-from cloister.hierarchy import preview
+from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import Source, as_text
+from cloister.io import Source, as_text, sha256
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
 from cloister.pipeline.jobs import JobRun, options_of
 from cloister.pipeline.table_shape import PreparedTable
 from cloister.reading import how_read
+from cloister.release_folder import MANIFEST
 from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
@@ -168,9 +169,7 @@ class DataRead:
             source = state.job.sources[state.job.parts[part].sources["source"]]
 
             def make() -> tuple[LevelPreview, ...]:
-                prepared = self.prepared(state, part)
-                if not isinstance(prepared, PreparedTable):
-                    raise InputError("Levels are those of a table that is read into memory.")
+                prepared = self._table(state, part)
                 hierarchy = prepared.request.quasi_identifiers[column].hierarchy
                 counted = as_text(prepared.source.frame[column]).value_counts(name="n")
                 return preview(hierarchy, dict(counted.iter_rows()), column)
@@ -222,6 +221,27 @@ class DataRead:
             read = self.source(folder, called, job.sources[called])
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
+    def _table(self, state: JobState, part: str) -> PreparedTable:
+        prepared = self.prepared(state, part)
+        if not isinstance(prepared, PreparedTable):
+            raise InputError("This page is about tables that are read into memory.")
+        return prepared
+
+    def beside(
+        self, state: JobState, part: str, release: Path, make: Callable[[pl.DataFrame, dict[str, Hierarchy]], Made]
+    ) -> Made:
+        """Return what is made of a table and its hierarchies beside a release, once while both are the same."""
+        source = state.job.sources[state.job.parts[part].sources["source"]]
+
+        def made() -> Made:
+            prepared = self._table(state, part)
+            quasi = prepared.request.quasi_identifiers
+            return make(prepared.source.frame, {name: one.hierarchy for name, one in quasi.items()})
+
+        with self.at(state.path.parent):
+            stamp = f"{stamp_of(state.path.parent, source)} {sha256(release / MANIFEST)}"
+            return self._once(f"beside {part} {version_of(state.text)} {stamp}", made)
+
     def check(self, state: JobState, part: str) -> None:
         """Raise what protecting a part would raise, as far as that is known without."""
         with self.at(state.path.parent):
@@ -240,9 +260,7 @@ class DataRead:
             key = f"measurable {part} {version_of(changed.text)} {stamp_of(state.path.parent, source)}"
 
             def make() -> Measurable:
-                prepared = self.prepared(changed, part)
-                if not isinstance(prepared, PreparedTable):
-                    raise InputError("Levels are those of a table that is read into memory.")
+                prepared = self._table(changed, part)
                 load_kernels(prepared.request.kernels)
                 return _measurable(encode(prepared.source.frame, prepared.request, prepared.source.name))
 

@@ -117,6 +117,7 @@ def subtracted(manifest, files):
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("treatment", ["cells", "claims", "patients"])
 def test_nothing_told_less_the_files_leaves_fewer_than_k(treatment):
     """With few left out by each treatment, few with two reasons and few without claims, no difference is 1 to k - 1."""

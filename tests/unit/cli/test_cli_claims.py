@@ -264,6 +264,7 @@ def test_no_safe_release(cloister, tmp_path):
     assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("variant", ["power by node", "truncated by year", "nothing known of patients"])
 def test_other_plans(cloister, tmp_path, variant):
     """Each gives a release that holds, also against the original."""

@@ -188,6 +188,7 @@ def lied_of_patients(manifest):
     manifest["steps"][1]["counts"] = {"hiv": 100}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("lied", "sentences"),
     [

@@ -253,6 +253,7 @@ def test_only_cloister_speaks():
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "ours\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("closing", ["2>&-", "1>&-", "1>&- 2>&-"])
 @pytest.mark.parametrize("more", ["-k 5", "-k 5 --json", "-k 100"])
 def test_closed_streams(data, tmp_path, closing, more):
@@ -266,6 +267,7 @@ def test_closed_streams(data, tmp_path, closing, more):
     assert b"Traceback" not in ran.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
 def test_file_names_that_are_not_utf8(data, tmp_path, more):
     """Bytes of a name that are no text are replaced where the name is shown."""
@@ -300,6 +302,7 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
     assert b"Traceback" not in again.stderr
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("option", ["--missing", "--missing-as", "--keep", "--id", "--qi", "--levels", "--rule"])
 def test_words_that_are_not_utf8(data, tmp_path, option):
     """Words that are no text are refused or do nothing, in one sentence."""

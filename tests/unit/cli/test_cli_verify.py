@@ -185,6 +185,7 @@ MANIFESTS = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("change", "words", "code"), MANIFESTS.values(), ids=MANIFESTS)
 @pytest.mark.parametrize("more", [(), ORIGINAL], ids=["alone", "original"])
 def test_edited_manifests_do_not_hold(cloister, coarse, change, words, code, more):
@@ -517,6 +518,7 @@ FORGED = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("change", "words", "code"), FORGED.values(), ids=FORGED)
 def test_forged_manifests_do_not_hold(cloister, coarse, change, words, code):
     """What a manifest says must agree with itself and with the data, though hashes and report were made to fit."""
@@ -662,6 +664,7 @@ KEYED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("change", "words"), KEYED.values(), ids=KEYED)
 def test_keyed_ids(cloister, keyed, change, words):
     """Keyed ids are hashes, each of them once, and equal records stand in their order."""

@@ -74,6 +74,7 @@ def _coding(profile, shape):
     return ("--code", column) if column and shape != "table" else ()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_collection_gives_the_release_of_its_table(cloister, written, tmp_path, shape, profile):
@@ -91,6 +92,7 @@ def test_a_collection_gives_the_release_of_its_table(cloister, written, tmp_path
     assert str(written.paths[profile].parent) not in manifest
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_claims_of_a_collection_are_protected(cloister, written, tmp_path, profile):
     """Patients and claims are two tables of one collection, named twice."""

@@ -91,6 +91,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("change", "words"), FIELDS.values(), ids=FIELDS)
 def test_fields_say_what_a_release_can_say(tmp_path, change, words):
     """A field that no release has, or a value that none has there, is a failure, with the original and without."""

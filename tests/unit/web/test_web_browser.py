@@ -183,6 +183,8 @@ def test_a_custodian_from_a_file_never_seen_to_a_verified_release(reading, patie
     with reader.page.expect_download() as kept:
         reader.page.click("text=Download the report")
     assert b"<h1>" in Path(kept.value.path()).read_bytes()
+    reader.click("text=what it still says", "/utility")
+    reader.look("ui-utility")
     reader.go("/release?job=patients.toml")
     with reader.page.expect_download() as kept:
         reader.page.click("text=Download the job")

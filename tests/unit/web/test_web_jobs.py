@@ -32,6 +32,7 @@ def stepped(window, page, action, **changes):
     return window.post(action, {**window.form_of(page, action), **changes})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPED)
 def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, monkeypatch):
     """From a file never seen to a verified release in six steps at most; the job makes the same bytes again."""

@@ -1,0 +1,48 @@
+"""What a released table still says, for its custodian."""
+
+from functools import partial
+
+import numpy as np
+from starlette.responses import Response
+
+from cloister.recipients.beside_original import Conditions, beside_original
+
+from .app import Visit
+from .check_pages import verdict_of
+from .data_pages import job_page
+
+FAR = (0.05, 0.2, 0.5)
+"""How far off a count is: shares of what it was before."""
+
+
+def utility(visit: Visit) -> Response:
+    """Show what a release of the job still says of the columns that were protected."""
+    state, part = visit.state, visit.part
+    out = state.path.parent / state.job.output
+    folder = out / part
+    if not folder.is_dir() or not out.resolve().is_relative_to(visit.app.folder.path):
+        return job_page(visit, "utility", beside=None, problem="")
+    *_, failure = verdict_of(visit, out)
+    if failure:
+        return job_page(visit, "utility", beside=None, problem=failure)
+    beside = visit.app.data.beside(state, part, folder, partial(beside_original, folder))
+    names = list(beside.asked)
+    chosen = [name for name in (visit.say("a"), visit.say("b")) if name in beside.asked]
+    one, other = chosen if len(set(chosen)) == 2 else (names * 2)[:2]
+    target = visit.say("target")
+    return job_page(
+        visit, "utility", beside=beside, one=one, other=other, rows=_together(beside.asked[one], beside.asked[other]),
+        across=beside.asked[other].names, columns=[(name, asked.rows()) for name, asked in beside.asked.items()],
+        target=target, model=beside.model(target) if target in beside.targets else None,
+    )  # fmt: skip
+
+
+def _together(one: Conditions, other: Conditions) -> list[tuple[str, list[tuple[float, float, int]]]]:
+    """Of each condition of a column its name, and by those of another the shares before and after, and how far off."""
+    before, after = one.together(other)
+    off = np.abs(after - before) / np.maximum(before, 0.5 / max(1, one.place.size))
+    far = np.searchsorted(FAR, off, side="left")
+    return [
+        (name, list(zip(*pairs, strict=True)))
+        for name, *pairs in zip(one.names, before.tolist(), after.tolist(), far.tolist(), strict=True)
+    ]

@@ -1,0 +1,45 @@
+"""What a released table still says, beside its original."""
+
+import re
+
+import polars as pl
+import pytest
+from tests.unit.web.test_web_jobs import made, stepped
+
+
+@pytest.fixture
+def released(window):
+    """A window after the first job of the table was protected."""
+    page, _ = made(window)
+    for action in ("/roles", "/hierarchies", "/promise"):
+        page = stepped(window, page, action)
+    assert "Verified just now" in window.wait(stepped(window, page, "/release/run")).text
+    return window
+
+
+def test_each_column_is_counted_before_and_after(released):
+    """Shares before are those of the file; two columns together, and a model, are there when asked for."""
+    page = released.get("/utility", job="patients.toml", a="sex", b="age", target="diagnosis")
+    frame = pl.read_csv(released.folder / "patients.csv")
+    share = frame["sex"].eq("F").mean()
+
+    assert page.status_code == 200, page.text
+    assert f"{100 * share:.1f} %" in page.text
+    assert "sex by age" in page.text
+    assert len(re.findall(r"<dd>0\.\d{3}</dd>", page.text)) == 3
+
+
+def test_before_there_is_a_release_it_says_so(window):
+    """Nothing is shown of a job that was not protected, or whose release does not hold."""
+    made(window)
+    assert "no release of this job yet" in window.get("/utility", job="patients.toml").text
+
+
+def test_of_a_release_that_was_changed_nothing_is_shown(released):
+    """What does not hold is not read."""
+    data = released.folder / "patients-release" / "patients" / "data.csv"
+    data.write_text(data.read_text().replace("F", "M", 1))
+    page = released.get("/utility", job="patients.toml").text
+
+    assert 'role="alert"' in page
+    assert "by age: share" not in page
