@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import typer
 
 import cloister
-from cloister.cli.main import app, run
+from cloister.cli import main
+from cloister.cli.main import run
 from cloister.testing import hospital
 from house import REPOSITORY, ROOT
 
@@ -148,7 +148,7 @@ def options_of(command):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_options_named_in_documents_exist(document):
     """Every option that a document names is one of a command of cloister."""
-    known = options_of(typer.main.get_command(app)) | {"--help"} | NOT_OURS
+    known = options_of(main.command()) | {"--help"} | NOT_OURS
     text = "\n".join(
         line for line in document.read_text(encoding="utf-8").splitlines() if "mypy" not in line and "pip" not in line
     )

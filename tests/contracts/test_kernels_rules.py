@@ -10,7 +10,16 @@ DECORATORS = ("jit", "inner")
 
 
 NUMBA = {"numba", "numba.core", "llvmlite"}
-SYSTEM = {"collections.abc", "functools", "hashlib", "os", "pathlib", "platform", "re", "stat", "sys"} | NUMBA
+SYSTEM = {
+    "cloister.private_cache",
+    "collections.abc",
+    "functools",
+    "hashlib",
+    "pathlib",
+    "platform",
+    "re",
+    "sys",
+} | NUMBA
 """What the decorators need to choose and name the cache."""
 
 

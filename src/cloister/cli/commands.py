@@ -5,7 +5,8 @@ A command's options are the settings of a record, and what was typed becomes tha
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
@@ -13,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 import typer
 from typer import Argument, Option
 
-from cloister.cli import options as declared
 from cloister.cli.output import speak_of
 from cloister.errors import InputError, setting
-from cloister.registry import SHAPES
+from cloister.registry import SHAPES, load
 from cloister.settings import Keywords, Setting, Words, settings_of
 
 if TYPE_CHECKING:
@@ -103,223 +103,265 @@ def data_of(data: Path | Address, query: str | None, of_files: Mapping[str, str 
     return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)
 
 
-app = typer.Typer(
-    name="cloister",
-    help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
-    epilog="Example: cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _work(place: str, *first: object) -> Callable[..., None]:
-    """Return the function of a verb, whose module is loaded when it is called: help loads no frames and no kernels."""
-    module, name = place.split(".")
-
-    def work(*words: object) -> None:
-        getattr(import_module(f"cloister.cli.{module}"), name)(*first, *words)
-
-    return work
-
-
-def _group(name: str, text: str, example: str) -> typer.Typer:
-    """Return a new group of commands."""
-    group = typer.Typer(help=text, epilog=f"Example: {example}", no_args_is_help=True, rich_markup_mode=None)
-    app.add_typer(group, name=name)
-    return group
-
-
-def _add(group: typer.Typer, options: type, work: Callable[..., None], text: str, example: str) -> None:
-    """Add a command, which is called as the second word of its example, in a group as the third."""
-
-    def run(**words: object) -> None:
-        speak_of(options)
-        work(record(options, words))
-
-    name = example.split()[1 if group is app else 2]
-    group.command(name, epilog=f"Example: {example}")(described(run, map(parameter, settings_of(options)), text))
-
-
 APPEARS = "The release folder appears whole or not at all, after an independent verification."
-PROTECT, EXPLORE = SHAPES["table"].options.examples
-protect = _group("protect", "Protect data and write a release.", PROTECT)
-for _shape, _entry in SHAPES.items():
-    _text = f"{inspect.getdoc(_entry.options)} {APPEARS}"
-    _add(protect, _entry.options, _work("protect.run_protect", _shape), _text, _entry.options.examples[0])
 
-AS_THEY_ARE = "in data as they are; for their custodian alone."
-ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
-assess = _group("assess", "Say how likely patients are to be found in data as they are.", ASSESS_TABLE)
-_add(
-    assess,
-    declared.AssessTableOptions,
-    _work("assess.assess_table"),
-    "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
-    ASSESS_TABLE,
-)
-_add(
-    assess,
-    declared.AssessCodesOptions,
-    _work("assess.assess_codes"),
-    f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
-    "cloister assess codes codes.csv -m 1,2,3,5 -k 5",
-)
-_add(
-    assess,
-    declared.AssessTrajectoriesOptions,
-    _work("assess.assess_trajectories"),
-    f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
-    "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
-    "cloister assess trajectories visits.csv -m 1,2,3 -k 5",
-)
-_add(
-    assess,
-    declared.AssessClaimsOptions,
-    _work("assess.assess_claims"),
-    f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
-    "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
-    "Data that are no release are taken through the steps of the plan first, up to where something would be "
-    "generalized.",
-    "cloister assess claims patients.csv claims.csv --plan plan.toml",
-)
 
-_add(
-    app,
-    declared.AttackOptions,
-    _work("attack.run_attack"),
-    "Look for patients of the original in a release, as adversaries who know more and more of them.\n\n"
-    "Exit code 1 if somebody whom the guarantee covers matches at least one released patient but fewer than k.",
-    "cloister attack release --original patients.csv --crosswalk crosswalk.csv",
-)
+@dataclass(frozen=True)
+class Command:
+    """A command as it is declared.
+
+    Attributes
+    ----------
+    words : what it is called by, one or two
+    work : the function that does it, as ``module.function``, called with ``first`` and the record of its options
+    options : that record, as ``module:name``
+    text, example : its help; of what protects a shape the record says both
+    """
+
+    words: str
+    work: str
+    options: str
+    text: str = ""
+    example: str = ""
+    first: tuple[object, ...] = ()
+
+    def add(self, group: typer.Typer) -> None:
+        """Add it to a group."""
+        options = load(self.options)
+
+        def run(**words: object) -> None:
+            speak_of(options)
+            _do(self.work, *self.first, record(options, words))
+
+        text = self.text or f"{inspect.getdoc(options)} {APPEARS}"
+        made = described(run, map(parameter, settings_of(options)), text)
+        group.command(self.words.split()[-1], epilog=f"Example: {self.example or options.examples[0]}")(made)
+
+
+def _do(place: str, *words: object) -> None:
+    """Do the work of a verb, whose module is loaded when it is called: help loads no frames and no kernels."""
+    module, name = place.split(".")
+    getattr(import_module(f"cloister.cli.{module}"), name)(*words)
+
 
 OF_A_RELEASE = {"query", "table", "engine", "out", "overwrite", "custodian_dir", "crosswalk", "unmatched_values", "ids"}
 OF_A_RELEASE |= {"attack"}
 """Options of ``protect`` about where a release goes, of which there is none here, and about databases."""
 
 
-def _exploring(shape: str) -> Callable[..., None]:
-    """Return the command of a shape: its parameters are the options of ``protect`` and those of exploring."""
+def _add_explore(shape: str, group: typer.Typer) -> None:
+    """Add the command that explores a shape: its parameters are the options of ``protect`` and those of exploring."""
+    from cloister.cli.options import ExploreOptions
+
     settings = [one for one in settings_of(SHAPES[shape].options) if one.name not in OF_A_RELEASE]
-    own = [parameter(one) for one in settings_of(declared.ExploreOptions)]
+    own = [parameter(one) for one in settings_of(ExploreOptions)]
 
     def run(**words: object) -> None:
         if isinstance(words.get("data"), Address):
             raise InputError("Exploring reads files alone. Write what the query gives to a CSV or Parquet file first.")
-        asked = record(declared.ExploreOptions, {one.name: words.pop(one.name) for one in own})
+        asked = record(ExploreOptions, {one.name: words.pop(one.name) for one in own})
         options: object = record(SHAPES[shape].options, {**words, "k": words.get("k") or 0, "out": asked.out})
-        _work("explore.run_explore")(shape, options, asked, words)
+        _do("explore.run_explore", shape, options, asked, words)
 
-    return described(
+    made = described(
         run,
         [*(parameter(one, needed=one.name != "k") for one in settings), *own],
         "Protect, verify and measure under every setting of a grid, and say which of them no other beats.\n\n"
         "No release is written. What is found is for the custodian alone, and stands in DIR one line a setting, as it "
         "comes: after an interruption the same command goes on.",
     )
+    group.command(shape, epilog=f"Example: {SHAPES[shape].options.examples[1]}")(made)
 
 
-explore = _group("explore", "Try many settings: risk against loss, the frontier and a recommendation.", EXPLORE)
-for _shape, _entry in SHAPES.items():
-    explore.command(_shape, epilog=f"Example: {_entry.options.examples[1]}")(_exploring(_shape))
-
-_add(
-    app,
-    declared.CompareOptions,
-    _work("explore.run_compare"),
-    "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
-    "What is compared stands in the manifests; cloister verify checks a release.",
-    "cloister compare release-k5 release-k11 --out compared.html",
-)
-_add(
-    app,
-    declared.ExportOptions,
-    _work("verify.run_export"),
-    "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
-    "cloister export release patients.dta",
-)
-_add(
-    app,
-    declared.VerifyOptions,
-    _work("verify.run_verify"),
-    "Check a release again, from its files alone; exit code 1 if it does not hold.",
-    "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
-)
-_add(
-    app,
-    declared.QueryOptions,
-    _work("query.run_query"),
-    "Ask a release how many patients have some codes, or meet conditions; the answer has bounds.\n\n"
-    "No data set that the release may stand for has fewer or more; the release is verified first.",
-    "cloister query release --codes 401.9,250.00",
-)
-_add(
-    app,
-    declared.RunJobOptions,
-    _work("run.run_job"),
-    "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"
-    "Names of files in the job are taken from its own folder. All parts appear together, after an independent "
-    "verification, or nothing does.",
-    "cloister run job.toml --dry-run",
-)
-_add(
-    app,
-    declared.UiOptions,
-    _work("ui.run_ui"),
-    "Open the application: pages in a browser that protect the data of a folder, or check a release.\n\n"
-    "It serves this machine alone, and every page shows the job file and the command that do the same.",
-    "cloister ui my-folder",
-)
-
-init = _group(
-    "init",
-    "Look at data, guess roles and hierarchies, and write a first job or plan.",
-    "cloister init table patients.csv --out job.toml",
-)
-_add(
-    init,
-    declared.InitClaimsOptions,
-    _work("init.init_claims"),
-    "Write a plan that protects these patients and their claims, as far as names and contents of columns tell.",
-    "cloister init claims patients.csv claims.csv --out plan.toml",
-)
-for _shape, _file, _text in (
-    ("table", "patients", "Write a job that protects this table, as far as names and contents of columns tell."),
-    ("codes", "diagnoses", "Write a job that protects these sets of codes."),
-    ("trajectories", "visits", "Write a job that protects these codes with ages."),
-):
-    _example = f"cloister init {_shape} {_file}.csv --out job.toml"
-    _add(init, declared.InitJobOptions, _work("init.init_shape", _shape), _text, _example)
-
+OF_COMMANDS = "cloister.cli.options"
+AS_THEY_ARE = "in data as they are; for their custodian alone."
+ASSESS_TABLE = "cloister assess table patients.csv --qi age --qi sex --qi zip --sampling-fraction 0.01"
 PREVIEW = "cloister hierarchy preview interval:5,10,20/top=90 patients.csv --column age"
-hierarchy = _group("hierarchy", "Check, preview and build hierarchies.", PREVIEW)
-_add(
-    hierarchy,
-    declared.CheckOptions,
-    _work("hierarchy.check_hierarchy"),
-    "Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not.",
-    "cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip",
+
+COMMANDS = (
+    *(Command(f"protect {name}", "protect.run_protect", one.settings, first=(name,)) for name, one in SHAPES.items()),
+    Command(
+        "assess table",
+        "assess.assess_table",
+        f"{OF_COMMANDS}:AssessTableOptions",
+        "Say how likely patients are to be found in a table as it is, raw or released; for its custodian alone.",
+        ASSESS_TABLE,
+    ),
+    Command(
+        "assess codes",
+        "assess.assess_codes",
+        f"{OF_COMMANDS}:AssessCodesOptions",
+        f"Say how many patients are found by some of their codes, {AS_THEY_ARE}",
+        "cloister assess codes codes.csv -m 1,2,3,5 -k 5",
+    ),
+    Command(
+        "assess trajectories",
+        "assess.assess_trajectories",
+        f"{OF_COMMANDS}:AssessTrajectoriesOptions",
+        f"Say how many patients are found by some of their codes and ages, {AS_THEY_ARE}\n\n"
+        "Attackers know pairs of a code and an age, or codes alone, or ages alone.",
+        "cloister assess trajectories visits.csv -m 1,2,3 -k 5",
+    ),
+    Command(
+        "assess claims",
+        "assess.assess_claims",
+        f"{OF_COMMANDS}:AssessClaimsOptions",
+        f"Say how many patients are found by some of their claims, {AS_THEY_ARE}\n\n"
+        "Attackers know whole claims, or values of one column, alone or with the quasi-identifiers of the patient. "
+        "Data that are no release are taken through the steps of the plan first, up to where something would be "
+        "generalized.",
+        "cloister assess claims patients.csv claims.csv --plan plan.toml",
+    ),
+    Command(
+        "attack",
+        "attack.run_attack",
+        f"{OF_COMMANDS}:AttackOptions",
+        "Look for patients of the original in a release, as adversaries who know more and more of them.\n\n"
+        "Exit code 1 if somebody whom the guarantee covers matches at least one released patient but fewer than k.",
+        "cloister attack release --original patients.csv --crosswalk crosswalk.csv",
+    ),
+    Command(
+        "compare",
+        "explore.run_compare",
+        f"{OF_COMMANDS}:CompareOptions",
+        "Put releases side by side: what they promise, risk and lose, and which settings differ.\n\n"
+        "What is compared stands in the manifests; cloister verify checks a release.",
+        "cloister compare release-k5 release-k11 --out compared.html",
+    ),
+    Command(
+        "export",
+        "verify.run_export",
+        f"{OF_COMMANDS}:ExportOptions",
+        "Verify a released table and write it as a file of Excel, Stata or SPSS, with its labels.",
+        "cloister export release patients.dta",
+    ),
+    Command(
+        "verify",
+        "verify.run_verify",
+        f"{OF_COMMANDS}:VerifyOptions",
+        "Check a release again, from its files alone; exit code 1 if it does not hold.",
+        "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
+    ),
+    Command(
+        "query",
+        "query.run_query",
+        f"{OF_COMMANDS}:QueryOptions",
+        "Ask a release how many patients have some codes, or meet conditions; the answer has bounds.\n\n"
+        "No data set that the release may stand for has fewer or more; the release is verified first.",
+        "cloister query release --codes 401.9,250.00",
+    ),
+    Command(
+        "run",
+        "run.run_job",
+        f"{OF_COMMANDS}:RunJobOptions",
+        "Do a whole job: several sources, several protections, one folder whose parts cannot be joined.\n\n"
+        "Names of files in the job are taken from its own folder. All parts appear together, after an independent "
+        "verification, or nothing does.",
+        "cloister run job.toml --dry-run",
+    ),
+    Command(
+        "ui",
+        "ui.run_ui",
+        f"{OF_COMMANDS}:UiOptions",
+        "Open the application: pages in a browser that protect the data of a folder, or check a release.\n\n"
+        "It serves this machine alone, and every page shows the job file and the command that do the same.",
+        "cloister ui my-folder",
+    ),
+    Command(
+        "init claims",
+        "init.init_claims",
+        f"{OF_COMMANDS}:InitClaimsOptions",
+        "Write a plan that protects these patients and their claims, as far as names and contents of columns tell.",
+        "cloister init claims patients.csv claims.csv --out plan.toml",
+    ),
+    *(
+        Command(
+            f"init {shape}",
+            "init.init_shape",
+            f"{OF_COMMANDS}:InitJobOptions",
+            text,
+            f"cloister init {shape} {file}.csv --out job.toml",
+            (shape,),
+        )
+        for shape, file, text in (
+            (
+                "table",
+                "patients",
+                "Write a job that protects this table, as far as names and contents of columns tell.",
+            ),
+            ("codes", "diagnoses", "Write a job that protects these sets of codes."),
+            ("trajectories", "visits", "Write a job that protects these codes with ages."),
+        )
+    ),
+    Command(
+        "hierarchy check",
+        "hierarchy.check_hierarchy",
+        f"{OF_COMMANDS}:CheckOptions",
+        "Say whether a hierarchy is legal, and whether it holds all values of a column; exit code 2 if not.",
+        "cloister hierarchy check patients_hierarchy_zip.csv patients.csv --column zip",
+    ),
+    Command(
+        "hierarchy preview",
+        "hierarchy.preview_hierarchy",
+        f"{OF_COMMANDS}:PreviewOptions",
+        "Show the levels: how many groups each has, and their sizes.",
+        PREVIEW,
+    ),
+    Command(
+        "hierarchy build",
+        "hierarchy.build_hierarchy",
+        f"{OF_COMMANDS}:BuildOptions",
+        "Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere.",
+        "cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv",
+    ),
+    Command(
+        "demo",
+        "run.run_demo",
+        f"{OF_COMMANDS}:DemoOptions",
+        "Make the example hospital, protect its patients, and show the release.",
+        "cloister demo my-demo --patients 5000",
+    ),
 )
-_add(
-    hierarchy,
-    declared.PreviewOptions,
-    _work("hierarchy.preview_hierarchy"),
-    "Show the levels: how many groups each has, and their sizes.",
-    PREVIEW,
-)
-_add(
-    hierarchy,
-    declared.BuildOptions,
-    _work("hierarchy.build_hierarchy"),
-    "Write the hierarchy of a column's values as an ARX file, to be edited or used elsewhere.",
-    "cloister hierarchy build prefix:5 patients.csv --column zip --out zip.csv",
-)
-_add(
-    app,
-    declared.DemoOptions,
-    _work("run.run_demo"),
-    "Make the example hospital, protect its patients, and show the release.",
-    "cloister demo my-demo --patients 5000",
-)
+GROUPS = {
+    "protect": ("Protect data and write a release.", ""),
+    "assess": ("Say how likely patients are to be found in data as they are.", ASSESS_TABLE),
+    "explore": ("Try many settings: risk against loss, the frontier and a recommendation.", ""),
+    "init": (
+        "Look at data, guess roles and hierarchies, and write a first job or plan.",
+        "cloister init table patients.csv --out job.toml",
+    ),
+    "hierarchy": ("Check, preview and build hierarchies.", PREVIEW),
+}
+"""Verbs that a second word follows, their help, and an example; of ``protect`` and ``explore`` that of tables."""
+
+EXAMPLE = "cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR"
+
+
+def _group(verb: str) -> typer.Typer:
+    text, example = GROUPS[verb]
+    example = example or SHAPES["table"].options.examples[verb == "explore"]
+    return typer.Typer(help=text, epilog=f"Example: {example}", no_args_is_help=True, rich_markup_mode=None)
+
+
+def command_tree(*typed: str) -> typer.Typer:
+    """Return the command that is typed, its group where the second word is none, or else all: it takes a while."""
+    adding: dict[str, Callable[[typer.Typer], None]] = {one.words: one.add for one in COMMANDS}
+    adding |= {f"explore {shape}": partial(_add_explore, shape) for shape in SHAPES}
+    named = [words for words in adding if words in (" ".join(typed[:1]), " ".join(typed[:2]))]
+    named = named or [words for words in adding if words.split()[0] in typed[:1]] or list(adding)
+    app = typer.Typer(
+        name="cloister",
+        help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
+        epilog=f"Example: {EXAMPLE}",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    groups = {verb: _group(verb) for verb in GROUPS if any(words.startswith(f"{verb} ") for words in named)}
+    for verb, group in groups.items():
+        app.add_typer(group, name=verb)
+    for words in named:
+        adding[words](groups.get(words.split()[0], app))
+    return app

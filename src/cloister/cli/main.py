@@ -11,7 +11,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from cloister.cli.commands import app
+from cloister.cli.commands import command_tree
 from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, unexpected
 from cloister.compiling import compiles_only_ours
 from cloister.errors import CloisterError, InputError
@@ -92,7 +92,6 @@ def _show_version(wanted: bool) -> None:
         raise Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -101,10 +100,12 @@ def _root(
     """Release patient-level health data with a guarantee that can be proved and the least possible loss."""
 
 
-@cache
-def _command() -> Callable[..., object]:
-    """All commands with their options, made once: Typer takes as long for it as many a command."""
-    return typer.main.get_command(app)
+@lru_cache(16)
+def command(*typed: str) -> Callable[..., object]:
+    """Return the command that these words name, or all, with their options; Typer takes a while to make them."""
+    tree = command_tree(*typed)
+    tree.callback()(_root)
+    return typer.main.get_command(tree)
 
 
 def run(arguments: list[str]) -> int:
@@ -112,7 +113,7 @@ def run(arguments: list[str]) -> int:
     WRITTEN.clear()
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
     try:
-        result = _command()(arguments, prog_name="cloister", standalone_mode=False)
+        result = command(*arguments[:2])(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
         return complain(error, as_json=as_json, verbose=verbose)
     except TyperException as error:

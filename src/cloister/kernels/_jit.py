@@ -8,10 +8,8 @@ A wheel for a platform carries compiled kernels (``make wheel``), made for a bas
 They are looked for first; where processor, Numba, Python or source is another one, a kernel is compiled as ever.
 """
 
-import os
 import platform
 import re
-import stat
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -22,6 +20,8 @@ from typing import TypeVar
 import numba
 from llvmlite import binding
 from numba.core import caching, types
+
+from cloister.private_cache import cache_folder
 
 from . import only_ours
 
@@ -46,37 +46,8 @@ BASELINES = {
 """By machine, the processor (as LLVM calls it) and the features that carried kernels are compiled for."""
 
 
-def _is_private(folder: Path) -> bool:
-    """Whether the folder is this user's alone, so that nobody else can plant a cached kernel (they are pickles)."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except OSError:
-        return False
-    return status.st_uid == os.getuid() and not stat.S_IMODE(status.st_mode) & 0o077 and os.access(folder, os.W_OK)
-
-
-def _cache_folder() -> Path | None:
-    """Where kernels are cached; None where no folder is private and they are compiled anew each time.
-
-    The folder follows from the interpreter, not from who calls it: what ``make`` compiled, the command finds compiled.
-    In a virtual environment it is removed with it. It is named after the folder of the sources, since an environment
-    can serve several.
-    """
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    places = [Path(home) / "cloister" / "kernels"]
-    if sys.prefix != sys.base_prefix:
-        places.insert(0, Path(sys.prefix) / "cache" / "kernels")
-    if asked := os.environ.get("NUMBA_CACHE_DIR"):
-        places = [Path(asked)]
-    for place in places:
-        folder = place / f"sources-{sha256(str(SOURCES).encode()).hexdigest()[:12]}"
-        if _is_private(place) and _is_private(folder):
-            return folder
-    return None
-
-
-CACHE = _cache_folder()
+CACHE = cache_folder("kernels", SOURCES)
+"""Where kernels are cached; None where no folder is private and they are compiled anew each time."""
 
 
 @cache

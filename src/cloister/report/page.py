@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloister.manifest.head import Section
 from cloister.manifests import AnyManifest, typed
+from cloister.private_cache import cache_folder
 from cloister.registry import FORMS
 from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
@@ -22,7 +24,7 @@ from .sentences import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
     from markupsafe import Markup
 
     from cloister.claims.data import Step
@@ -32,6 +34,14 @@ PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_wo
 ENDING = ".j2"
 ROLES_OF_KIND = {"diagnosis": ("diagnosis", "diagnoses"), "procedure": ("procedure", "procedures"), "place": ("place",)}
 """Roles of the columns of claims in which codes of each kind are looked for."""
+
+
+def _compiled(kind: str) -> "BytecodeCache | None":
+    """Where compiled templates are kept; what a kind of environment does with values is compiled into them."""
+    from jinja2 import FileSystemBytecodeCache
+
+    folder = cache_folder("templates", Path(__file__).parent)
+    return None if folder is None else FileSystemBytecodeCache(str(folder), f"{kind}-%s.cache")
 
 
 @cache
@@ -51,6 +61,7 @@ def environment() -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled("page"),
     )
     environment.filters |= {
         "number": _number,
@@ -161,7 +172,9 @@ def render_readme(manifest: Section) -> bytes:
 @cache
 def on_lines() -> "Environment":
     """Return the templates of text in lines and cells: what is filled in makes no new ones."""
-    return environment().overlay(finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"))
+    return environment().overlay(
+        finalize=lambda value: str(value).replace("\n", "\\u000a").replace("|", "\0"), bytecode_cache=_compiled("lines")
+    )
 
 
 def screen(template: str, **content: object) -> list[tuple[str, str, list[list[str]]]]:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from cloister import private_cache
 from cloister.compiling import (
     _AHEAD,
     KERNELS,
@@ -18,6 +19,7 @@ from cloister.compiling import (
     must_compile,
 )
 from cloister.kernels import _jit
+from cloister.private_cache import cache_folder
 
 
 @pytest.mark.parametrize("method", [*KERNELS, "datafly"])
@@ -31,7 +33,7 @@ def test_what_was_compiled_is_known_to_be(method):
 def test_a_process_of_its_own_compiles(tmp_path, monkeypatch):
     """Who waits is told how far it is; whoever waits no longer leaves no process behind."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_jit, "CACHE", _jit._cache_folder())
+    monkeypatch.setattr(_jit, "CACHE", cache_folder("kernels", _jit.SOURCES))
     told = []
     with compiling_ahead("trajectories"):
         ahead = _AHEAD["trajectories"]
@@ -68,6 +70,7 @@ def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
     """A kernel is compiled anew when a file changed that it imports, not when another did; earlier editions go."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"
     shutil.copytree(_jit.SOURCES, kernels)
+    shutil.copy(private_cache.__file__, kernels.parent)
     (kernels.parent / "__init__.py").touch()
     run = compile_in(tmp_path / "cache", tmp_path / "sources")
     first = run()
@@ -86,6 +89,7 @@ def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
     """Kernels that were compiled for the baseline and came with the sources are used as they are, until one changes."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"
     shutil.copytree(_jit.SOURCES, kernels)
+    shutil.copy(private_cache.__file__, kernels.parent)
     (kernels.parent / "__init__.py").touch()
     made = tmp_path / "made"
     names = compile_in(made, tmp_path / "sources", **dict(one.split("=") for one in baseline_environment().split()))()
@@ -106,11 +110,11 @@ def test_the_cache_is_where_the_interpreter_is(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     monkeypatch.setattr(_jit.sys, "prefix", str(tmp_path / "environment"))
     environment = tmp_path / "environment" / "cache" / "kernels"
-    assert _jit._cache_folder().parent == environment
+    assert cache_folder("kernels", _jit.SOURCES).parent == environment
     assert environment.stat().st_mode & 0o777 == 0o700
 
     environment.chmod(0o770)
-    assert _jit._cache_folder().parent == tmp_path / "user" / "cloister" / "kernels"
+    assert cache_folder("kernels", _jit.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
 
     monkeypatch.setattr(_jit.sys, "prefix", _jit.sys.base_prefix)
-    assert _jit._cache_folder().parent == tmp_path / "user" / "cloister" / "kernels"
+    assert cache_folder("kernels", _jit.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
