@@ -84,7 +84,8 @@ def anonymize(
     accept_empty : release although all quasi-identifiers are empty, or the loss is above 0.9
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
-        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
+        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``, ``"kl_divergence"``), and weights of columns, 1 unless
+        given
     search, time_limit : ``"optimal"``, as unless given, or the name of a published search
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
         that search nothing (``"mondrian"``, ``"cluster"``)

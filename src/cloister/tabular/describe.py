@@ -14,7 +14,6 @@ from cloister.io import as_text, is_tally, n_records
 from cloister.masking import must_mask
 from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
-from cloister.utility import ENTROPY
 
 from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
@@ -223,7 +222,8 @@ def _search(
     """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
     # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
-    is_hidden = is_masked or request.levels is not None or not request.has_one_transformation or request.loss is ENTROPY
+    is_hidden = is_masked or request.levels is not None or not request.has_one_transformation
+    is_hidden |= request.loss.looks_within_classes
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
     return TableSearch(
         levels={column: found.levels[column] for column in roles if column in found.levels},
