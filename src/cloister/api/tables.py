@@ -42,6 +42,7 @@ def anonymize(
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
     search: str | None = None,
+    store: str | None = None,
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
     purpose: str = "analysis",
@@ -89,6 +90,8 @@ def anonymize(
     search, time_limit : ``"optimal"``, as unless given, or the name of a published search
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
         that search nothing (``"mondrian"``, ``"cluster"``)
+    store : how the searches ``"flash"`` and ``"bfs"`` keep what they know of transformations: ``"list"``,
+        ``"antichain-list"``, ``"tree"`` or ``"ranked-tree"``, as unless given; never changes the release
     levels : a fixed transformation instead of a search
     purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, by ``"mondrian"``, but where
         something is asked that only a search looks at, or an engine counts; ``"counts"`` and ``"one-coding"`` have one

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -192,9 +192,13 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
 def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
-    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss}
-    proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
-    return found | proof | ({"usefulness": useful} if useful else {})
+    found: dict[str, object] = {"records": n_records(table.frame), "suppressed": protected.suppressed}
+    proof: dict[str, object] = (
+        {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
+    )
+    kept = search is not None and request.store is not None and search.statistics
+    proof |= {"store": asdict(kept)} if kept else {}
+    return found | {"loss": protected.loss} | proof | ({"usefulness": useful} if useful else {})
 
 
 def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:

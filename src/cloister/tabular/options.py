@@ -81,6 +81,14 @@ class TableSettings:
         Help("optimal, or exhaustive for small lattices.", shown=OPTIMAL),
         Key("the name of a search, as optimal"),
     ] = None
+    store: Annotated[
+        str | None,
+        Help(
+            "How the searches flash and bfs keep what they know of transformations; ranked-tree unless given.",
+            "list|antichain-list|tree|ranked-tree",
+        ),
+        Key("list, antichain-list, tree or ranked-tree"),
+    ] = None
     time_limit: Annotated[
         float | None,
         Help("Return the best transformation found by then, with its gap.", "SECONDS"),

@@ -237,7 +237,7 @@ def choose(
         partition = _merged(recoding, _within_limit(recoding, recoding.settled(partition)), request, codes)
         return _recoded(table, recoding, partition, None)
     problem = table.problem
-    chosen = partial(search, request.search_name, threads=request.threads, report=report)
+    chosen = partial(search, request.search_name, store=request.store, threads=request.threads, report=report)
     if request.levels is not None:
         result = _fixed(problem, request.levels)
     else:
