@@ -172,8 +172,8 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 66_640, 50_000),
-        Measure("lines of code", code, 45_440, 35_000),
+        Measure("lines of src", sum(file.lines for file in files), 66_730, 50_000),
+        Measure("lines of code", code, 45_515, 35_000),
         Measure("files", len(files), 320, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_650, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_180, 2_300),
