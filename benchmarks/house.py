@@ -175,7 +175,7 @@ def measures() -> list[Measure]:
         Measure("lines of src", sum(file.lines for file in files), 66_730, 50_000),
         Measure("lines of code", code, 45_515, 35_000),
         Measure("files", len(files), 320, 250),
-        Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_650, 4_500),
+        Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_660, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_180, 2_300),
         Measure(f"files that name {SETTING}", named, 4, 4),
         Measure("Any", any_count, 50, 120),
