@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.kernels import antichain, ranks
+from cloister.kernels._jit import load
 from cloister.kernels.antichain import HITS, LIST, SIZE, Antichain, make_antichain
 from cloister.search import lattice
 from cloister.search.flash import _Flash
@@ -82,6 +83,7 @@ class _Recorded(ImplicitProperties):
 
 def _uncompiled(inherits: Callable[..., bool]) -> dict[str, Any]:
     """The functions of `kernels.ranks` as plain Python, with another way to ask a store."""
+    load()
     functions: dict[str, Any] = dict(vars(ranks))
     for name, function in vars(ranks).items():
         plain = getattr(function, "py_func", function)

@@ -27,11 +27,11 @@ def code_sets(records):
 
 
 def request_for(
-    k, privacy, method=GeneralizationMethod.CBA, groups=(), uncovered=Uncovered.GENERALIZE, loss=TermLoss.ILM
+    k, privacy, method=GeneralizationMethod.CBA, groups=(), uncovered=Uncovered.GENERALIZE, loss=TermLoss.ILM, **more
 ):
     """A request with the hierarchy of this file and constraints named by number."""
     policy = UtilityPolicy.of({str(number): group for number, group in enumerate(groups)})
-    return GeneralizationRequest(k, privacy, method, uncovered, loss, HIERARCHY, policy=policy)
+    return GeneralizationRequest(k, privacy, method, uncovered, loss, HIERARCHY, policy=policy, **more)
 
 
 def protect(records, request):

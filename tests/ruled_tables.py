@@ -21,6 +21,7 @@ from cloister.privacy import (
     KAnonymity,
     KMap,
     LDiversity,
+    NoAttack,
     RecursiveLDiversity,
     SampleUniqueness,
     TCloseness,
@@ -131,6 +132,9 @@ def class_rules():
         st.integers(2, 6).map(lambda k: (KMap(k, population=(), name="people"), lambda r, w, p: oracle.k_map(r, p, k))),
         st.sampled_from([(0.0, 0.5), (0.1, 1.0)]).map(
             lambda x: (DeltaPresence(*x, population=(), name="people"), lambda r, w, p: oracle.delta_presence(r, p, *x))
+        ),
+        st.sampled_from([(0.3, 0.1), (7, 3), (2.0, 1)]).map(
+            lambda x: (NoAttack(*x), lambda r, w, p: oracle.no_attack(r, *x))
         ),
         st.integers(2, 3).map(lambda k: (KAnonymity(k), lambda r, w, p: oracle.k_anonymity(r, k))),
     )

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         KMap,
         KPatients,
         LDiversity,
+        NoAttack,
         PopulationUniqueness,
         RecursiveLDiversity,
         SampleUniqueness,
@@ -72,7 +73,7 @@ __all__ = [
     "CloisterError", "CodeSets", "CodesAssessment", "CodesRelease", "Comparison", "CountBounds", "DeltaDisclosure",
     "DeltaPresence", "EnhancedBetaLikeness", "EntropyLDiversity", "Exploration", "GeneralizedCodesRelease",
     "GuaranteeViolation", "Hierarchy", "HistoriesAssessment", "InputError", "InternalError", "KAnonymity", "KMap",
-    "KPatients", "LDiversity", "NoSafeRelease", "PooledEstimate", "PopulationUniqueness", "PrivacyPolicy",
+    "KPatients", "LDiversity", "NoAttack", "NoSafeRelease", "PooledEstimate", "PopulationUniqueness", "PrivacyPolicy",
     "RecursiveLDiversity", "Release", "ReleaseFacts", "ReleasedData", "SampleUniqueness", "TCloseness",
     "TableAssessment", "TableWithCodesRelease", "Trajectories", "TrajectoriesRelease", "UtilityPolicy", "Verdict",
     "anonymize", "anonymize_trajectories", "assess", "attack", "compare", "dates", "deidentify_claims",
@@ -95,7 +96,7 @@ _HOME = {
     "exploration.outcome": "Exploration",
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
-    "EntropyLDiversity KAnonymity KMap KPatients LDiversity PopulationUniqueness RecursiveLDiversity "
+    "EntropyLDiversity KAnonymity KMap KPatients LDiversity NoAttack PopulationUniqueness RecursiveLDiversity "
     "SampleUniqueness TCloseness",
     "verification": "verify_folder",
     "release": "Release",

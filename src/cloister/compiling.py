@@ -38,7 +38,8 @@ KERNELS: dict[str, Kernels] = {
         },
     ),
     "optimal": Kernels("cloister.search", {"classes._classes": 1.0, "boxes._search": 11.0}, ("optimal",)),
-    "no search": Kernels("cloister.search", {"shared_labels._common_levels": 1.0}, ("no search",)),
+    "no search": Kernels("cloister.search", {}, ("no search",)),  # what large tables need is compiled when it is
+    "large tables": Kernels("cloister.search", {"shared_labels._common_levels": 1.0}, ("large tables",)),
     "trajectories": Kernels("cloister.trajectories.protect", {"clusters._group": 11.5}),
     "claims": Kernels("cloister.claims.protect", {"claim_matches._class_sizes": 2.0, "claim_matches._likeliest": 3.0}),
     "every other search": Kernels(
@@ -72,7 +73,7 @@ def load(method: str) -> None:
 
 def _is_compiled(kernel: str) -> bool:
     """Whether a kernel is compiled; whoever only verifies or attacks loads no compiler."""
-    from cloister.kernels._jit import is_compiled
+    from cloister.kernels._cached import is_compiled
 
     return is_compiled(kernel)
 
@@ -140,7 +141,7 @@ def compile_all() -> None:
 
 def baseline_environment() -> str:
     """Return what makes Numba compile for the baseline of a wheel, as ``NAME=VALUE`` for a shell."""
-    from cloister.kernels._jit import baseline
+    from cloister.kernels._cached import baseline
 
     _, processor, features = baseline() or ("", "", "")
     return f"NUMBA_CPU_NAME={processor} NUMBA_CPU_FEATURES={features}" if processor else ""

@@ -480,7 +480,7 @@ def test_a_help_page_loads_no_dataframes_and_no_compiler():
 
 def test_the_command_line_loads_no_linear_algebra():
     """Numba takes what SciPy has for products of matrices with it, unless it is told that kernels need none."""
-    program = "import sys, cloister.compiling as c\nc.compiles_only_ours()\nimport cloister.kernels._jit as j"
+    program = "import sys, cloister.compiling as c\nc.compiles_only_ours()\nimport cloister.kernels._numba as j"
     program += "\nimport numba.np.arraymath, numba\nprint('scipy.linalg' in sys.modules, j.BLAS in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -9,18 +9,12 @@ LONGEST_BODY = 37
 DECORATORS = ("jit", "inner")
 
 
-NUMBA = {"numba", "numba.core", "llvmlite"}
 SYSTEM = {
-    "cloister.private_cache",
-    "collections.abc",
-    "functools",
-    "hashlib",
-    "pathlib",
-    "platform",
-    "re",
-    "sys",
-} | NUMBA
-"""What the decorators need to choose and name the cache."""
+    "_cached": {"cloister.private_cache", "functools", "hashlib", "llvmlite", "pathlib", "platform", "re", "sys"},
+    "_jit": {"collections.abc", "functools", "sys", "threading"},
+    "_numba": {"collections.abc", "numba", "numba.core", "numba.np.arraymath", "pathlib", "sys"},
+}
+"""What the decorators need to choose and name the cache, and to compile."""
 
 
 def functions(path):
@@ -54,7 +48,7 @@ def test_there_are_kernels():
 
 @for_all(FILES)
 def test_numba_is_named_in_one_file(path):
-    """Only kernels/_jit.py names Numba; everything compiled takes its decorator from there."""
+    """Only kernels/_numba.py names Numba; everything compiled takes its decorator from kernels/_jit.py."""
     imported = {
         name.partition(".")[0]
         for node in ast.walk(tree(path))
@@ -63,7 +57,7 @@ def test_numba_is_named_in_one_file(path):
     }
     words = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name)}
 
-    if place(path) != "kernels/_jit.py":
+    if place(path) != "kernels/_numba.py":
         assert "numba" not in imported
         assert words & {"njit", "vectorize", "guvectorize", "generated_jit", "prange"} == set()
 
@@ -71,7 +65,7 @@ def test_numba_is_named_in_one_file(path):
 @for_all(KERNELS)
 def test_kernels_import_numpy_and_nothing_else(path):
     """A kernel sees arrays: its file imports NumPy, typing and other kernels (the decorator: Numba and the system)."""
-    allowed = {"numpy", "numpy.typing", "typing"} | ({*SYSTEM, "numba.np.arraymath"} if path.stem == "_jit" else set())
+    allowed = {"numpy", "numpy.typing", "typing"} | SYSTEM.get(path.stem, set())
     absolute = {
         name
         for node in ast.walk(tree(path))
@@ -88,8 +82,9 @@ def test_kernels_import_numpy_and_nothing_else(path):
 
 def test_fast_math_is_off():
     """The decorator releases the lock and keeps arithmetic exact, and nothing overrules it."""
-    from cloister.kernels import classes
+    from cloister.kernels import _jit, classes
 
+    _jit.load()
     for kernel in (classes._classes, classes._raise):
         options = kernel.targetoptions
         assert options["fastmath"] is False

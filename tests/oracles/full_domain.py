@@ -53,7 +53,22 @@ class Outcome:
                 for covers, kept in zip(self.covers, self.is_kept)
             ]
             return log(sum(stands_for) / n) / log(most)
+        if name == "kl_divergence":
+            return self._divergence()
         return sum(w * self._entropy(j) for j, w in enumerate(weights)) / whole
+
+    def _divergence(self):
+        """Sum of p log(p / q) over recorded combinations; q spreads a class over what its labels cover."""
+        n, area = len(self.records), prod(self.domains)
+        rows, sizes = Counter(self.records), Counter(self.general)
+        most = sum(r / n * log(r / n * area) for r in rows.values())
+        if most < 0.01:
+            return self.suppressed / n
+        found = {}
+        for row, label, covers, kept in zip(self.records, self.general, self.covers, self.is_kept):
+            q = sizes[label] / n / prod(covers) if kept else self.suppressed / n / area
+            found[row] = rows[row] / n * log(rows[row] / n / q)
+        return min(1.0, sum(found.values()) / most)
 
     def _entropy(self, j):
         """Share of the information about the values of one attribute that is lost."""

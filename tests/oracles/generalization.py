@@ -278,10 +278,10 @@ def apriori(records, above, k, m):
     return {frozenset(code for code in codes if current[code] == node) for node in set(current.values())}
 
 
-def information_loss(records, terms, above):
-    """ILM, with the share of the records as the penalty of a suppressed code."""
+def information_loss(records, terms, above, weights=None):
+    """ILM, with the share of the records as the penalty of a suppressed code; weights of the user's by height."""
     return _penalty(records, terms) + sum(
-        Fraction(len(term), _n_codes(records)) * _weight(term, above) * _share(records, term) for term in terms
+        Fraction(len(term), _n_codes(records)) * _weight(term, above, weights) * _share(records, term) for term in terms
     )
 
 
@@ -308,7 +308,9 @@ def _n_codes(records):
     return len(frozenset().union(*records))
 
 
-def _weight(term, above):
+def _weight(term, above, weights=None):
+    if weights is not None:
+        return Fraction(0) if len(term) == 1 else Fraction(str(weights[level(term, above) - 1]))
     return Fraction(level(term, above), len(above[min(term)]))
 
 

@@ -42,6 +42,12 @@ def k_anonymity(records, k):
     return {key: len(values) >= k for key, values in by_class(records).items()}
 
 
+def no_attack(records, gain, cost):
+    """Wan et al. (2015), nobody attacks: gain / records of the class < cost, of decimals as they are written."""
+    of_class = {key: Fraction(str(gain)) / len(values) for key, values in by_class(records).items()}
+    return {key: expected < Fraction(str(cost)) for key, expected in of_class.items()}
+
+
 def l_diversity(records, ell):
     """Machanavajjhala et al. (2007), distinct: ell values, missing not among them."""
     return {key: len(set(known(values))) >= ell for key, values in by_class(records).items()}

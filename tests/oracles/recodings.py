@@ -117,3 +117,49 @@ def nearest(table, clusters, one):
             if cost < lowest:
                 best, lowest = number, cost
     return best
+
+
+def lowered(table, levels, holds, limit):
+    """Level of each value in each column, and the records released, after Fung et al. (2005), from a transformation."""
+    n, whole = len(table.records), sum(Fraction(weight) for weight in table.weights)
+    cut = [dict.fromkeys((row[0] for row in hierarchy), level) for hierarchy, level in zip(table.hierarchies, levels)]
+
+    def labels(place, cut):
+        values = table.records[place]
+        return tuple((cut[j][value], table.label(j, cut[j][value], place)) for j, value in enumerate(values))
+
+    def price(place, cut):
+        return sum(table.lost(j, *label) for j, label in enumerate(labels(place, cut))) / whole
+
+    def kept(among, cut):
+        groups = {}
+        for place in among:
+            groups.setdefault(labels(place, cut), []).append(place)
+        return {place for group in groups.values() if holds(group) for place in group}
+
+    def lower(node):
+        j, level, label = node
+        below = {
+            value: level - 1 for value in cut[j] if cut[j][value] == level and table.row_of[j][value][level] == label
+        }
+        return [*cut[:j], cut[j] | below, *cut[j + 1 :]]
+
+    def rank(node):
+        below = lower(node)
+        saved = sum(price(place, cut) - price(place, below) for place in range(n))
+        return -round(float(saved), 12), *node
+
+    released, refused = kept(range(n), cut), set()
+    while True:
+        found = {(j, *label) for place in range(n) for j, label in enumerate(labels(place, cut)) if label[0]}
+        if not found - refused:
+            return cut, released
+        node = min(found - refused, key=rank)
+        finer = lower(node)
+        left = kept(released, finer)
+        gone = released - left
+        gain = sum(price(place, cut) - price(place, finer) for place in left) - sum(1 - price(p, cut) for p in gone)
+        if gone and (n - len(left) > limit or gain <= Fraction(1, 10**9)):
+            refused.add(node)
+        else:
+            cut, released = finer, left

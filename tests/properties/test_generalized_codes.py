@@ -203,6 +203,24 @@ def test_losses_are_those_of_the_definition(records, sets, numbers, k, uncovered
     assert (-np.inf if exponential is None else exponential) == pytest.approx(found.figures.log_ul, abs=1e-9)
 
 
+WEIGHTS = st.lists(st.sampled_from([1, 10, 25, 60, 100]), min_size=2, max_size=2).map(lambda two: (*sorted(two), 100))
+
+
+@given(RECORDS, SETS, GROUPS, K, st.sampled_from(GeneralizationMethod), WEIGHTS)
+def test_weights_of_the_user_are_those_of_the_loss(records, sets, numbers, k, method, weights):
+    """ILM counts each term by the weight stated for the height at which its codes meet, whatever the method."""
+    assume(oracle.required(records, sets))
+    m = 2 if method is GeneralizationMethod.APRIORI else None
+    privacy = PrivacyPolicy.of(sets) if m is None else PrivacyPolicy.all_combinations(code_sets(records), m)
+    found = protect(records, request_for(k, privacy, method, policy_of(numbers, records), code_weights=weights))
+    if found is None:
+        return
+    shares = [weight / 100 for weight in weights]
+
+    expected = oracle.information_loss(records, terms_of(found.released), ABOVE, shares)
+    assert float(expected) == pytest.approx(found.figures.ilm, rel=1e-12)
+
+
 @given(RECORDS, GROUPS, K, st.sampled_from(GeneralizationMethod), st.sampled_from(Uncovered))
 def test_utility_constraints_are_judged_by_the_definition(records, numbers, k, method, uncovered):
     """A set is satisfied if no term of its codes reaches beyond it, and preserved if nothing is suppressed either."""

@@ -24,6 +24,7 @@ METHODS = {
     "local": {"local_recoding": True},
     "mondrian": {"method": "mondrian"},
     "cluster": {"method": "cluster"},
+    "top-down": {"method": "top-down"},
 }
 POSSIBLE = sorted(set(LOSSES) - {"dm_star"})
 AGES = cl.intervals(10, 20, top=60, bottom=0)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles import recodings as oracle
@@ -20,6 +20,7 @@ from cloister.privacy import KAnonymity
 from cloister.search import optimal
 from cloister.tabular.recoding.clustering import cluster, recode_locally
 from cloister.tabular.recoding.mondrian import blocks, mondrian
+from cloister.tabular.recoding.specialization import lowered, specialize
 from cloister.tabular.recoding.table_recoding import Partition
 from cloister.utility import LOSSES
 
@@ -32,6 +33,7 @@ def locally(recoded):
 METHODS = {
     "local": locally,
     "mondrian": mondrian,
+    "top-down": lambda recoded: recoded.settled(specialize(recoded)),
     "cluster": lambda recoded: recoded.settled(cluster(recoded)),
     "cluster, grown": lambda recoded: recoded.settled(cluster(recoded, most=0)),
 }
@@ -164,6 +166,50 @@ def test_mondrian_splits_as_defined(ruled):
         assert partition is None
     else:
         assert {frozenset(group) for group in oracle.mondrian(table, holds)} == groups_of(recoded, partition)
+
+
+@examples(80)
+@given(ruled=recodable_cases(), data=st.data())
+def test_labels_are_replaced_as_defined(ruled, data):
+    """From any safe transformation, levels of values and released records are those of the slow definition."""
+    ruled = replace(ruled, table_rules=[], class_rules=ruled.class_rules or [(KAnonymity(ruled.case.k), None)])
+    recoded = recoding(replace(ruled, case=replace(ruled.case, loss="iyengar")))
+    problem, order = recoded.problem, [ruled.case.names.index(name) for name in recoded.problem.names]
+    hierarchies = [ruled.case.hierarchies[j] for j in order]
+    start = [data.draw(st.integers(0, len(hierarchy[0]) - 1)) for hierarchy in hierarchies]
+    assume(problem.is_safe(problem.measure(start)))
+    records = [tuple(record[j] for j in order) for record in ruled.case.records]
+
+    def holds(group):
+        values = [("class", ruled.numbers[place]) for place in group]
+        return all(
+            len(group) >= rule.k if definition is None else definition(values, ruled.numbers, [])["class"]
+            for rule, definition in ruled.class_rules
+        )
+
+    partition = lowered(recoded, start)
+    table = oracle.Table(records, hierarchies, [ruled.case.weights[j] for j in order])
+    cut, released = oracle.lowered(table, start, holds, problem.limit)
+    classes = partition.class_of_row[problem.row_of_record].tolist()
+
+    assert released == {place for place, one in enumerate(classes) if one >= 0}
+    for place in released:
+        levels = [own[value] for own, value in zip(cut, records[place])]
+        assert levels == partition.levels[classes[place]].tolist()
+
+
+@examples(40)
+@given(ruled=recodable_cases())
+def test_specialization_gives_each_value_one_label(ruled):
+    """All released records with a value have it at one level, so that labels of a column exclude each other."""
+    recoded = recoding(ruled)
+    partition = attempt(specialize, recoded)
+    if partition is None:
+        return
+    rows = np.flatnonzero(partition.is_released)
+    levels = partition.levels[partition.class_of_row[rows]]
+    for j, codes in enumerate(recoded.problem.task.rows.codes[:, rows]):
+        assert len(set(zip(codes.tolist(), levels[:, j].tolist()))) == np.unique(codes).size
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -9,13 +9,18 @@ from tests.examples import examples
 from tests.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
+from cloister.kernels import _jit, clusters
 from cloister.kernels.alignment import align
-from cloister.kernels.clusters import _bound_all, _prepare, group, make_scratch
+from cloister.kernels.clusters import group, make_scratch
 from cloister.trajectories.data import Cost, Method, TrajectoriesRequest
 from cloister.trajectories.problem import pose
 
 CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
 AGES = [[f"a{value // 3}" for value in range(12)]]
+
+
+_jit.load()
+_bound_all, _prepare = clusters._bound_all, clusters._prepare
 
 
 @njit

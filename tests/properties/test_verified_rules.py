@@ -66,6 +66,9 @@ RULES = {
     "k-map": st.integers(2, 6).map(
         lambda k: ({"model": "k-map", "k": k, "population": "census"}, lambda r, w: oracle.k_map(r, PEOPLE, k))
     ),
+    "no-attack": st.sampled_from([(0.3, 0.1), (7.0, 3), (2, 1.0), (1, 2)]).map(
+        lambda x: ({"model": "no-attack", "gain": x[0], "cost": x[1]}, lambda r, w: oracle.no_attack(r, *x))
+    ),
     "l-diversity": few.map(lambda n: (on_dx("l-diversity", l=n), lambda r, w: oracle.l_diversity(r, n))),
     "entropy": st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
         lambda n: (on_dx("entropy-l-diversity", l=n), lambda r, w: oracle.entropy_l_diversity(r, n))

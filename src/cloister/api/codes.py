@@ -124,6 +124,7 @@ def generalize_codes(
     uncovered: str = "generalize",
     loss: str = "ilm",
     hierarchy: Hierarchy | None = None,
+    code_weights: Sequence[float] | None = None,
     workload: str | None = None,
     accept_empty: bool = False,
     seed: int = 0,
@@ -142,6 +143,8 @@ def generalize_codes(
         are (``"suppress"``)
     loss : what is kept low: ``"ilm"``, or ``"ul"``, which grows exponentially with the codes of a term
     hierarchy : how close codes are; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless given
+    code_weights : weight in the loss of a set of codes whose lowest common node is at each level of the hierarchy, from
+        the lowest, at most two decimals, rising to 1; in equal steps unless given
     workload : case counts whose error the custodian gets: ``"frequent:5"`` (percent) or ``"random:1000"``
     accept_empty : release although nearly everything is lost: a normalized certainty penalty above 0.9
     seed : of a random workload; nothing that protects is random

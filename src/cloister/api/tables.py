@@ -42,6 +42,7 @@ def anonymize(
     loss: str = "iyengar",
     weights: Mapping[str, float] | None = None,
     search: str | None = None,
+    store: str | None = None,
     time_limit: float | None = None,
     levels: Mapping[str, int] | None = None,
     purpose: str = "analysis",
@@ -84,10 +85,13 @@ def anonymize(
     accept_empty : release although all quasi-identifiers are empty, or the loss is above 0.9
     suppression_limit : share of the records that may be suppressed, in [0, 1]
     loss, weights : what is minimized (``"iyengar"``, ``"arx"``, ``"precision"``, ``"entropy"``, ``"discernibility"``,
-        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``), and weights of columns, 1 unless given
+        ``"dm_star"``, ``"average_class_size"``, ``"ambiguity"``, ``"kl_divergence"``), and weights of columns, 1 unless
+        given
     search, time_limit : ``"optimal"``, as unless given, or the name of a published search
         (``cloister.search.SEARCHES``), and seconds after which the best found so far is returned; not for methods
-        that search nothing (``"mondrian"``, ``"cluster"``)
+        that search nothing (``"mondrian"``, ``"cluster"``, ``"top-down"``)
+    store : how the searches ``"flash"`` and ``"bfs"`` keep what they know of transformations: ``"list"``,
+        ``"antichain-list"``, ``"tree"`` or ``"ranked-tree"``, as unless given; never changes the release
     levels : a fixed transformation instead of a search
     purpose : what the data are for, which chooses the method: ``"analysis"`` keeps most, by ``"mondrian"``, but where
         something is asked that only a search looks at, or an engine counts; ``"counts"`` and ``"one-coding"`` have one
@@ -96,7 +100,8 @@ def anonymize(
     target : column released as recorded that models will predict: quasi-identifiers weigh up to six times by what they
         say about it, where ``"mondrian"`` is the method
     method : ``"full-domain"`` (one level for each column), ``"mondrian"`` or ``"cluster"`` (levels of its own for each
-        class, which loses less; labels of one column may then overlap)
+        class, which loses less; labels of one column may then overlap), or ``"top-down"`` (one label for each value,
+        at a level of its own)
     local_recoding : after full-domain generalization, release suppressed records at coarser levels of their own
     microaggregate : ``"mean"`` or ``"median"`` by column: a number that is a quasi-identifier is released as that of
         its class, to two decimals

@@ -25,6 +25,7 @@ METHODS_OF = {
     "privacy": (*BY_SETS, APRIORI),
     "visit": BY_SETS,
     "code_hierarchy": (*BY_SETS, APRIORI),
+    "code_weights": (*BY_SETS, APRIORI),
     "uncovered": BY_SETS,
     "loss": OF_PAPERS,
 }
@@ -84,6 +85,16 @@ class CodesSettings:
         str | None,
         Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
         Key("a hierarchy, as icd9"),
+    ] = None
+    code_weights: Annotated[
+        str | tuple[float, ...] | None,
+        Help(
+            "Of generalization: weight in the loss of a set of codes that meet at each level of the hierarchy, rising "
+            "to 1; in equal steps if not given.",
+            "W,W,...,1",
+            typed=str,
+        ),
+        Key("a list of numbers, as [0.1, 0.3, 0.6, 1]", kind=tuple[float, ...]),
     ] = None
     max_cluster_size: Annotated[
         int | None,

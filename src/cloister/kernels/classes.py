@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .layout import Costs, LevelMaps, Rows, Threshold
+from .layout import FEW_ROWS, Costs, LevelMaps, Rows, Threshold
 from .words import hashed, table_size
 
 
@@ -207,18 +207,38 @@ class Distinct(NamedTuple):
     labels: NDArray[np.int64]
 
 
-def distinct_rows(codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.int64] | None = None) -> Distinct:
+def distinct_rows(
+    codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.int64] | None = None, few: int = FEW_ROWS
+) -> Distinct:
     """Distinct rows with how often each occurs, in order of first appearance.
 
     Parameters
     ----------
     codes : (n_attributes, n_rows) codes at level 0
     count : (n_rows,) int64, how often each row occurs; once if not given
+    few : rows up to which no kernel is used; never changes the answer
     """
     n_attributes, n_rows = codes.shape
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
-    found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
+    if n_rows <= few:
+        labels, first = _numbered(codes)
+        found = _grouping(every.records, labels, first, first.size)
+    else:
+        found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
     return Distinct(Rows(np.ascontiguousarray(codes[:, found.first]), found.sizes), found.labels)
+
+
+def _numbered(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The class of each row by its codes, in order of first appearance, and the first row of each."""
+    keys = np.zeros(codes.shape[1], dtype=np.int64)
+    for column in codes:
+        # Numbers of classes stay below the rows, so that products stay below 2**63.
+        keys = np.unique(keys, return_inverse=True)[1] * (int(column.max(initial=0)) + 1) + column
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return rank[place], first[order]
 
 
 class Grouped(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .layout import LevelMaps, Rows
+from .layout import FEW_ROWS, LevelMaps, Rows
 
 
 @jit
@@ -28,7 +28,12 @@ def _common_levels(rows, maps, members, start, lowest, levels):
 
 
 def common_levels(
-    rows: Rows, maps: LevelMaps, members: NDArray[np.int64], start: NDArray[np.int64], lowest: NDArray[np.int64]
+    rows: Rows,
+    maps: LevelMaps,
+    members: NDArray[np.int64],
+    start: NDArray[np.int64],
+    lowest: NDArray[np.int64],
+    few: int = FEW_ROWS,
 ) -> NDArray[np.int64]:
     """Return the lowest levels at which all members of each class have one label, shape (n_classes, n_attributes).
 
@@ -37,6 +42,7 @@ def common_levels(
     members : (n_members,) int64, rows, class after class
     start : (n_classes + 1,) int64, where each class begins in ``members``; no class is empty
     lowest : (n_attributes,) int64, levels below which nothing is looked for
+    few : members up to which no kernel is used; never changes the answer
     """
     if members.size and not 0 <= int(members.min()) <= int(members.max()) < rows.records.shape[0]:
         raise ValueError("members must be numbers of rows")
@@ -44,8 +50,19 @@ def common_levels(
         raise ValueError("classes must follow each other, and none may be empty")
     if lowest.shape != maps.heights.shape or np.any(lowest < 0) or np.any(lowest >= maps.heights):
         raise ValueError(f"levels must be one per attribute, each below {maps.heights.tolist()}")
-    levels = np.empty((start.size - 1, lowest.size), dtype=np.int64)
-    _common_levels(rows, maps, members, start, lowest, levels)
+    levels = np.tile(lowest, (start.size - 1, 1))
+    if members.size > few:
+        _common_levels(rows, maps, members, start, lowest, levels)
+        return levels
+    sizes = np.diff(start)
+    for j, height in enumerate(maps.heights.tolist()):
+        for level in range(int(lowest[j]), height - 1):
+            labels = maps.up[maps.start[j, 0, level] + rows.codes[j, members].astype(np.int64)]
+            differ = np.logical_or.reduceat(labels != np.repeat(labels[start[:-1]], sizes), start[:-1])
+            # Labels that are equal at a level are equal above it.
+            if not differ.any():
+                break
+            levels[differ, j] = level + 1
     return levels
 
 

@@ -237,10 +237,11 @@ def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) 
 
 def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationRequest":
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
-    from cloister.codesets.generalization.data import GeneralizationRequest
+    from cloister.codesets.generalization.data import GeneralizationRequest, code_weights_of
 
     check_numbers(CodesOptions, keywords)
-    return build_request(GeneralizationRequest, keywords, **_looked_up(keywords, given))
+    weights = code_weights_of(keywords.get("code_weights"))
+    return build_request(GeneralizationRequest, keywords, code_weights=weights, **_looked_up(keywords, given))
 
 
 def _looked_up(keywords: Keywords, given: GivenCodes) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
     """What keeps some of the columns, in words that can be typed."""
     weights = {column: MORE_WEIGHT * request.weights.get(column, 1.0) for column in empty}
     suppression = min(request.suppression + MORE_SUPPRESSION, Decimal(1))
-    one_by_one = replace(request, search=None, time_limit=None, local_recoding=False, merge_bound=None)
+    one_by_one = replace(request, search=None, store=None, time_limit=None, local_recoding=False, merge_bound=None)
     methods = [
         (setting("method", method), replace(one_by_one, method=method))
         for method in METHODS

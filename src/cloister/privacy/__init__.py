@@ -1,6 +1,6 @@
 """Rules about groups of patients: yes or no. Each says what it looks at and whether it is monotone."""
 
-from .class_size import AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients, PopulationRule
+from .class_size import AverageRisk, DeltaPresence, KAnonymity, KMap, KPatients, NoAttack, PopulationRule
 from .closeness import BetaLikeness, DeltaDisclosure, EnhancedBetaLikeness, TCloseness
 from .l_diversity import AlphaKAnonymity, EntropyLDiversity, LDiversity, RecursiveLDiversity
 from .parse import parse_rule, rule_of
@@ -10,6 +10,6 @@ from .uniqueness import PopulationUniqueness, SampleUniqueness
 __all__ = [
     "AlphaKAnonymity", "AverageRisk", "BetaLikeness", "ClassRule", "DeltaDisclosure", "DeltaPresence",
     "EnhancedBetaLikeness", "EntropyLDiversity", "EquivalenceClasses", "Histogram", "KAnonymity", "KMap", "KPatients",
-    "LDiversity", "PopulationRule", "PopulationUniqueness", "PrivacyRule", "RecursiveLDiversity", "SampleUniqueness",
-    "TCloseness", "TableRule", "least_group", "parse_rule", "rule_of",
+    "LDiversity", "NoAttack", "PopulationRule", "PopulationUniqueness", "PrivacyRule", "RecursiveLDiversity",
+    "SampleUniqueness", "TCloseness", "TableRule", "least_group", "parse_rule", "rule_of",
 ]  # fmt: skip

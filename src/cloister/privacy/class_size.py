@@ -1,7 +1,9 @@
-"""How many people a class holds: k-anonymity, average risk; in a population k-map, delta-presence."""
+"""How many people a class holds: k-anonymity, no attack that pays, average risk; of a population k-map, presence."""
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Annotated, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from .rule import (
     EquivalenceClasses,
     Mask,
     Part,
+    Positive,
     Probability,
     TableRule,
     at_least,
@@ -98,6 +101,52 @@ class KPatients(ClassRule):
         """Return whether each class satisfies the rule, shape (n_classes,)."""
         histogram = classes.histogram(self)
         return class_sums(histogram, (recorded(histogram) > 0).astype(np.int64)) >= self.k
+
+
+@dataclass(frozen=True)
+class NoAttack(ClassRule):
+    """No attack on a record pays: what it gains, by the chance of success, is less than what it costs.
+
+    Somebody who re-identifies a record gains ``gain``, in whatever money, tries a record at a cost of ``cost``, and
+    is right with a chance of 1 / (records of the class). So a class needs more than gain / cost records.
+
+    *Guarantee*: somebody who knows all quasi-identifiers of a patient, and that the patient is in the data, expects to
+    lose by an attack on any record, if these are the gain and the cost. Not promised: anything against somebody who
+    gains more, pays less or does not count; k-anonymity's other limits. Cost: one comparison a class.
+
+    Monotone and closed: a class only grows when records are added.
+
+    The publisher earns the benefit of a record times (1 - loss), and pays nothing, as nobody attacks: so the
+    transformation of least loss is the publisher's best among those at which nobody attacks (`search.optimal`).
+
+    Deviations: the paper chooses for each record by itself, counts the people of a population, and lets the publisher
+    take a loss by attacks that is outweighed by the benefit. An attack that neither gains nor loses is made here.
+
+    Source: Wan et al. (2015), "A game theoretic framework for analyzing re-identification risk", PLoS ONE 10(3):
+    e0120592, the variant without attacks; as a bound for the size of classes in ARX (Prasser, Kohlmayer 2015).
+    """
+
+    gain: Positive
+    cost: Positive
+
+    model = "no-attack"
+    usage = "no-attack=300,4 (gain of a re-identification, cost of an attempt)"
+    says = "an attack that gains {gain} if it succeeds and costs {cost} pays on no record"
+    needs = "sizes"
+    is_monotone = is_closed = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole_number("gain / cost", self.class_size, 1)
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least; of the numbers as they are written, so that 0.3 / 0.1 is 3."""
+        return math.floor(Fraction(repr(self.gain)) / Fraction(repr(self.cost))) + 1
+
+    def holds(self, classes: EquivalenceClasses) -> Mask:
+        """Return whether each class satisfies the rule, shape (n_classes,)."""
+        return classes.sizes >= self.class_size
 
 
 @dataclass(frozen=True)

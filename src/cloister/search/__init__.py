@@ -14,6 +14,7 @@ from cloister.results import SearchResult
 from .bfs import bfs
 from .flash import flash
 from .greedy import datafly, igreedy
+from .lattice import STORES
 from .minimal import incognito, ola, samarati
 from .optimal import optimal
 from .problem import Progress, Report, SearchProblem
@@ -58,21 +59,33 @@ SEARCHES = ("optimal", *SINGLE)
 GREEDY = ("datafly", "datafly:arx", "igreedy", "igreedy:arx")
 """Searches that take one way through the lattice, however large it is."""
 
+STORING = ("flash", "bfs")
+"""Searches that keep what they know of transformations in a property store."""
+
 MOST_TRANSFORMATIONS = 10**30
 """Of a lattice that is searched without a time limit: proofs over larger ones need not end within a human life."""
 
 
-def check_search(name: str) -> None:
-    """Refuse the name of a search that does not exist."""
+def check_search(name: str, store: str | None = None) -> None:
+    """Refuse the name of a search or of a property store that does not exist, and a store where none is used."""
     if name not in SEARCHES:
         hint = did_you_mean(name, SEARCHES)
         raise InputError(f"The search {name!r} is not known.{hint} Searches: {', '.join(SEARCHES)}.")
+    if store is not None and store not in STORES:
+        hint = did_you_mean(store, STORES)
+        raise InputError(f"The property store {store!r} is not known.{hint} Stores: {', '.join(STORES)}.")
+    if store is not None and name not in STORING:
+        raise InputError(
+            f"The property store {store} was asked for, but the search {name} has none. Leave it out, or search by "
+            f"{' or '.join(STORING)}."
+        )
 
 
 def search(
     name: str,
     problem: SearchProblem,
     *,
+    store: str | None = None,
     threads: int = 1,
     time_limit: float | None = None,
     report: Report | None = None,
@@ -81,11 +94,13 @@ def search(
 
     Parameters
     ----------
+    store : how flash and bfs keep what they know of transformations (`cloister.search.lattice.STORES`); never changes
+        the answer
     threads : workers of the search optimal, at least 1; the others use one
     time_limit : seconds; asked after each measurement, or, by optimal, after some tenths of a second of work
     report : called now and then with the progress made, from the calling thread
     """
-    check_search(name)
+    check_search(name, store)
     if time_limit is None and name not in GREEDY and problem.lattice > MOST_TRANSFORMATIONS:
         raise InputError(
             f"{len(problem.names)} quasi-identifiers have more than 10^30 combinations of levels, too many for the "
@@ -93,11 +108,14 @@ def search(
         )
     if name == "optimal":
         return optimal(problem, threads=threads, time_limit=time_limit, report=report)
-    return SINGLE[name](problem, time_limit=time_limit, report=report)
+    kept = {} if store is None else {"store": store}
+    return SINGLE[name](problem, time_limit=time_limit, report=report, **kept)
 
 
 def load_kernels(name: str = "optimal") -> None:
-    """Run a search on two records, or what a method without one needs; the rest is compiled once it is asked for."""
+    """Run a search on two records, or what large tables need without one; the rest is compiled once it is asked for."""
+    if name == "no search":
+        return
     codes = np.array([[0, 1]], dtype=CODE)
     maps = LevelMaps(
         up=np.array([0, 1, 0, 0, 0], dtype=CODE),
@@ -117,10 +135,10 @@ def load_kernels(name: str = "optimal") -> None:
         weight=np.array([1.0]),
         geometric=False,
     )
-    distinct = distinct_rows(codes, maps)
-    if name == "no search":
+    distinct = distinct_rows(codes, maps, few=0)
+    if name == "large tables":
         start, lowest = np.array([0, 2], dtype=np.int64), np.zeros(1, dtype=np.int64)
-        common_levels(distinct.rows, maps, np.array([0, 1], dtype=np.int64), start, lowest)
+        common_levels(distinct.rows, maps, np.array([0, 1], dtype=np.int64), start, lowest, few=0)
         return
     class_sizes(distinct.rows, maps, np.array([1], dtype=np.int64))
     task = make_task(distinct.rows, maps, costs, Threshold(2, 2, 0))

@@ -244,6 +244,8 @@ class TransformationEvaluator:
             log_leaves=lambda: self._log_leaves(levels),
             log_label_records=lambda: self._log_sharing(levels),
             log_value_records=lambda: self._log_sharing([0] * len(levels)),
+            log_row_records=lambda: np.log(rows.records),
+            log_class_records=lambda: np.log(grouping.sizes)[grouping.labels],
         )
 
     def _log_leaves(self, levels: Sequence[int]) -> Logarithms:

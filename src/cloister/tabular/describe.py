@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,6 @@ from cloister.io import as_text, is_tally, n_records
 from cloister.masking import must_mask
 from cloister.privacy import TCloseness
 from cloister.results import Disclosing, SearchResult, Utility
-from cloister.utility import ENTROPY
 
 from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
@@ -193,9 +192,13 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
 def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
-    found = {"records": n_records(table.frame), "suppressed": protected.suppressed, "loss": protected.loss}
-    proof = {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
-    return found | proof | ({"usefulness": useful} if useful else {})
+    found: dict[str, object] = {"records": n_records(table.frame), "suppressed": protected.suppressed}
+    proof: dict[str, object] = (
+        {} if search is None else {"bound": search.bound, "gap": search.gap, "checked": search.checked}
+    )
+    kept = search is not None and request.store is not None and search.statistics
+    proof |= {"store": asdict(kept)} if kept else {}
+    return found | {"loss": protected.loss} | proof | ({"usefulness": useful} if useful else {})
 
 
 def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:
@@ -223,7 +226,8 @@ def _search(
     """What was searched; bound and gap in hundredths, to the safe side, where the loss is not proven optimal."""
     # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
-    is_hidden = is_masked or request.levels is not None or not request.has_one_transformation or request.loss is ENTROPY
+    is_hidden = is_masked or request.levels is not None or not request.has_one_transformation
+    is_hidden |= request.loss.looks_within_classes
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
     return TableSearch(
         levels={column: found.levels[column] for column in roles if column in found.levels},

@@ -222,7 +222,7 @@ class TableSections(Section):
     """What is particular to a table."""
 
     shape: Literal["table"]
-    method: Literal["full-domain", "mondrian", "cluster", "local-recoding", "merged-classes"]
+    method: Literal["full-domain", "mondrian", "cluster", "top-down", "local-recoding", "merged-classes"]
     settings: PublishedSettings
     columns: dict[str, Column]
     records: RecordCounts

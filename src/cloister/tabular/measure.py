@@ -13,7 +13,7 @@ from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
 from cloister.masking import must_mask
 from cloister.results import ColumnLoss, Utility
-from cloister.utility import ENTROPY, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
+from cloister.utility import MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
 from cloister.utility.losses import average_class_size, discernibility
 
 from .data import EncodedTable, ProtectedTable, TableRequest
@@ -57,8 +57,9 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
     that only they have, or how they are spread over classes. So figures always follow from the released records alone
     (hierarchies bound to their values), with k - 1 suppressed records where a number below k is masked. Choosing by
-    whether that changes anything would itself say so. Non-uniform entropy would tell how the values of a class are
-    spread: it is always computed as if they were spread evenly over what their label covers.
+    whether that changes anything would itself say so. Losses that look within classes would tell how the values of
+    a class are spread: entropy is always computed as if they were spread evenly over what their label covers, and
+    divergence as if they were all the same, the most that it can be.
     """
     labels, levels = protected.labels, protected.levels
     table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
@@ -75,7 +76,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
     losses = _losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
-        is_estimated = bool(protected.suppressed) or request.loss is ENTROPY
+        is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
         losses[name] = exact.losses[name]
         if is_estimated:
             n, alone = n_records(labels), _loss_of_released(originals, hierarchies, protected, request)
@@ -175,13 +176,17 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
         ]
     else:
         labels = _labelled_variously(table.frame, table.hierarchies, protected)
-    return _table_loss(labels, table.hierarchies, is_kept, records, request)
+    recorded = pl.DataFrame([as_text(table.frame[column]) for column in table.hierarchies])
+    return _table_loss(labels, table.hierarchies, is_kept, records, request, recorded)
 
 
 def _loss_of_released(
     originals: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
 ) -> float:
-    """The same if the released records were all there are, and their values spread evenly under each label."""
+    """The same if the released records were all there are, their values spread evenly under each label.
+
+    For their divergence, which is none then, all records of a class are taken to be the same: the most it can be.
+    """
     alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
     spread = pl.col("label_records") / pl.col("leaves")
     labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, hierarchies, alone)]
@@ -195,17 +200,21 @@ def _table_loss(
     is_kept: NDArray[np.bool_],
     records: pl.Series,
     request: TableRequest,
+    recorded: pl.DataFrame | None = None,
 ) -> float:
+    """``recorded``: the values as recorded; None where they are as their labels."""
     assert not isinstance(request.loss, AttributeLoss)
     columns = pl.DataFrame([one["label"].alias(f"c{j}") for j, one in enumerate(labels)])
-    classes = (
-        columns.with_columns(pl.Series("is_kept", is_kept), records.alias("records"))
-        .group_by([*columns.columns, "is_kept"])
-        .agg(pl.col("records").sum())
-    )
+    columns = columns.with_columns(pl.Series("is_kept", is_kept))
+    classes = columns.with_columns(records.alias("records")).group_by(columns.columns).agg(pl.col("records").sum())
 
     def logarithms(name: str) -> Logarithms:
         return np.stack([np.log(column[name].to_numpy()) for column in labels])
+
+    def log_alike(values: pl.DataFrame) -> Logarithms:
+        alike = values.with_columns(records.alias("records"))
+        shared = alike.select(pl.col("records").sum().over(values.columns)).to_series()
+        return shared.cast(pl.Float64).log().to_numpy().astype(np.float64)
 
     generalized = Generalized(
         sizes=classes["records"].cast(pl.Int64).to_numpy(),
@@ -217,6 +226,8 @@ def _table_loss(
         log_leaves=lambda: logarithms("leaves"),
         log_label_records=lambda: logarithms("label_records"),
         log_value_records=lambda: logarithms("value_records"),
+        log_row_records=lambda: log_alike(columns if recorded is None else recorded),
+        log_class_records=lambda: log_alike(columns),
     )
     return request.loss.measure(generalized).loss
 

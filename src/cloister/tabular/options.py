@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 OPTIMAL = "optimal"  # the search that is made unless another is asked for
 FULL_DOMAIN = "full-domain"
-MONDRIAN, CLUSTER = "mondrian", "cluster"
-METHODS = (FULL_DOMAIN, MONDRIAN, CLUSTER)
+MONDRIAN, CLUSTER, TOP_DOWN = "mondrian", "cluster", "top-down"
+METHODS = (FULL_DOMAIN, MONDRIAN, CLUSTER, TOP_DOWN)
 ANALYSIS, COUNTS, ONE_CODING = "analysis", "counts", "one-coding"
 PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
@@ -81,6 +81,14 @@ class TableSettings:
         Help("optimal, or exhaustive for small lattices.", shown=OPTIMAL),
         Key("the name of a search, as optimal"),
     ] = None
+    store: Annotated[
+        str | None,
+        Help(
+            "How the searches flash and bfs keep what they know of transformations; ranked-tree unless given.",
+            "list|antichain-list|tree|ranked-tree",
+        ),
+        Key("list, antichain-list, tree or ranked-tree"),
+    ] = None
     time_limit: Annotated[
         float | None,
         Help("Return the best transformation found by then, with its gap.", "SECONDS"),
@@ -115,10 +123,11 @@ class TableSettings:
     method: Annotated[
         str | None,
         Help(
-            "full-domain: one level a column. mondrian, cluster: levels differ between classes.",
+            "full-domain: one level a column. top-down: one label a value. mondrian, cluster: levels differ between "
+            "classes.",
             shown="by --purpose",
         ),
-        Key("full-domain, mondrian or cluster", one_of=METHODS),
+        Key("full-domain, mondrian, cluster or top-down", one_of=METHODS),
     ] = None
     local_recoding: Annotated[
         bool, Help("Release suppressed records at coarser levels of their own."), Key(YES_OR_NO)

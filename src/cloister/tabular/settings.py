@@ -18,6 +18,7 @@ from cloister.privacy import (
     KAnonymity,
     KMap,
     KPatients,
+    NoAttack,
     PopulationRule,
     PrivacyRule,
     TableRule,
@@ -140,7 +141,7 @@ def _of_patients(request: TableRequest) -> TableRequest:
             f"numbers instead, which begin anew in each class, or no ids: {setting('ids', 'number')} or "
             f"{setting('ids', 'drop')}."
         )
-    counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | TableRule)]
+    counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
     if counting:
         raise InputError(
             f"The rule {counting[0]} counts records as people, but {setting('patient')} says that a patient may have "
@@ -155,7 +156,7 @@ def check_settings(request: TableRequest) -> TableRequest:
     """Return the request if its settings make sense by themselves; columns are checked against the data later."""
     if not request.rules:
         raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
-    check_search(request.search_name)
+    check_search(request.search_name, request.store)
     if request.default_role not in REST:
         raise InputError(
             f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.default_role!r}."
@@ -255,7 +256,7 @@ NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
 KINDS: dict[str, tuple[Kind, str]] = {
     **{one.name: (_is(bool), "True or False") for one in settings_of(TableSettings) if one.kind is bool},
     **dict.fromkeys(("loss", "purpose", "default_role", "ids"), (_is(str), "a text")),
-    **dict.fromkeys(("method", "search"), (_is(str, NoneType), "a text")),
+    **dict.fromkeys(("method", "search", "store"), (_is(str, NoneType), "a text")),
     **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
     **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
     **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),

@@ -8,6 +8,7 @@ are those among the recorded ones, and a class without any violates the rule.
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 import polars as pl
 
@@ -324,6 +325,9 @@ CLASS_RULES: dict[str, Callable[[Description, ReleasedClasses, Reference], pl.Se
     "k-anonymity": lambda rule, classes, _: classes.sizes[COUNT] >= int(rule["k"]),
     "k-patients": _k_patients,
     "k-map": _k_map,
+    "no-attack": lambda rule, classes, _: (
+        classes.sizes[COUNT] > math.floor(Decimal(repr(rule["gain"])) / Decimal(repr(rule["cost"])))
+    ),
     "l-diversity": lambda rule, classes, _: (
         classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["l"])
     ),

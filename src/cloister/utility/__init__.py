@@ -16,7 +16,6 @@ from .case_counts import (
 )
 from .losses import (
     ARX,
-    ENTROPY,
     IYENGAR,
     LOSSES,
     MEAN_LOSSES,
@@ -28,7 +27,7 @@ from .losses import (
 )
 
 __all__ = [
-    "ARX", "ENTROPY", "IYENGAR", "LOSSES", "MEAN_LOSSES", "AttributeLoss", "CountedSets", "Generalized", "Logarithms",
+    "ARX", "IYENGAR", "LOSSES", "MEAN_LOSSES", "AttributeLoss", "CountedSets", "Generalized", "Logarithms",
     "Loss", "QueryErrors", "Reading", "TermSets", "error_histogram", "frequent_itemsets", "lost_top_itemsets",
     "matching_errors", "maximal", "pair_errors", "parse_loss", "query_errors", "share_within",
 ]  # fmt: skip

@@ -12,7 +12,8 @@ Bayardo, Agrawal (2005), "Data privacy through optimal k-anonymization" (discern
 globally optimal k-anonymity method for the de-identification of health data" (the monotone variant); LeFevre, DeWitt,
 Ramakrishnan (2006), "Mondrian multidimensional k-anonymity" (average class size; there divided by k).
 Goldberger, Tassa (2010), "Efficient anonymizations with enhanced utility" (ambiguity); Gionis, Tassa (2009),
-"k-anonymization with minimal loss of information" (non-uniform entropy).
+"k-anonymization with minimal loss of information" (non-uniform entropy). Machanavajjhala, Kifer, Gehrke,
+Venkitasubramaniam (2007), "l-Diversity: privacy beyond k-anonymity", ACM TKDD 1(1) (Kullback-Leibler divergence).
 """
 
 import math
@@ -30,6 +31,9 @@ Logarithms = NDArray[np.float64]
 
 LEAST_INFORMATION = 1e-12
 """Information a record that is no more than rounding: the column has one value."""
+
+LEAST_DIVERGENCE = 0.01
+"""Divergence in nats of records nearly spread evenly over their domain: as a share of less, rounding would tell."""
 
 
 class LossAndBound(NamedTuple):
@@ -59,8 +63,10 @@ class Generalized:
     log_leaves : returns (n_attributes, n_rows) float64, logarithm of the leaves of the domain that each label covers
     log_label_records : returns the same of the records of the input that share the label at this transformation
     log_value_records : returns the same of the records of the input that share the value as recorded
+    log_row_records : returns (n_rows,) float64, logarithm of the records of the input that share all values as recorded
+    log_class_records : returns the same of the records in the class of each row, suppressed or not
 
-    The last three are worked out only for losses that look at them.
+    The last five are worked out only for losses that look at them.
     """
 
     sizes: Numbers
@@ -72,6 +78,8 @@ class Generalized:
     log_leaves: Callable[[], Logarithms] = field(repr=False)
     log_label_records: Callable[[], Logarithms] = field(repr=False)
     log_value_records: Callable[[], Logarithms] = field(repr=False)
+    log_row_records: Callable[[], Logarithms] = field(repr=False)
+    log_class_records: Callable[[], Logarithms] = field(repr=False)
 
     @property
     def n_records(self) -> int:
@@ -101,6 +109,7 @@ class AttributeLoss:
 
     ignores_suppression: ClassVar[bool] = False
     takes_weights: ClassVar[bool] = True
+    looks_within_classes: ClassVar[bool] = False
 
     def aggregate(self, losses: Sequence[float], weights: Sequence[float]) -> float:
         """Return the weighted mean, in [0, 1]; the same in whatever order the attributes come.
@@ -131,6 +140,7 @@ class TableLoss:
     Attributes
     ----------
     measure : returns the loss of a release, and the loss if nothing were suppressed
+    looks_within_classes : whether it depends on how the recorded values of a class are spread, which no release shows
     """
 
     name: str
@@ -138,6 +148,7 @@ class TableLoss:
     measure: Callable[[Generalized], LossAndBound]
     ignores_suppression: bool = False
     takes_weights: bool = True
+    looks_within_classes: bool = False
 
 
 def _of_sizes(
@@ -208,6 +219,30 @@ def _entropy(table: Generalized) -> LossAndBound:
     return LossAndBound(float(losses @ weights), float(bounds @ weights)).within_bounds()
 
 
+def _kl_divergence(table: Generalized) -> LossAndBound:
+    """How far the records as released, spread evenly over what their labels cover, are from those recorded.
+
+    The Kullback-Leibler divergence of the two distributions of records, suppressed ones being a class that covers the
+    domain; as a share of that of a release in one class, and 1 where it is more.
+    """
+    n, suppressed, domain = table.n_records, ~table.is_kept_row, float(np.log(table.domains).sum())
+    n_suppressed, recorded = int(table.records[suppressed].sum()), table.log_row_records()
+
+    def divergence(spread: Logarithms) -> float:
+        # Rounded once, so that the order of the rows decides no tie.
+        return math.fsum((table.records * (recorded + spread)).tolist()) / n
+
+    most = divergence(np.full(recorded.size, domain - math.log(n)))
+    if most < LEAST_DIVERGENCE:
+        # Spread evenly already: nothing can become more even, but records can be lost.
+        return LossAndBound(n_suppressed / n, 0.0)
+    spread = table.log_leaves().sum(axis=0) - table.log_class_records()
+    bound = divergence(spread) / most
+    if n_suppressed:
+        spread[suppressed] = domain - math.log(n_suppressed)
+    return LossAndBound(divergence(spread) / most, bound).within_bounds()
+
+
 DISCERNIBILITY = _of_sizes(
     "discernibility",
     "sum over records of the size of their class (all records where suppressed), as a share of the records squared",
@@ -235,6 +270,15 @@ ENTROPY = TableLoss(
     "mean over the quasi-identifiers of the information about the recorded value that a label lost, as a share of all "
     "there was",
     _entropy,
+    looks_within_classes=True,
+)
+KL_DIVERGENCE = TableLoss(
+    "kl_divergence",
+    "divergence (Kullback, Leibler) of the records as released, spread evenly over what their labels cover, from those "
+    "recorded, as a share of that of one class",
+    _kl_divergence,
+    takes_weights=False,
+    looks_within_classes=True,
 )
 
 Loss = AttributeLoss | TableLoss
@@ -243,7 +287,7 @@ MEAN_LOSSES = {loss.name: loss for loss in (IYENGAR, ARX, PRECISION)}
 """Losses that are a mean of attribute losses."""
 
 TABLE_LOSSES: dict[str, TableLoss] = {
-    loss.name: loss for loss in (DISCERNIBILITY, DM_STAR, AVERAGE_CLASS_SIZE, AMBIGUITY, ENTROPY)
+    loss.name: loss for loss in (DISCERNIBILITY, DM_STAR, AVERAGE_CLASS_SIZE, AMBIGUITY, ENTROPY, KL_DIVERGENCE)
 }
 
 LOSSES: dict[str, Loss] = {**MEAN_LOSSES, **TABLE_LOSSES}

@@ -118,6 +118,6 @@ def fix_levels(visit: Visit) -> Response:
     state, found = visit.state, visit.app.data.measurable(visit.state, visit.part)
     fixed = found.table.problem.by_name(_levels(visit, found))
     section = {**state.section(visit.part), "levels": fixed, "method": FULL_DOMAIN}
-    for key in ("search", "time_limit", "levels_from", "merge_classes"):
+    for key in ("search", "store", "time_limit", "levels_from", "merge_classes"):
         section.pop(key, None)
     return saved(visit, state.with_section(visit.part, section), "release")

@@ -557,6 +557,38 @@ def test_a_hierarchy_file(protect, cloister, tmp_path, manifest):
         assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
 
 
+def test_weights_of_codes(protect, cloister, tmp_path, manifest):
+    """Codes of one category weigh what was stated, in the loss and in the manifest; another loss is refused."""
+    assert protect("-q", "--policy", "level:1", "--code-weights", "0.5,0.5,0.8,1").code == 0
+    told = manifest()
+    held = sum("250.00" in codes or "250.01" in codes for codes in RECORDS)
+    assert told["settings"]["code_weights"] == [0.5, 0.5, 0.8, 1.0]
+    assert told["utility"]["largest_term"] == 2
+    assert told["utility"]["ilm_terms"] == pytest.approx(2 / told["utility"]["codes"] * 0.5 * held / len(RECORDS))
+    assert cloister("verify", "release", "--original", "diagnoses.csv").code == 0
+
+    restated(tmp_path / "release", lambda it: it["settings"].update(code_weights=[0.4, 0.5, 0.8, 1.0]))
+    assert cloister("verify", "release").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--code-weights", "0.5,0.2,0.8,1"), "each no less than the one before"),
+        (("--code-weights", "0.1,0.2,0.3,0.4"), "the last 1"),
+        (("--code-weights", "0.123,0.2,0.3,1"), "at most two decimals"),
+        (("--code-weights", "0,x,0.3,1"), "at most two decimals"),
+        (("--code-weights", "0.5,1"), "2 weights of codes were given, but the hierarchy icd9 has 4 levels"),
+    ],
+)
+def test_weights_that_are_none(protect, words, problem):
+    """Weights rise to 1, one for each level of the hierarchy."""
+    ran = protect("-q", "--policy", "level:1", *words)
+
+    assert ran.code == 2
+    assert problem in " ".join(ran.err.split())
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("words", [("--policy", "level:1"), ("-m", "1")], ids=" ".join)
 def test_repeated_codes(protect, cloister, diagnoses, method, words, tmp_path):

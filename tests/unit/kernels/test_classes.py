@@ -33,6 +33,10 @@ def test_distinct_rows_count_records(case):
     assert list(counted.values()) == problem.task.rows.records.tolist()
     first = list(counted)
     assert [first.index(record) for record in case.records] == problem.row_of_record.tolist()
+    codes = np.ascontiguousarray(problem.task.rows.codes[:, problem.row_of_record])
+    compiled = distinct_rows(codes, problem.task.maps, few=0)
+    assert compiled.rows.records.tolist() == list(counted.values())
+    assert compiled.labels.tolist() == problem.row_of_record.tolist()
 
 
 @given(case=cases(most_records=4))

@@ -99,13 +99,15 @@ def test_common_levels_are_the_lowest_that_are_shared(case, data):
     n = len(rows.groups)
     ends = sorted(data.draw(st.sets(st.integers(1, n), max_size=3)) | {n})
     start = np.array([0, *ends], dtype=np.int64)
-    found = common_levels(rows.task.rows, rows.task.maps, np.arange(n), start, rows.prices.lowest)
+    asked = rows.task.rows, rows.task.maps, np.arange(n), start, rows.prices.lowest
+    found = common_levels(*asked)
     expected = [
         rows.table.common_levels([place for row in range(low, high) for place in rows.groups[row]])
         for low, high in zip([0, *ends], ends)
     ]
 
     assert expected == found.tolist()
+    assert expected == common_levels(*asked, few=0).tolist()
 
 
 @examples(20)

@@ -18,7 +18,7 @@ from cloister.compiling import (
     load,
     must_compile,
 )
-from cloister.kernels import _jit
+from cloister.kernels import _cached
 from cloister.private_cache import cache_folder
 
 
@@ -33,7 +33,7 @@ def test_what_was_compiled_is_known_to_be(method):
 def test_a_process_of_its_own_compiles(tmp_path, monkeypatch):
     """Who waits is told how far it is; whoever waits no longer leaves no process behind."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_jit, "CACHE", cache_folder("kernels", _jit.SOURCES))
+    monkeypatch.setattr(_cached, "CACHE", cache_folder("kernels", _cached.SOURCES))
     told = []
     with compiling_ahead("trajectories"):
         ahead = _AHEAD["trajectories"]
@@ -50,18 +50,18 @@ def compile_in(folder, sources, **variables):
     """Load kernels from a copy of the sources in a process of its own; the files of the cache."""
     program = (
         "import numpy as np\n"
-        "from cloister.kernels import _jit, horpart\n"
-        "assert _jit.is_compiled('horpart._spans') == bool(len(_jit.sys.argv) > 1)\n"
+        "from cloister.kernels import _cached, horpart\n"
+        "assert _cached.is_compiled('horpart._spans') == bool(len(_cached.sys.argv) > 1)\n"
         "horpart.make_tree(np.array([0, 1], dtype=np.int32))\n"
-        "assert _jit.is_compiled('horpart._spans')\n"
-        "print(_jit.CACHE)"
+        "assert _cached.is_compiled('horpart._spans')\n"
+        "print(_cached.CACHE)"
     )
     environment = os.environ | {"PYTHONPATH": str(sources), "NUMBA_CACHE_DIR": str(folder)} | variables
 
     def run(*words):
         command = [sys.executable, "-c", program, *words]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=folder.parent)
-        return {file.name for file in _jit.Path(done.stdout.strip()).iterdir()}
+        return {file.name for file in _cached.Path(done.stdout.strip()).iterdir()}
 
     return run
 
@@ -69,7 +69,7 @@ def compile_in(folder, sources, **variables):
 def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
     """A kernel is compiled anew when a file changed that it imports, not when another did; earlier editions go."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"
-    shutil.copytree(_jit.SOURCES, kernels)
+    shutil.copytree(_cached.SOURCES, kernels)
     shutil.copy(private_cache.__file__, kernels.parent)
     (kernels.parent / "__init__.py").touch()
     run = compile_in(tmp_path / "cache", tmp_path / "sources")
@@ -88,7 +88,7 @@ def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
 def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
     """Kernels that were compiled for the baseline and came with the sources are used as they are, until one changes."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"
-    shutil.copytree(_jit.SOURCES, kernels)
+    shutil.copytree(_cached.SOURCES, kernels)
     shutil.copy(private_cache.__file__, kernels.parent)
     (kernels.parent / "__init__.py").touch()
     made = tmp_path / "made"
@@ -108,13 +108,13 @@ def test_the_cache_is_where_the_interpreter_is(tmp_path, monkeypatch):
     """Who calls, and from where, makes no difference; a folder that others can write to is not used."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.setattr(_jit.sys, "prefix", str(tmp_path / "environment"))
+    monkeypatch.setattr(_cached.sys, "prefix", str(tmp_path / "environment"))
     environment = tmp_path / "environment" / "cache" / "kernels"
-    assert cache_folder("kernels", _jit.SOURCES).parent == environment
+    assert cache_folder("kernels", _cached.SOURCES).parent == environment
     assert environment.stat().st_mode & 0o777 == 0o700
 
     environment.chmod(0o770)
-    assert cache_folder("kernels", _jit.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
+    assert cache_folder("kernels", _cached.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
 
-    monkeypatch.setattr(_jit.sys, "prefix", _jit.sys.base_prefix)
-    assert cache_folder("kernels", _jit.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"
+    monkeypatch.setattr(_cached.sys, "prefix", _cached.sys.base_prefix)
+    assert cache_folder("kernels", _cached.SOURCES).parent == tmp_path / "user" / "cloister" / "kernels"

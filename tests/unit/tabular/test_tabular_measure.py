@@ -1,5 +1,7 @@
 """Risk and utility, worked out by hand on ten records."""
 
+from math import log2
+
 import polars as pl
 import pytest
 
@@ -9,10 +11,11 @@ from cloister.privacy import KAnonymity
 from cloister.results import Utility
 from cloister.risk.prosecutor import measure_risk
 from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.tabular.encode import encode
 from cloister.tabular.facts import class_sizes, facts_of
 from cloister.tabular.manifest import PublishedSettings
 from cloister.tabular.measure import confirm_loss, measure_utility
-from cloister.utility import ARX
+from cloister.utility import ARX, parse_loss
 
 RELEASED = pl.DataFrame({"age": ["young"] * 5 + ["old"] * 3, "sex": ["F"] * 2 + ["M"] * 3 + ["F"] * 3})
 """Eight records released of ten: classes of 2, 3 and 3."""
@@ -106,3 +109,15 @@ def test_a_loss_that_is_not_the_method_s_is_our_bug():
     confirm_loss(Utility(0.25 + 1e-12), 0.25)
     with pytest.raises(InternalError, match=r"computed 0\.25"):
         confirm_loss(Utility(0.26), 0.25)
+
+
+def test_divergence_by_hand():
+    """Of a, a, b, c among a to d: two classes of two leaves lose 0.31 of the half bit that one class loses."""
+    domain = hierarchy_rows([[value, "ab" if value in "ab" else "cd", "*"] for value in "abcd"])
+    request = TableRequest(
+        {"v": QuasiIdentifier(domain)}, (KAnonymity(2),), suppression=1, loss=parse_loss("kl_divergence")
+    )
+    problem = encode(pl.DataFrame({"v": list("aabc" * 2)}), request).problem
+    lost = 0.5 * log2(0.5 / 0.375) + 0.25 * log2(0.25 / 0.375) + 0.25 * log2(0.25 / 0.125)
+
+    assert [problem.measure([level]).loss for level in (0, 1, 2)] == pytest.approx([0, lost / 0.5, 1], abs=1e-12)

@@ -153,6 +153,7 @@ def test_estimates_follow_from_what_is_told(tmp_path, name):
 KINDS = {
     "entropy": {"loss": "entropy"},
     "ambiguity": {"loss": "ambiguity"},
+    "divergence": {"loss": "kl_divergence"},
     "in no time": {"time_limit": 1e-9, "accept_empty": True},
     "a heuristic": {"search": "datafly"},
     "fixed": {"levels": {"age": 1, "sex": 1}},

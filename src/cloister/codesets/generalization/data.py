@@ -6,6 +6,7 @@ this file too, so that it imports no kernels.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +30,7 @@ Numbers = NDArray[np.int32]
 RECORDS, VISITS, ALL = "records", "visits", "all"  # Words that a policy begins with where it is no JSON file
 WORD = 64
 OPEN, CLOSE, BETWEEN = "(", ")", ","  # What a term of several codes is written with
+WHOLE_WEIGHT = 100  # Weights are hundredths
 DIGITS = 10  # Digits of a number of codes that nobody knows
 
 VISIT_NAMES = ("visit_id", "visit", "encounter_id", "visit_occurrence_id")
@@ -177,6 +179,8 @@ class GeneralizationRequest(CodesRequest):
     uncovered: Uncovered = Uncovered.GENERALIZE  # codes of no set are one more, or suppressed
     loss: TermLoss = TermLoss.ILM  # what CBA and UGACLIP keep low
     hierarchy: Hierarchy | None = None  # how close codes are; None: ICD-9-CM or ICD-10-CM, whichever knows more
+    # weights by height of the lowest common node, in hundredths; None: equal steps
+    code_weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= LARGEST:
@@ -193,6 +197,31 @@ class GeneralizationRequest(CodesRequest):
     def by_sets(self) -> bool:
         """Whether terms keep to the sets of the utility policy."""
         return self.method is not GeneralizationMethod.APRIORI
+
+
+def code_weights_of(stated: str | Sequence[float] | None) -> tuple[int, ...] | None:
+    """Return weights of sets of codes by the height at which they meet, in hundredths.
+
+    Examples
+    --------
+    >>> code_weights_of("0.1,0.3,0.6,1")
+    (10, 30, 60, 100)
+    """
+    if stated is None:
+        return None
+    texts = stated.split(",") if isinstance(stated, str) else [str(weight) for weight in stated]
+    try:
+        hundredths = [Decimal(text.strip()) * WHOLE_WEIGHT for text in texts]
+        found = tuple(map(int, hundredths)) if all(map(Decimal.is_finite, hundredths)) else ()
+    except ArithmeticError:
+        found, hundredths = (), []
+    rises = bool(found) and list(found) == hundredths == sorted(found)
+    if not rises or found[0] < 1 or found[-1] != WHOLE_WEIGHT:
+        raise InputError(
+            "Weights of codes are numbers of at most two decimals above 0, each no less than the one before, the last "
+            f"1. Give one for each level of the hierarchy, as {setting('code_weights', '0.1,0.3,0.6,1')} for ICD codes."
+        )
+    return found
 
 
 def term_text(codes: Sequence[str]) -> str:

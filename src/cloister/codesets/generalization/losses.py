@@ -3,16 +3,16 @@
 Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, Definition 3.3 (ILM) and section V.B (NCP, after Xu et
 al. 2006, KDD, and Terrovitis, Mamoulis, Kalnis 2008, PVLDB 1(1), section 2.3); Loukides et al. (2010), PNAS 107 (UL).
 Ours, where the papers leave it open: the penalty S of a suppressed code, the share of the records that hold it, and the
-weight w of a generalized term, height(lowest common node) / height(root) in a hierarchy of codes: for ICD codes of one
-3-digit category 1/4, of one section 2/4, of one chapter 3/4, others 1; 0 for a single code.
+weight w of a generalized term where the user gives none, height(lowest common node) / height(root) in a hierarchy of
+codes: for ICD codes of one 3-digit category 1/4, of one section 2/4, of one chapter 3/4, others 1; 0 for a single code.
 
 Which codes were suppressed, and how often they occur, is not told; so neither is a loss that counts their occurrences,
 nor the error of a workload, which a recipient could compare with that of a guess. They are the custodian's.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from math import exp, inf, isfinite, log, log1p
+from dataclasses import asdict, dataclass, replace
+from math import exp, gcd, inf, isfinite, log, log1p
 
 import numpy as np
 import polars as pl
@@ -85,6 +85,24 @@ def tree_of(codes: CodeSets, hierarchy: Hierarchy) -> CodeTree:
     rows = [place[name] for name in names]
     told = GIVEN if hierarchy.spec in CLASSIFICATIONS else hierarchy.spec  # a file called like a classification is none
     return CodeTree(_numbered([[labels[row] for row in rows] for labels in bound.labels[1:]]), told)
+
+
+def weighted(tree: CodeTree, weights: tuple[int, ...] | None) -> CodeTree:
+    """Return a tree in which codes meet as high as their weight says, of so many heights as that takes.
+
+    All that asks for height / height of the root then finds the weight. Below the first weight every code is alone.
+    """
+    if weights is None:
+        return tree
+    if len(weights) != tree.top:
+        raise InputError(
+            f"{len(weights)} weights of codes were given, but the hierarchy {tree.spec} has {tree.top} levels above "
+            f"the codes. Give {setting('code_weights')} a weight for each."
+        )
+    step = gcd(*weights)
+    heights = np.searchsorted(weights, np.arange(step, weights[-1] + 1, step), side="right")
+    alone = np.arange(len(tree.paths), dtype=np.int32)[:, None]
+    return replace(tree, paths=np.ascontiguousarray(np.hstack([alone, tree.paths])[:, heights]))
 
 
 def _names(codes: CodeSets) -> list[str]:

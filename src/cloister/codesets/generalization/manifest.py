@@ -26,9 +26,17 @@ from cloister.codesets.manifest import (
 )
 from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, is_built
 from cloister.hierarchy.icd import load_classification
-from cloister.manifest.head import Count, Positive, Section, fitting
+from cloister.manifest.head import Count, Positive, Section, Share, fitting
 
-from .data import ALL, Generalization, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
+from .data import (
+    ALL,
+    WHOLE_WEIGHT,
+    Generalization,
+    GeneralizationMethod,
+    GeneralizationRequest,
+    TermLoss,
+    Uncovered,
+)
 
 Loss = Annotated[float, Ge(0), Le(1)]
 AGREEMENT = 1e-9  # How far a loss may be from the one recomputed
@@ -43,12 +51,21 @@ class GeneralizationSettings(SharedCodesSettings):
     uncovered: Uncovered | None
     loss: TermLoss | None
     code_hierarchy: str
+    code_weights: tuple[Share, ...] | None = None
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
         by_size = self.privacy == f"{ALL}:{self.m}"
         alike = (self.uncovered is None) is (self.loss is None)
-        return fitting(self, {"privacy": by_size is (self.m is not None), "uncovered": alike})
+        weights = self.code_weights or (1.0,)
+        rise = weights[0] > 0 and list(weights) == sorted(weights) and weights[-1] == 1
+        complete = len(weights) == TOP or self.code_weights is None or self.code_hierarchy not in CLASSIFICATIONS
+        fits = {"privacy": by_size is (self.m is not None), "uncovered": alike, "code_weights": rise and complete}
+        return fitting(self, fits)
+
+    def weight(self, height: int) -> float:
+        """Return what codes of a classification that meet at a height weigh."""
+        return height / TOP if self.code_weights is None else self.code_weights[height - 1]
 
     @property
     def by_sets(self) -> bool:
@@ -144,6 +161,11 @@ def settings_of(
             "uncovered": request.uncovered if request.by_sets else None,
             "loss": request.loss if request.by_sets else None,
             "code_hierarchy": closeness,
+            **(
+                {}
+                if request.code_weights is None
+                else {"code_weights": tuple(weight / WHOLE_WEIGHT for weight in request.code_weights)}
+            ),
         }
     )
 
@@ -178,14 +200,19 @@ def _plain_terms(released: Generalization) -> list[set[str]]:
     return [{plain_code(code, repeats=released.repeats) for code in term} for term in released.named_terms()]
 
 
-def loss_of_terms(released: Generalization, n_codes: int, classification: str) -> tuple[float, float]:
+def loss_of_terms(released: Generalization, n_codes: int, settings: GeneralizationSettings) -> tuple[float, float]:
     """Return what the terms lose, by ILM, as a lower and an upper bound: equal where the weights are known.
 
     Of a user's hierarchy only that weights are from 0 to 1 is known. A code that repeats counts once in ``n_codes``.
     """
+    classification = settings.code_hierarchy
     known, held = classification in CLASSIFICATIONS, released.supports().tolist()
     losses = [
-        len(names) / n_codes * (_height(names, classification) / TOP if known else 1.0) * support / released.n_records
+        len(names)
+        / n_codes
+        * (settings.weight(_height(names, classification)) if known else 1.0)
+        * support
+        / released.n_records
         for names, codes, support in zip(_plain_terms(released), released.named_terms(), held, strict=True)
         if len(codes) > 1
     ]
@@ -215,7 +242,7 @@ def evidence_is_possible(
     least = max(present, utility.suppressed_codes) if released.repeats else most
     if not least <= utility.codes <= most:
         return False
-    low, high = loss_of_terms(released, utility.codes, manifest.settings.code_hierarchy)
+    low, high = loss_of_terms(released, utility.codes, manifest.settings)
     return low - AGREEMENT <= utility.ilm_terms <= high + AGREEMENT and _sets_are_possible(manifest, released, policy)
 
 

@@ -37,6 +37,7 @@ from .losses import (
     information_loss,
     log_exponential_loss,
     tree_of,
+    weighted,
 )
 from .moves import TermSearch
 from .privacy_policy import CodePostings, PrivacyConstraints, PrivacyPolicy, constraints_on, maximal, rare_parts
@@ -122,6 +123,7 @@ def generalize(codes: CodeSets, request: GeneralizationRequest) -> GeneralizedCo
             "Ask for a smaller k."
         )
     tree = icd_tree(codes) if request.hierarchy is None else tree_of(codes, request.hierarchy)
+    tree = weighted(tree, request.code_weights)
     constraints = constraints_on(request.privacy, codes)
     if not len(constraints.required):
         raise InputError(

@@ -19,9 +19,10 @@ from cloister.search.problem import Report, SearchProblem
 from cloister.utility import AttributeLoss
 
 from ..data import EncodedTable, TableRequest
-from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING
+from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, TOP_DOWN
 from .clustering import cluster, recode_locally
 from .mondrian import MORE_RELEVANT, mondrian, relevance
+from .specialization import specialize
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, recoding_of
 
 Integers = NDArray[np.int64]
@@ -223,7 +224,8 @@ def choose(
     """Decide by the method asked for.
 
     Full-domain generalization takes one level for each column, the least lossy choice where the search says so. Local
-    recoding (`recode_locally`) takes several. Mondrian (`mondrian`) and clusters (`cluster`) search no lattice.
+    recoding (`recode_locally`) takes several. Mondrian (`mondrian`), clusters (`cluster`) and top-down
+    specialization (`specialize`) search no lattice.
     Whatever the method, classes may then be merged for the sake of codes (`merge_classes`).
 
     Source: Prasser, Kohlmayer, Kuhn (2016), BMC Medical Informatics and Decision Making 16:49, section "Preliminaries
@@ -231,11 +233,12 @@ def choose(
     """
     if request.method != FULL_DOMAIN:
         recoding = recoding_of(table, request)
-        partition = cluster(recoding) if request.method == CLUSTER else _split(recoding, table, request)
+        greedy = {CLUSTER: cluster, TOP_DOWN: specialize}.get(request.method or "")
+        partition = _split(recoding, table, request) if greedy is None else greedy(recoding)
         partition = _merged(recoding, _within_limit(recoding, recoding.settled(partition)), request, codes)
         return _recoded(table, recoding, partition, None)
     problem = table.problem
-    chosen = partial(search, request.search_name, threads=request.threads, report=report)
+    chosen = partial(search, request.search_name, store=request.store, threads=request.threads, report=report)
     if request.levels is not None:
         result = _fixed(problem, request.levels)
     else:

@@ -225,6 +225,8 @@ class TableRecoding:
                 sharing = np.bincount(texts, rows.records, len(labels.texts)).astype(np.int64)
                 label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
         sizes = self.checker.records(released.rows, released.classes, released.n_classes)
+        class_records = np.full(n_rows, max(1, suppressed))
+        class_records[released.rows] = sizes[released.classes]
         kept = np.ones(sizes.size, dtype=np.bool_)
         if suppressed:
             sizes, kept = np.append(sizes, suppressed), np.append(kept, False)
@@ -240,6 +242,8 @@ class TableRecoding:
             log_value_records=lambda: np.log(
                 np.stack([np.bincount(codes, rows.records).astype(np.int64)[codes] for codes in rows.codes])
             ),
+            log_row_records=lambda: np.log(rows.records),
+            log_class_records=lambda: np.log(class_records),
         )
 
     def settled(self, partition: Partition) -> Partition:
