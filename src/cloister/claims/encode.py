@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -67,6 +69,46 @@ class EncodedColumn:
         return [None if number == MISSING else texts[number] for number in self.at(level).tolist()]
 
 
+def neighbours(column: EncodedColumn) -> NDArray[np.int32]:
+    """New number of each base value, (n_values,): levels are nested, so sorting by the highest levels first does it."""
+    order = np.lexsort(column.levels)
+    number = np.empty(order.size, dtype=np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    return number
+
+
+class SortedValues(NamedTuple):
+    """The values of a column of claims that are not missing, patient by patient, those of one label side by side.
+
+    numbers : (n_values,) int32, `neighbours` of the column: a base value's new number
+    starts : (n_patients + 1,) int64; values of patient i are ``values[starts[i]:starts[i + 1]]``, rising
+    values : int32, renumbered
+    rows : int32, the claim of each value
+    """
+
+    numbers: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    values: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, column: EncodedColumn, offsets: NDArray[np.int64]) -> "SortedValues":
+        """The values of a column; ``offsets`` of the claims of each patient."""
+        numbers = neighbours(column)
+        rows = np.flatnonzero(column.values != MISSING).astype(np.int32)
+        values = numbers[column.values[rows]]
+        starts = np.searchsorted(rows, offsets).astype(np.int64)
+        owners = np.repeat(np.arange(offsets.size - 1), np.diff(starts))
+        order = np.argsort(owners * max(1, numbers.size) + values)
+        return cls(numbers, starts, values[order], rows[order])
+
+    def only(self, claims: NDArray[np.bool_]) -> "SortedValues":
+        """Those of some claims, (n_claims,)."""
+        kept = claims[self.rows]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return SortedValues(self.numbers, before[self.starts], self.values[kept], self.rows[kept])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedClaims:
     """Patients and claims, sorted by content, so that the order of the input never matters.
@@ -105,6 +147,11 @@ class EncodedClaims:
     def columns(self) -> tuple[EncodedColumn, ...]:
         """All quasi-identifiers, those of patients first: the order of levels in a node."""
         return (*self.patients, *self.claims)
+
+    @cached_property
+    def sorted_values(self) -> tuple[SortedValues, ...]:
+        """The values of each column of claims, sorted once for all that is asked of them."""
+        return tuple(SortedValues.of(column, self.offsets) for column in self.claims)
 
     @property
     def owners(self) -> NDArray[np.int64]:
