@@ -21,6 +21,9 @@ from .losses import cell_losses
 MISSING = -1
 """Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
 
+MOST_CONTENTS = 1 << 62
+"""Numbers that rows may have by their content before they are numbered anew."""
+
 RowNumbers = NDArray[np.int64]
 
 
@@ -255,16 +258,32 @@ def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
 
     Missing comes first, texts are in the order of UTF-8 bytes.
     """
-    if not keys.width or not keys.height:
-        return np.zeros(keys.height, dtype=np.int64)
-    named = keys.rename(lambda name: f"key {name}")
-    names = named.columns
-    ordered = named.with_row_index("row").sort(names, nulls_last=False, maintain_order=True)
-    changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])
-    numbers = ordered.select("row", changed.fill_null(True).cum_sum().alias("number"))
-    content = np.empty(keys.height, dtype=np.int64)
-    content[numbers["row"].to_numpy()] = numbers["number"].to_numpy()
-    return content
+    numbers, size = np.zeros(keys.height, dtype=np.int64), 1
+    for column in keys.get_columns() if keys.height else ():
+        codes, n_codes = _codes_in_order(column)
+        # columns become digits of one number, which is sorted at once, as long as a number has room for another
+        if size * n_codes > MOST_CONTENTS:
+            numbers, size = _ranks(numbers)
+        numbers, size = numbers * n_codes + codes, size * n_codes
+    return _ranks(numbers)[0] + 1 if keys.width else numbers
+
+
+def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
+    """Numbers from 0 in the order of the values of a column, 0 for missing, and how many there may be."""
+    if column.dtype == pl.String:
+        distinct = column.drop_nulls().unique().sort()
+        places = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64)
+        return (places + 1).fill_null(0).to_numpy(), distinct.len() + 1
+    ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    return ranks, int(ranks.max(initial=0)) + 1
+
+
+def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
+    """The rank of each number among the different ones, from 0, and how many these are."""
+    order = np.argsort(numbers)
+    ranks = np.empty_like(numbers)
+    ranks[order] = np.cumsum(np.diff(numbers[order], prepend=numbers[order[:1]]) != 0)
+    return ranks, int(ranks.max(initial=-1)) + 1
 
 
 def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
