@@ -172,7 +172,7 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 66_400, 50_000),
+        Measure("lines of src", sum(file.lines for file in files), 66_450, 50_000),
         Measure("lines of code", code, 45_300, 35_000),
         Measure("files", len(files), 319, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_650, 4_500),
