@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 from tests.oracles.claims import Tables
 
-from cloister.claims.knowledge import neighbours
+from cloister.claims.encode import neighbours
 from cloister.claims.matching import Matching
 from cloister.kernels.claim_draws import Draws
 

@@ -181,6 +181,11 @@ class Chooser:
         self._levels[percentile] = self._levels.pop(percentile)
         return self._levels[percentile]
 
+    def forget(self) -> None:
+        """Drop the lists of patients, which are made again when needed, and take most of the memory."""
+        for level in self._levels.values():
+            level.matching.forget()
+
     def first(self, percentile: float, max_sup: float) -> tuple[Node, TruncationTried]:
         """The node of one truncation level that loses least of those that pass; the highest levels if none does."""
         level = self.level(percentile)
@@ -240,11 +245,12 @@ class TruncationLevel:
         )
         return result if result.levels is None else replace(result, levels=raised(result.levels))
 
-    def by_node(self, levels: Node) -> NodeRisk:
-        """The paper's test of a node."""
+    def by_node(self, levels: Node, n_draws: int | None = None) -> NodeRisk:
+        """The paper's test of a node; ``n_draws``: in one repeat, if not as the settings say."""
         knowledge, matching, settings = self.chooser.knowledge, self.matching, self.chooser.settings
-        if self.chooser.power_at is not None:
-            knowledge = knowledge.with_power(self.chooser.power_at(levels))
+        if self.chooser.power_at is not None or n_draws not in (None, knowledge.draws):
+            power_at = self.chooser.power_at
+            knowledge = knowledge.with_power(knowledge.power if power_at is None else power_at(levels), n_draws)
             if knowledge.cap > matching.cap:
                 matching = Matching(self.released, knowledge.cap, settings.threads)
         return NodeRisk(matching, knowledge, settings.k, Basis.NODE)
@@ -275,7 +281,7 @@ class TruncationLevel:
             # what base values hold, coarser ones hold as well
             raw = np.where(self.matching.contained([0] * len(levels), draws), sizes, 0)
         else:
-            raw = self.raw.class_sizes(levels, draws)
+            raw = self.matching.sizes(levels, draws, self.raw.contained(levels, 0))
         return NodeTest(levels, self.losses.of(levels), RiskFigures.of(raw, k), RiskFigures.of(sizes, k))
 
 

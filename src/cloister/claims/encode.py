@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,6 +20,9 @@ from .losses import cell_losses
 
 MISSING = -1
 """Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
+
+MOST_CONTENTS = 1 << 62
+"""Numbers that rows may have by their content before they are numbered anew."""
 
 RowNumbers = NDArray[np.int64]
 
@@ -67,6 +72,46 @@ class EncodedColumn:
         return [None if number == MISSING else texts[number] for number in self.at(level).tolist()]
 
 
+def neighbours(column: EncodedColumn) -> NDArray[np.int32]:
+    """New number of each base value, (n_values,): levels are nested, so sorting by the highest levels first does it."""
+    order = np.lexsort(column.levels)
+    number = np.empty(order.size, dtype=np.int32)
+    number[order] = np.arange(order.size, dtype=np.int32)
+    return number
+
+
+class SortedValues(NamedTuple):
+    """The values of a column of claims that are not missing, patient by patient, those of one label side by side.
+
+    numbers : (n_values,) int32, `neighbours` of the column: a base value's new number
+    starts : (n_patients + 1,) int64; values of patient i are ``values[starts[i]:starts[i + 1]]``, rising
+    values : int32, renumbered
+    rows : int32, the claim of each value
+    """
+
+    numbers: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    values: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, column: EncodedColumn, offsets: NDArray[np.int64]) -> "SortedValues":
+        """The values of a column; ``offsets`` of the claims of each patient."""
+        numbers = neighbours(column)
+        rows = np.flatnonzero(column.values != MISSING).astype(np.int32)
+        values = numbers[column.values[rows]]
+        starts = np.searchsorted(rows, offsets).astype(np.int64)
+        owners = np.repeat(np.arange(offsets.size - 1), np.diff(starts))
+        order = np.argsort(owners * max(1, numbers.size) + values)
+        return cls(numbers, starts, values[order], rows[order])
+
+    def only(self, claims: NDArray[np.bool_]) -> "SortedValues":
+        """Those of some claims, (n_claims,)."""
+        kept = claims[self.rows]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return SortedValues(self.numbers, before[self.starts], self.values[kept], self.rows[kept])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedClaims:
     """Patients and claims, sorted by content, so that the order of the input never matters.
@@ -105,6 +150,11 @@ class EncodedClaims:
     def columns(self) -> tuple[EncodedColumn, ...]:
         """All quasi-identifiers, those of patients first: the order of levels in a node."""
         return (*self.patients, *self.claims)
+
+    @cached_property
+    def sorted_values(self) -> tuple[SortedValues, ...]:
+        """The values of each column of claims, sorted once for all that is asked of them."""
+        return tuple(SortedValues.of(column, self.offsets) for column in self.claims)
 
     @property
     def owners(self) -> NDArray[np.int64]:
@@ -208,16 +258,32 @@ def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
 
     Missing comes first, texts are in the order of UTF-8 bytes.
     """
-    if not keys.width or not keys.height:
-        return np.zeros(keys.height, dtype=np.int64)
-    named = keys.rename(lambda name: f"key {name}")
-    names = named.columns
-    ordered = named.with_row_index("row").sort(names, nulls_last=False, maintain_order=True)
-    changed = pl.any_horizontal([pl.col(name).ne_missing(pl.col(name).shift()) for name in names])
-    numbers = ordered.select("row", changed.fill_null(True).cum_sum().alias("number"))
-    content = np.empty(keys.height, dtype=np.int64)
-    content[numbers["row"].to_numpy()] = numbers["number"].to_numpy()
-    return content
+    numbers, size = np.zeros(keys.height, dtype=np.int64), 1
+    for column in keys.get_columns() if keys.height else ():
+        codes, n_codes = _codes_in_order(column)
+        # columns become digits of one number, which is sorted at once, as long as a number has room for another
+        if size * n_codes > MOST_CONTENTS:
+            numbers, size = _ranks(numbers)
+        numbers, size = numbers * n_codes + codes, size * n_codes
+    return _ranks(numbers)[0] + 1 if keys.width else numbers
+
+
+def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
+    """Numbers from 0 in the order of the values of a column, 0 for missing, and how many there may be."""
+    if column.dtype == pl.String:
+        distinct = column.drop_nulls().unique().sort()
+        places = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64)
+        return (places + 1).fill_null(0).to_numpy(), distinct.len() + 1
+    ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    return ranks, int(ranks.max(initial=0)) + 1
+
+
+def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
+    """The rank of each number among the different ones, from 0, and how many these are."""
+    order = np.argsort(numbers)
+    ranks = np.empty_like(numbers)
+    ranks[order] = np.cumsum(np.diff(numbers[order], prepend=numbers[order[:1]]) != 0)
+    return ranks, int(ranks.max(initial=-1)) + 1
 
 
 def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:

@@ -2,11 +2,15 @@
 
 A finer node has more flagged draws, and suppressing rare labels unflags them. Which of the nodes between the flag rate
 and the loss loses least in all is not known from either: so nodes are tried, what suppression costs at each is
-estimated on the draws by which levels are chosen, and better ones are looked for among their neighbours. What is
-released is measured on other draws in any case, and further suppressed where that is needed.
+estimated on the draws by which levels are chosen, and better ones are looked for among their neighbours.
+
+Most nodes are ruled out by what their levels lose, or by a look at a few draws with easier limits; those that are left
+are estimated by all draws, and who may be the best by several times as many. So the cost depends on the number of
+draws, which the width of an interval sets, and hardly on the number of patients. What is released is measured on other
+draws in any case, and further suppressed where that is needed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,10 +24,17 @@ from .risk import release_risk, risk_of
 
 Flags = NDArray[np.bool_]
 
-AIM = 0.82
-"""Share of the threshold down to which labels are suppressed: by draws that did not choose more are flagged."""
+LOOK = 1_000
+"""Draws of a first look at a node."""
 
-BELIEVED = 0.8
+CLOSER = 4
+"""Times the draws of a repeat by which the labels to be suppressed are chosen where a node may be released."""
+
+AIM, CLOSE_AIM, EASY_AIM = 0.82, 0.9, 1.5
+"""Share of the threshold down to which labels are suppressed: by draws that did not choose them more are flagged, the
+more the fewer did. At a first look limits are so much easier that no node is ruled out by the chance of few draws."""
+
+BELIEVED = 0.9
 """Share of the threshold that the risk by who believes flags may be on these draws."""
 
 LIKELY = 0.4
@@ -59,39 +70,29 @@ class JointChooser:
     *Guarantee*: none; candidates are estimates, and `suppress` decides. The first node is the one that loses least of
     those whose flag rate is at most the threshold (`Chooser`), so that no candidate is estimated to lose more than what
     the published way chooses at the first truncation level. Not promised: the least total loss of the lattice. Cost:
-    some hundred nodes, all draws of each.
+    a thousand draws of some hundred nodes, all draws of a few.
     """
 
     def __init__(self, chooser: Chooser) -> None:
         self.chooser, self.settings = chooser, chooser.settings
-        self._found: dict[tuple[Node, float], JointCandidate] = {}
-        self._confirmed: dict[tuple[Node, float], bool] = {}
+        self._looks: dict[tuple[Node, float], JointCandidate] = {}
+        self._confirmed: dict[tuple[Node, float], JointCandidate | None] = {}
         self._tried: tuple[TruncationTried, ...] = ()
         self.is_complete = True
 
     def candidates(self) -> list[JointCandidate]:
         """The nodes that were found to be fit for release, the least total loss first."""
-        if not self._found:
+        if not self._looks:
             percentile = max(self.settings.truncation)
             start, tried = self.chooser.first(percentile, self.settings.threshold)
             self._tried = (tried,)
             self._descend(start, percentile)
-            for one in self._sorted():
-                if self._is_confirmed(one):
-                    self._climb(one)
-                    break
-        return [one for one in self._sorted() if self._confirmed.get((one.levels, one.percentile))]
-
-    def frontier(self) -> list[JointCandidate]:
-        """The nodes tried at the first truncation level of which none else has less loss and a lower flag rate."""
-        found: list[JointCandidate] = []
-        least = np.inf
-        percentile = max(self.settings.truncation)
-        for one in sorted(self._found.values(), key=lambda one: (one.flag_rate, one.loss, one.levels)):
-            if one.loss < least and one.percentile == percentile:
-                found.append(one)
-                least = one.loss
-        return found
+            best: JointCandidate | None = None
+            for one in _by_total(self._looks.values()):
+                best = self._better(one.levels, percentile, best)
+            if best is not None:
+                self._climb(best)
+        return _by_total(one for one in self._confirmed.values() if one is not None)
 
     def choice_of(self, candidate: JointCandidate) -> NodeChoice:
         """The candidate as a choice."""
@@ -100,36 +101,49 @@ class JointChooser:
         around = level.around(levels)
         return NodeChoice(levels, candidate.percentile, loss, level.released, self._tried, around, self.is_complete)
 
-    def _sorted(self) -> list[JointCandidate]:
-        possible = [one for one in self._found.values() if np.isfinite(one.total)]
-        return sorted(possible, key=lambda one: (round(one.total, 12), -one.percentile, sum(one.levels), one.levels))
-
-    def _estimate(self, node: Node, percentile: float) -> JointCandidate | None:
-        """What is known of a node by now; None where the budget is spent."""
-        if (node, percentile) not in self._found:
+    def _look(self, node: Node, percentile: float) -> JointCandidate | None:
+        """What few draws say of a node; None where the budget is spent."""
+        if (node, percentile) not in self._looks:
             if not self.chooser.budget.spend():
                 self.is_complete = False
                 return None
-            self._found[node, percentile] = estimated(self.chooser, self.chooser.level(percentile), node)
-        return self._found[node, percentile]
+            level = self.chooser.level(percentile)
+            self._looks[node, percentile] = estimated(self.chooser, level, node, LOOK, EASY_AIM)
+        return self._looks[node, percentile]
 
-    def _is_confirmed(self, one: JointCandidate) -> bool:
-        """Whether the risk by who believes flags is low enough: not all who fit what is left have a flag."""
-        key = one.levels, one.percentile
-        if key not in self._confirmed:
-            level = self.chooser.level(one.percentile)
-            released = level.released.without_labels(one.levels, one.labels)
-            knowledge = level.by_node(one.levels).knowledge
-            risk = release_risk(released, one.levels, knowledge, replace(self.settings, repeats=1))
-            believing = 0.0 if self.settings.is_tolerant_waived else risk.highest_believing
-            self._confirmed[key] = believing <= BELIEVED * self.settings.threshold
-        return self._confirmed[key]
+    def _better(self, node: Node, percentile: float, best: JointCandidate | None) -> JointCandidate | None:
+        """The node where it is fit for release and its total is lower than that of the best, else the best."""
+        least = np.inf if best is None else best.total - 1e-9
+        if self.chooser.level(percentile).losses.of(node) < least:
+            look = self._look(node, percentile)
+            if look is not None and look.total < least:
+                found = self._confirm(node, percentile, least)
+                best = found if found is not None and found.total < least else best
+        return best
+
+    def _confirm(self, node: Node, percentile: float, least: float) -> JointCandidate | None:
+        """The node with its labels chosen by many draws; None where it is not fit for release or its total not lower.
+
+        Not all who fit what is left have a flag, so that the risk by who believes flags is measured as it is later.
+        """
+        if (node, percentile) not in self._confirmed:
+            level, settings = self.chooser.level(percentile), self.settings
+            if estimated(self.chooser, level, node, settings.draws, AIM).total >= least:
+                return None
+            one = estimated(self.chooser, level, node, CLOSER * settings.draws, CLOSE_AIM)
+            is_fit = bool(np.isfinite(one.total))
+            if is_fit and not settings.is_tolerant_waived:
+                released, knowledge = level.released.without_labels(node, one.labels), level.by_node(node).knowledge
+                risk = release_risk(released, node, knowledge, replace(settings, repeats=1))
+                is_fit = risk.highest_believing <= BELIEVED * settings.threshold
+            self._confirmed[node, percentile] = one if is_fit else None
+        return self._confirmed[node, percentile]
 
     def _descend(self, node: Node, percentile: float) -> None:
         """Go down the frontier: each step the one that saves most loss for the flags that it adds."""
-        current = self._estimate(node, percentile)
+        current = self._look(node, percentile)
         while current is not None and current.flag_rate < LIKELY:
-            finer = [self._estimate(one, percentile) for one in self._moved(current.levels, (-1,))]
+            finer = [self._look(one, percentile) for one in self._moved(current.levels, (-1,))]
             steps = [
                 ((current.loss - one.loss) / max(one.flag_rate - current.flag_rate, 1e-6), one.loss, one)
                 for one in finer
@@ -144,10 +158,7 @@ class JointChooser:
             was = best
             for neighbours in (self._beside(was), self._swapped(was)):
                 for node, percentile in neighbours if best is was else ():
-                    if self.chooser.level(percentile).losses.of(node) < best.total:
-                        one = self._estimate(node, percentile)
-                        if one is not None and one.total < best.total - 1e-9 and self._is_confirmed(one):
-                            best = one
+                    best = self._better(node, percentile, best) or best
 
     def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
@@ -158,7 +169,7 @@ class JointChooser:
 
     def _swapped(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
-        for finer in self._moved(own, (-1,)):
+        for finer in self._moved(own, (-1, -2)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
             yield from ((node, percentile) for node in self._moved(finer, (1,), kept))
 
@@ -170,14 +181,23 @@ class JointChooser:
                         yield (*node[:j], level, *node[j + 1 :])
 
 
-def estimated(chooser: Chooser, level: TruncationLevel, node: Node) -> JointCandidate:
-    """Estimate what suppression costs at a node, by the draws that choose.
+def _by_total(candidates: Iterable[JointCandidate]) -> list[JointCandidate]:
+    """Those that are possible, the least total loss first."""
+    possible = [one for one in candidates if np.isfinite(one.total)]
+    return sorted(possible, key=lambda one: (round(one.total, 12), -one.percentile, sum(one.levels), one.levels))
+
+
+def estimated(chooser: Chooser, level: TruncationLevel, node: Node, n_draws: int, aim: float) -> JointCandidate:
+    """Estimate what suppression costs at a node, by the first draws of those that choose.
 
     Labels that fewer than k patients have go in any case, and then rare ones until few enough draws are flagged. Who
     knows what is suppressed, and leaves it out of what is known, is taken for who believes flags.
+
+    aim : share of the threshold down to which draws are flagged where more than the threshold are; above 1 all limits
+        are so many times higher
     """
-    settings, limit = chooser.settings, chooser.settings.threshold
-    risk, loss = level.by_node(node), level.losses.of(node)
+    settings, limit = chooser.settings, chooser.settings.threshold * max(aim, 1.0)
+    risk, loss = level.by_node(node, n_draws), level.losses.of(node)
     draws = risk.knowledge.repeat(0)
     sizes = risk.class_sizes(node, draws, LARGE * settings.k)
     is_flagged = (sizes > 0) & (sizes < settings.k)
@@ -188,14 +208,16 @@ def estimated(chooser: Chooser, level: TruncationLevel, node: Node) -> JointCand
     left = np.setdiff1d(np.arange(flagged.patients.size), drawn.draws[gone[drawn.labels]])
     needed, believable = 0, limit
     if left.size > limit * draws.patients.size:
-        needed, believable = int(left.size - AIM * limit * draws.patients.size) + 1, BELIEVED * limit
+        needed, believable = int(left.size - min(aim, 1.0) * limit * draws.patients.size) + 1, BELIEVED * limit
         costs_of_rare = np.where(holders <= RARE * chooser.encoded.n_patients, costs, np.inf)
         still = drawn.only(np.isin(drawn.draws, left))
         gone[greedy_cover(still, costs_of_rare, needed)] = True
         needed -= np.unique(still.draws[gone[still.labels]]).size
-    reduced = without_labels(flagged, gone[drawn.of_values])
-    others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * settings.k)])
-    believed = float(risk_of(others).mean())
+    believed = 0.0
+    if needed <= 0:
+        reduced = without_labels(flagged, gone[drawn.of_values])
+        others = np.concatenate([sizes[~is_flagged], risk.matching.sizes(node, reduced, most=LARGE * settings.k)])
+        believed = float(risk_of(others).mean())
     left_out = _left_out(chooser, node)
     total = loss + float(costs[gone].sum())
     is_possible = needed <= 0 and believed <= believable and left_out <= settings.most_removed

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Draws, Known, draw_patients, draw_values
 
-from .encode import MISSING, EncodedClaims, EncodedColumn
+from .encode import EncodedClaims
 
 Rounding = Literal["ceil", "floor", "round"]
 
@@ -32,27 +32,6 @@ REPEAT = 10_000
 
 EACH = 1 << 40
 """Draws made patient by patient are numbered from here on, so that none of them is one of the repeats."""
-
-
-def neighbours(column: EncodedColumn) -> NDArray[np.int64]:
-    """New number of each base value, (n_values,): levels are nested, so sorting by the highest levels first does it."""
-    order = np.lexsort(column.levels)
-    number = np.empty(order.size, dtype=np.int64)
-    number[order] = np.arange(order.size)
-    return number
-
-
-def sorted_by_patient(
-    values: NDArray[np.int32], owners: NDArray[np.int64], number: NDArray[np.int64], n_patients: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Values that are not missing, renumbered and sorted by patient: where those of each begin, and values."""
-    present = values != MISSING
-    own = owners[present]
-    n_values = max(1, number.size)
-    keys = np.sort(own * n_values + number[values[present]]) if own.size else np.empty(0, dtype=np.int64)
-    starts = np.zeros(n_patients + 1, dtype=np.int64)
-    np.cumsum(np.bincount(own, minlength=n_patients), out=starts[1:])
-    return starts, (keys % n_values).astype(np.int32)
 
 
 def gather(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int32]]]) -> Known:
@@ -133,14 +112,15 @@ def _of_column(
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Simpson's index and power of each patient in one column, from its values at a level."""
     # of each patient: values that are not missing (N), pairs of them, N (N - 1), and pairs of equal ones
-    column = claims.claims[h]
-    values, size = column.at(level), len(column.labels[level])
-    is_known = values != MISSING
-    kinds, times = np.unique(claims.owners[is_known] * size + values[is_known], return_counts=True)
-    known, equal = (
-        np.bincount(kinds // max(size, 1), weights=of, minlength=claims.n_patients).astype(np.int64)
-        for of in (times, times * (times - 1))
-    )
+    ordered = claims.sorted_values[h]
+    labels = claims.claims[h].levels[level][np.argsort(ordered.numbers)][ordered.values]
+    known = np.diff(ordered.starts)
+    # values of one label are neighbours, so that each run of a patient is of another label
+    begins = np.diff(labels, prepend=-1) != 0
+    begins[ordered.starts[:-1][known > 0]] = True
+    runs = np.flatnonzero(begins)
+    times = np.diff(runs, append=labels.size)
+    equal = np.diff(np.concatenate([[0], np.cumsum(times * (times - 1))])[np.searchsorted(runs, ordered.starts)])
     pairs = known * (known - 1)
     index = np.where(known == 1, 1.0, equal / np.maximum(pairs, 1))
     varies = pairs > equal
@@ -206,7 +186,7 @@ class DrawnKnowledge:
         self.encoded, self.seed, self.draws = encoded, seed, draws
         self.power = np.ascontiguousarray(power, dtype=np.int32)
         self.eligible = np.ones(encoded.n_patients, dtype=np.bool_) if eligible is None else eligible
-        self._repeats: dict[int, Draws] = {}
+        self._last: tuple[int, Draws] | None = None
 
     @property
     def cap(self) -> int:
@@ -217,17 +197,15 @@ class DrawnKnowledge:
     def known(self) -> Known:
         """All values, by column and patient."""
         e = self.encoded
-        return gather(
-            [sorted_by_patient(column.values, e.owners, neighbours(column), e.n_patients) for column in e.claims]
-        )
+        return gather([(own.starts, own.values) for own in e.sorted_values])
 
     def repeat(self, number: int) -> Draws:
-        """One repeat: ``draws`` patients drawn with replacement, and what is known of each."""
-        if number not in self._repeats:
+        """One repeat: ``draws`` patients drawn with replacement, and what is known of each; the last one is kept."""
+        if self._last is None or self._last[0] != number:
             first = number * self.draws
             patients = draw_patients(self.seed, first, self.draws, np.flatnonzero(self.eligible))
-            self._repeats[number] = draw_values(self.known, self.power, self.seed, first, patients)
-        return self._repeats[number]
+            self._last = number, draw_values(self.known, self.power, self.seed, first, patients)
+        return self._last[1]
 
     def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int = 0) -> Draws:
         """So many samples of each of these patients, from number ``first`` on, those of one patient together."""
@@ -237,9 +215,9 @@ class DrawnKnowledge:
         ]
         return interleaved(parts)
 
-    def with_power(self, power: NDArray[np.int32]) -> "DrawnKnowledge":
-        """Samples by another power; where a patient's power is the same, the same samples."""
-        other = DrawnKnowledge(self.encoded, power, self.seed, self.eligible, self.draws)
+    def with_power(self, power: NDArray[np.int32], draws: int | None = None) -> "DrawnKnowledge":
+        """Samples by another power; where a patient's power is the same, the same samples. Repeats of so many draws."""
+        other = DrawnKnowledge(self.encoded, power, self.seed, self.eligible, draws or self.draws)
         other.__dict__["known"] = self.known
         return other
 

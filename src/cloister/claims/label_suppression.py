@@ -23,6 +23,13 @@ NOTHING = 1e-12
 """What a label costs at least, so that gains per cost can be compared."""
 
 
+def distinct(numbers: Numbers) -> Numbers:
+    """The different ones of some numbers from 0 on, in order; np.unique hashes, which of millions takes longer."""
+    found = np.sort(numbers)
+    first: Numbers = found[np.diff(found, prepend=-1) != 0]
+    return first
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnLabels:
     """Which labels stand in which draws, each pair once; labels by their number among those of all columns and levels.
@@ -41,7 +48,7 @@ class DrawnLabels:
         columns = np.repeat(np.tile(np.arange(sizes.shape[1]), sizes.shape[0]), sizes.reshape(-1))
         labels = recoding.labels[recoding.at[columns] + draws.values]
         n = max(draws.patients.size, 1)
-        pairs = np.unique(labels * n + np.repeat(np.arange(draws.patients.size), sizes.sum(axis=1)))
+        pairs = distinct(labels * n + np.repeat(np.arange(draws.patients.size), sizes.sum(axis=1)))
         return cls(pairs // n, pairs % n, labels)
 
     def only(self, wanted: Flags) -> "DrawnLabels":

@@ -299,7 +299,9 @@ class ClaimsManifest(ManifestHead):
             "risk.threshold": risk.threshold == rule.threshold,
             "risk.k": risk.k == rule.k,
             "risk.known": risk.known <= rule.power,
-            "risk.draws": are_draws(risk.draws, plan) and risk.tolerant.draws == risk.draws,
+            "risk.draws": are_draws(risk.draws, plan)
+            and are_draws(risk.tolerant.draws, plan)
+            and risk.tolerant.draws <= risk.draws,
             "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
             "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),

@@ -25,7 +25,7 @@ from cloister.kernels.claim_matches import (
 from cloister.kernels.postings import Cells, Postings, joined_postings, make_cells, make_postings
 
 from .encode import MISSING, EncodedClaims, EncodedColumn
-from .knowledge import gather, neighbours, sorted_by_patient
+from .knowledge import gather
 from .losses import entropy_losses
 
 SPAN = 512
@@ -60,11 +60,14 @@ class ReleasedClaims:
         cells = np.ones((len(encoded.claims), encoded.n_claims), dtype=np.bool_)
         return cls(encoded, np.ones(encoded.n_patients, dtype=np.bool_), kept, cells)
 
+    def is_there(self, column: int) -> NDArray[np.bool_]:
+        """Whether each claim is released and its cell in a column of claims, too; (n_claims,)."""
+        patients = np.repeat(self.patients, np.diff(self.encoded.offsets))
+        return np.asarray(self.claims & self.cells[column] & patients)
+
     def values(self, column: int) -> NDArray[np.int32]:
         """Base value of each claim in a column of claims, -1 where it is missing or not released."""
-        e = self.encoded
-        is_there = self.claims & self.cells[column] & np.repeat(self.patients, np.diff(e.offsets))
-        return np.where(is_there, e.claims[column].values, np.int32(MISSING))
+        return np.where(self.is_there(column), self.encoded.claims[column].values, np.int32(MISSING))
 
     @cached_property
     def truncated(self) -> NDArray[np.bool_]:
@@ -211,29 +214,32 @@ class Matching:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self.cap = cap
         self._cells: dict[tuple[int, ...], Cells] = {}
-        self._numbers = [neighbours(column) for column in released.encoded.claims]
         self._levels: dict[tuple[int, int], Postings] = {}
         self._nodes: dict[tuple[int, ...], NodeLists] = {}
 
+    def forget(self) -> None:
+        """Drop all lists; they are made again when needed."""
+        for made in (self._cells, self._levels, self._nodes):
+            made.clear()
+
     def lists(self, levels: Levels) -> NodeLists:
-        """Lists of patients at the levels of claims of a node; those of the last two nodes are kept."""
+        """Lists of patients at the levels of claims of a node; those of the last one are kept."""
         own = tuple(levels[len(self.released.encoded.patients) :])
         if own not in self._nodes:
             missing = [pair for pair in enumerate(own) if pair not in self._levels]
             self._levels.update(zip(missing, self._map(self._made, missing), strict=True))
-            while len(self._nodes) > 1:
-                del self._nodes[next(iter(self._nodes))]
+            self._nodes.clear()  # before the next is made, as a node's lists are large
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]
             at = np.concatenate([[0], np.cumsum([part.size for part in labels])])[:-1].astype(np.int64)
             self._nodes[own] = NodeLists(postings, Recoding(np.concatenate(labels), at), begins)
-        self._nodes[own] = self._nodes.pop(own)
         return self._nodes[own]
 
     def _labels(self, h: int, level: int) -> NDArray[np.int64]:
         """Label of each renumbered value of a column at a level."""
+        encoded = self.released.encoded
         own: NDArray[np.int64] = (
-            self.released.encoded.claims[h].levels[level][np.argsort(self._numbers[h])].astype(np.int64)
+            encoded.claims[h].levels[level][np.argsort(encoded.sorted_values[h].numbers)].astype(np.int64)
         )
         return own
 
@@ -245,8 +251,9 @@ class Matching:
 
     def _sorted(self, h: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The released values of a column, renumbered and sorted by patient, and where those of each begin."""
-        encoded = self.released.encoded
-        return sorted_by_patient(self.released.values(h), encoded.owners, self._numbers[h], encoded.n_patients)
+        released = self.released
+        found = released.encoded.sorted_values[h].only(released.is_there(h))
+        return found.starts, found.values
 
     def holders(self, levels: Levels) -> NDArray[np.int64]:
         """How many released patients have each label at the levels of a node, by its number in `lists`."""
@@ -260,6 +267,8 @@ class Matching:
         """Patients alike in the quasi-identifiers of patients under a node."""
         own = tuple(levels[: len(self.released.encoded.patients)])
         if own not in self._cells:
+            while len(self._cells) > 1:
+                del self._cells[next(iter(self._cells))]
             groups = group_patients(self.released.encoded.patients, own, self.released.encoded.n_patients)
             self._cells[own] = make_cells(np.where(self.released.patients, groups, MISSING))
         return self._cells[own]
@@ -325,7 +334,7 @@ class Matching:
 
     @cached_property
     def _shown(self) -> ReleasedValues:
-        return make_released_values(gather([self._sorted(h) for h in range(len(self._numbers))]))
+        return make_released_values(gather([self._sorted(h) for h in range(len(self.released.encoded.claims))]))
 
     @cached_property
     def _nowhere(self) -> Cells:
@@ -354,5 +363,7 @@ def group_patients(columns: Sequence[EncodedColumn], levels: Levels, n_patients:
     groups = np.zeros(n_patients, dtype=np.int64)
     for column, level in zip(columns, levels, strict=True):
         labels = column.at(level).astype(np.int64) + 1
-        _, groups = np.unique(groups * (int(labels.max(initial=0)) + 1) + labels, return_inverse=True)
-    return groups.astype(np.int64)
+        keys = groups * (int(labels.max(initial=0)) + 1) + labels
+        present = np.bincount(keys) > 0  # few more keys than groups: counting them costs less than sorting patients
+        groups = (np.cumsum(present) - 1)[keys]
+    return groups

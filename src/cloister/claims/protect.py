@@ -31,9 +31,6 @@ from .suppression import Excess, PatientJudge, Suppression, patient_risks, suppr
 WORTH_IT = 0.01
 """Loss that the next candidate must be estimated to save for its suppression to be tried as well."""
 
-MOST_TOGETHER = 5_000
-"""Patients up to which levels and suppression are chosen together: of 10,000 it takes minutes, of 100,000 an hour."""
-
 TRIES = 4
 """Candidates that are suppressed, the least total loss first, before levels are chosen as published."""
 
@@ -87,6 +84,7 @@ def choose_jointly(
             break
         choice = joint.choice_of(candidate)
         released = choice.released.without_labels(choice.levels, candidate.labels)
+        chooser.forget()
         try:
             found = suppress(released, choice.levels, power_at(choice.levels), settings, weights)
         except NoSafeRelease:
@@ -185,7 +183,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
         power_at=at,
         cap=asked.power,
     )
-    if settings.max_sup is None and claims.n_patients <= MOST_TOGETHER:
+    if settings.max_sup is None:
         found = choose_jointly(chooser, at, settings, weights)
     else:
         found = choose_and_suppress(chooser.choose, lambda choice: at(choice.levels), settings, weights)

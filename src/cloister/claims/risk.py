@@ -174,7 +174,7 @@ class NodeRisk:
         whole = draws.patients.size
         looks = (*(look for look in LOOKS if look < whole), whole)
         for begin, end in zip((0, *looks), looks, strict=False):
-            held = self._contained(levels, 0, (begin, end))
+            held = self.contained(levels, 0, (begin, end))
             sizes = self.matching.sizes(levels, draws, held, (begin, end), self.k)
             flagged += int(np.count_nonzero(held[begin:end] & (sizes[begin:end] < self.k)))
             interval = wilson(flagged, end, SURE)
@@ -187,7 +187,7 @@ class NodeRisk:
         found: list[RiskFigures] = []
         for number in range(repeats):
             draws = self.knowledge.repeat(number)
-            sizes = self.matching.sizes(levels, draws, self._contained(levels, number))
+            sizes = self.matching.sizes(levels, draws, self.contained(levels, number))
             found.append(RiskFigures.of(sizes, self.k))
             whole = pooled(found)
             if whole.flag_interval.width < NARROW and whole.mean_interval.width < NARROW:
@@ -199,7 +199,7 @@ class NodeRisk:
         decisive = levels if self.basis is Basis.NODE else [0] * len(levels)
         return self.matching.sizes(levels, draws, self.matching.contained(decisive, draws), most=most)
 
-    def _contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
+    def contained(self, levels: Levels, number: int, span: Span | None = None) -> NDArray[np.bool_]:
         """Which draws of a repeat are not missed: by base values, of all at once, as they are the same for any node."""
         draws = self.knowledge.repeat(number)
         if self.basis is Basis.NODE:
@@ -304,24 +304,31 @@ def release_risk(
 ) -> ReleaseRisk:
     """Measure the risk of a release on draws from released patients alone, by at most ``repeats`` times 10,000.
 
-    Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow.
+    Stops once all intervals are narrower than 0.0005, or clearly on one side of the threshold and narrow. The figures
+    for those who believe flags are of as many repeats as theirs take, which may be fewer: a repeat of them costs more.
     """
     matching = Matching(released, knowledge.cap, settings.threads)
-    found: list[tuple[RiskFigures, ...]] = []
+    exact: list[RiskFigures] = []
+    believing: list[tuple[RiskFigures, ...]] = []
+    is_believing_settled = False
     for number in range(settings.repeats):
         draws = knowledge.repeat(number)
-        fits = matching.sizes(levels, draws)
+        held = matching.contained(levels, draws)
+        fits = matching.sizes(levels, draws, held if is_believing_settled else None)
         # where somebody else fits exactly and the patient does not, those who fall back are wrong
-        exact = np.where(matching.contained(levels, draws), fits, 0)
-        tolerant = fits + matching.tolerated(levels, draws)
-        fallback = np.where(fits > 0, exact, tolerant)
-        nearest = np.where(fits > 0, exact, matching.nearest(levels, draws, fits == 0))
-        found.append(tuple(RiskFigures.of(own, settings.k) for own in (exact, tolerant, fallback, nearest)))
-        whole = ReleaseRisk(*map(pooled, zip(*found, strict=True)))
-        intervals = (whole.exact.mean_interval, whole.exact.flag_interval, whole.tolerant.mean_interval)
-        if all(_is_settled(one, settings.threshold) for one in intervals):
+        own = np.where(held, fits, 0)
+        exact.append(RiskFigures.of(own, settings.k))
+        if not is_believing_settled:
+            tolerant = fits + matching.tolerated(levels, draws)
+            fallback = np.where(fits > 0, own, tolerant)
+            nearest = np.where(fits > 0, own, matching.nearest(levels, draws, fits == 0))
+            believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (tolerant, fallback, nearest)))
+            whole = [pooled(one) for one in zip(*believing, strict=True)]
+            is_believing_settled = all(_is_settled(one.mean_interval, settings.threshold) for one in whole)
+        intervals = pooled(exact).mean_interval, pooled(exact).flag_interval
+        if is_believing_settled and all(_is_settled(one, settings.threshold) for one in intervals):
             break
-    return whole
+    return ReleaseRisk(pooled(exact), *whole)
 
 
 def _is_settled(interval: Interval, threshold: float) -> bool:

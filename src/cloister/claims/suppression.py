@@ -30,6 +30,7 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.claim_draws import Draws
 
 from .knowledge import DrawnKnowledge, chosen_draws
+from .label_suppression import distinct
 from .lattice_search import Node
 from .matching import Flags, Matching, ReleasedClaims, level_losses
 from .risk import ReleaseRisk, RiskFigures, RiskSettings, Treatment, maximum_likelihood_risk, release_risk, risk_of
@@ -220,7 +221,7 @@ def _is_rare(labels: NDArray[np.int32], owners: NDArray[np.int64], k: int) -> Fl
     """Whether fewer than k owners have the label of each row; -1 is no label."""
     shown, numbers = labels >= 0, labels.astype(np.int64)
     size = int(numbers.max(initial=0)) + 1
-    held = np.unique(owners[shown] * size + numbers[shown]) % size
+    held = distinct(owners[shown] * size + numbers[shown]) % size
     rare: Flags = shown & (np.bincount(held, minlength=size)[numbers] < k)
     return rare
 

@@ -1,7 +1,7 @@
 """Who fits what an adversary knows if values may be missing: flags say of whom, and how many of each column.
 
-Whoever fits has each label known or may lack values of its column. That is a word of bits for each label; only where
-several labels of a column are known, and fewer values may be missing than are known, a patient is looked at.
+Whoever fits has each label known or may lack values of its column. That is a word of bits for each label, and one for
+each number of values of a column that may be lacking: 64 patients are counted at a time, and none by itself.
 """
 
 from typing import NamedTuple
@@ -110,34 +110,44 @@ def _words_of(cells, cell):
 
 @inner
 def _fill(question, room, d, low, words, digits):
-    """Of the patients of some words, by bits: who may fit a draw, who surely does, and who lacks nothing.
+    """Of the patients of some words, by bits: who fits a draw, flags believed, and who lacks nothing of it.
 
     In ``digits`` each patient has a number of its own in binary, the values lacking, if there are any digits.
     """
     draws, postings = question.draws, question.postings
-    may, sure, whole, own, spare = words[0], words[1], words[2], words[3], words[4]
-    words[:3] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    fits, whole, spare, lacking = words[0], words[1], words[2], words[3:]
+    words[:2] = np.uint64(0xFFFFFFFFFFFFFFFF)
     digits[:] = np.uint64(0)
     for h in range(question.recoding.at.shape[0]):
         at = draws.starts[d, h]
         end = draws.starts[d, h + 1]
-        own[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        some = room.bits[h, 0, low : low + may.shape[0]]
-        enough = room.bits[h, max(0, end - at - 1), low : low + may.shape[0]]
+        known = 0
         while at < end:
             label, count = run_of(draws, question.recoding, h, at, end)
             for times in range(count):
                 one = postings.first[label] + times
                 row = _row(postings, one if one < postings.first[label + 1] else -1, low, spare)
-                for w in range(may.shape[0]):
-                    own[w] &= row[w]
-                    may[w] &= row[w] | some[w]
+                _lack_one_more(lacking, known, row)
+                known += 1
                 if digits.shape[0] > 0:
                     _add(digits, row)
             at += count
-        for w in range(may.shape[0]):
-            sure[w] &= own[w] | enough[w]
-            whole[w] &= own[w]
+        for times in range(known):
+            for w in range(fits.shape[0]):
+                # who lacks more than so many values of the column must have room for one more than that
+                fits[w] &= ~lacking[times, w] | room.bits[h, times, low + w]
+        for w in range(fits.shape[0] if known > 0 else 0):
+            whole[w] &= ~lacking[0, w]
+
+
+@inner
+def _lack_one_more(lacking, known, row):
+    """Count a further value of a column, ``known`` before: bits of ``lacking[c]`` are patients who lack more than c."""
+    for w in range(row.shape[0]):
+        lacking[known, w] = ~row[w] & (lacking[known - 1, w] if known > 0 else np.uint64(0xFFFFFFFFFFFFFFFF))
+    for times in range(known - 1, -1, -1):
+        for w in range(row.shape[0]):
+            lacking[times, w] |= ~row[w] & (lacking[times - 1, w] if times > 0 else np.uint64(0xFFFFFFFFFFFFFFFF))
 
 
 @inner
@@ -166,25 +176,12 @@ def _compared(digits, w, mine):
 
 
 @inner
-def _first_of(w, word):
-    """The patient of the lowest bit of word ``w``, which has one."""
-    return (w << 6) + bits_set(~word & (word - np.uint64(1)))
-
-
-@inner
-def _tolerated_of(question, room, d, words, low, most):
+def _tolerated_of(question, d, words, low, most):
     """How many flagged patients of a cell fit a draw only because something is said to be missing."""
     asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
-        word = asked[low + w] & words[0, w]
-        if word == np.uint64(0):
-            continue
-        found += bits_set(word & words[1, w] & ~words[2, w])
-        rest = word & ~words[1, w]
-        while rest != np.uint64(0) and found < most:
-            found += _lacking(question, room, d, _first_of(low + w, rest), question.draws.values.shape[0]) > 0
-            rest &= rest - np.uint64(1)
+        found += bits_set(asked[low + w] & words[0, w] & ~words[1, w])
         if found >= most:
             return most
     return found
@@ -194,7 +191,7 @@ def _tolerated_of(question, room, d, words, low, most):
 def _tolerated(question, room, most, span, found):
     """How many patients of the cell of each draw fit it only because something is said to be missing, to ``most``."""
     cells = question.cells.lists
-    words = np.empty((5, room.bits.shape[2]), dtype=np.uint64)
+    words = np.empty((3 + room.bits.shape[1], room.bits.shape[2]), dtype=np.uint64)
     digits = np.empty((1, room.bits.shape[2]), dtype=np.uint64)[:0]
     for d in range(span[0], span[1]):
         found[d] = 0
@@ -205,7 +202,7 @@ def _tolerated(question, room, most, span, found):
             low, high = _words_of(cells, cell)
             some = words[:, : high - low]
             _fill(question, room, d, low, some, digits)
-            found[d] = _tolerated_of(question, room, d, some, low, most)
+            found[d] = _tolerated_of(question, d, some, low, most)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             if _lacking(question, room, d, cells.members[at], question.draws.values.shape[0]) > 0:
@@ -215,26 +212,17 @@ def _tolerated(question, room, most, span, found):
 
 
 @inner
-def _nearest_of(question, room, d, words, digits, low, most, mine):
+def _nearest_of(question, d, words, digits, low, most, mine):
     """How many flagged patients of a cell lack as little of a draw as its patient; 0 if somebody lacks less."""
     asked = question.cells.lists.bits[question.cells.lists.dense[question.wanted[d]]]
     found = 0
     for w in range(words.shape[1]):
         word = asked[low + w] & words[0, w]
-        if word == np.uint64(0):
-            continue
         fewer, alike = _compared(digits, w, mine)
         # Somebody lacks less, so that the patient is not among those picked.
-        if word & words[1, w] & fewer != np.uint64(0):
+        if word & fewer != np.uint64(0):
             return 0
-        found += bits_set(word & words[1, w] & alike)
-        rest = word & ~words[1, w] & (fewer | alike)
-        while rest != np.uint64(0):
-            lacking = _lacking(question, room, d, _first_of(low + w, rest), mine)
-            if lacking >= 0 and lacking < mine:
-                return 0
-            found += lacking >= 0
-            rest &= rest - np.uint64(1)
+        found += bits_set(word & alike)
         if found >= most:
             return most
     return found
@@ -247,7 +235,7 @@ def _nearest(question, room, most, span, sizes):
     n_digits = 1
     while 1 << n_digits <= room.bits.shape[0] * room.bits.shape[1]:
         n_digits += 1
-    words = np.empty((5, room.bits.shape[2]), dtype=np.uint64)
+    words = np.empty((3 + room.bits.shape[1], room.bits.shape[2]), dtype=np.uint64)
     digits = np.empty((n_digits, room.bits.shape[2]), dtype=np.uint64)
     for d in range(span[0], span[1]):
         sizes[d] = 0
@@ -261,7 +249,7 @@ def _nearest(question, room, most, span, sizes):
             low, high = _words_of(cells, cell)
             some, own = words[:, : high - low], digits[:, : high - low]
             _fill(question, room, d, low, some, own)
-            sizes[d] = _nearest_of(question, room, d, some, own, low, most, mine)
+            sizes[d] = _nearest_of(question, d, some, own, low, most, mine)
             continue
         for at in range(cells.starts[cell], cells.starts[cell + 1]):
             lacking = _lacking(question, room, d, cells.members[at], mine)

@@ -1,15 +1,17 @@
 """From frames to numbers: values, levels, losses, and an order that is that of the content."""
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 from tests.examples import examples
 
+import cloister.claims.encode as encoding
 from cloister.claims.choice import truncation
 from cloister.claims.codes import grouping
-from cloister.claims.encode import encode
+from cloister.claims.encode import encode, numbers_by_content
 from cloister.claims.form import kept_columns
 from cloister.claims.knowledge import adversary_power
 from cloister.claims.prepare import derived, leave_out_without_claims, prepare
@@ -100,6 +102,24 @@ def test_pseudonyms_take_no_part_in_the_order():
     renamed = [(0, "410.01", "Home", doctor, "x") for doctor in ("D2", "D1")]
 
     assert by_plan(events).claim_rows.tolist() == by_plan(renamed).claim_rows.tolist()
+
+
+@pytest.mark.parametrize("most", [1, 50, 1 << 62])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([None, "", "a", "é", "z", "Z", "10", "9"]), st.integers(-1, 3), st.none()),
+        max_size=12,
+    )
+)
+def test_rows_are_numbered_by_their_content(most, rows):
+    """From 1, missing first and texts by their bytes, as plain sorting has it, however large numbers may be."""
+    frame = pl.DataFrame(rows, {"text": pl.String, "number": pl.Int64, "empty": pl.String}, orient="row")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(encoding, "MOST_CONTENTS", most)
+        found = numbers_by_content(frame)
+    keys = [(text is not None, (text or "").encode(), number) for text, number, _ in rows]
+
+    assert found.tolist() == [sorted(set(keys)).index(key) + 1 for key in keys]
 
 
 def test_bounds_of_levels_are_handed_on():
