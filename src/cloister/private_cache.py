@@ -28,7 +28,8 @@ def cache_folder(kind: str, sources: Path) -> Path | None:
     places = [Path(home) / "cloister" / kind]
     if sys.prefix != sys.base_prefix:
         places.insert(0, Path(sys.prefix) / "cache" / kind)
-    if asked := os.environ.get("NUMBA_CACHE_DIR"):
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    if asked and kind == "kernels":
         places = [Path(asked)]
     for place in places:
         folder = place / f"sources-{sha256(str(sources).encode()).hexdigest()[:12]}"
