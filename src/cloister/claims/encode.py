@@ -22,7 +22,7 @@ MISSING = -1
 """Number of a missing value. Among patients it is a value like others; among claims nobody is taken to know it."""
 
 MOST_CONTENTS = 1 << 62
-"""Numbers that rows may have by their content before they are numbered anew."""
+"""Numbers that rows may have by their content before they are numbered by it."""
 
 RowNumbers = NDArray[np.int64]
 

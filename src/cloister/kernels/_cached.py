@@ -25,7 +25,7 @@ BASELINES = {
 
 
 CACHE = cache_folder("kernels", SOURCES)
-"""Where kernels are cached; None where no folder is private and they are compiled anew each time."""
+"""Where kernels are cached; None where no folder is private and they are compiled each time."""
 
 
 @cache

@@ -66,7 +66,7 @@ class Generalized:
     log_row_records : returns (n_rows,) float64, logarithm of the records of the input that share all values as recorded
     log_class_records : returns the same of the records in the class of each row, suppressed or not
 
-    The last five are worked out only for losses that look at them.
+    The last five are computed only for losses that look at them.
     """
 
     sizes: Numbers

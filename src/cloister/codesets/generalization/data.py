@@ -199,7 +199,7 @@ class GeneralizationRequest(CodesRequest):
         return self.method is not GeneralizationMethod.APRIORI
 
 
-def code_weights_of(stated: str | Sequence[float] | None) -> tuple[int, ...] | None:
+def code_weights_of(asked: str | Sequence[float] | None) -> tuple[int, ...] | None:
     """Return weights of sets of codes by the height at which they meet, in hundredths.
 
     Examples
@@ -207,9 +207,9 @@ def code_weights_of(stated: str | Sequence[float] | None) -> tuple[int, ...] | N
     >>> code_weights_of("0.1,0.3,0.6,1")
     (10, 30, 60, 100)
     """
-    if stated is None:
+    if asked is None:
         return None
-    texts = stated.split(",") if isinstance(stated, str) else [str(weight) for weight in stated]
+    texts = asked.split(",") if isinstance(asked, str) else [str(weight) for weight in asked]
     try:
         hundredths = [Decimal(text.strip()) * WHOLE_WEIGHT for text in texts]
         found = tuple(map(int, hundredths)) if all(map(Decimal.is_finite, hundredths)) else ()
