@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -139,6 +140,15 @@ def test_losses_of_partitions_are_as_defined(case):
     assert float(expected) == pytest.approx(recoded.measure(partition), abs=1e-12)
 
 
+def satisfies(ruled, group):
+    """Whether records, by their places, make a class that satisfies the rules about classes, by their definitions."""
+    records = [("class", ruled.numbers[place]) for place in group]
+    return all(
+        len(group) >= rule.k if definition is None else definition(records, ruled.numbers, [])["class"]
+        for rule, definition in ruled.class_rules
+    )
+
+
 @examples(120)
 @given(ruled=recodable_cases())
 def test_mondrian_splits_as_defined(ruled):
@@ -153,13 +163,7 @@ def test_mondrian_splits_as_defined(ruled):
         [ruled.case.weights[j] for j in order],
     )
 
-    def holds(group):
-        records = [("class", ruled.numbers[place]) for place in group]
-        return all(
-            len(group) >= rule.k if definition is None else definition(records, ruled.numbers, [])["class"]
-            for rule, definition in ruled.class_rules
-        )
-
+    holds = partial(satisfies, ruled)
     partition = attempt(mondrian, recoded)
     everyone = list(range(len(ruled.case.records)))
     if not holds(everyone):
@@ -180,13 +184,7 @@ def test_labels_are_replaced_as_defined(ruled, data):
     assume(problem.is_safe(problem.measure(start)))
     records = [tuple(record[j] for j in order) for record in ruled.case.records]
 
-    def holds(group):
-        values = [("class", ruled.numbers[place]) for place in group]
-        return all(
-            len(group) >= rule.k if definition is None else definition(values, ruled.numbers, [])["class"]
-            for rule, definition in ruled.class_rules
-        )
-
+    holds = partial(satisfies, ruled)
     partition = lowered(recoded, start)
     table = oracle.Table(records, hierarchies, [ruled.case.weights[j] for j in order])
     cut, released = oracle.lowered(table, start, holds, problem.limit)

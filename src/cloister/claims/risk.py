@@ -325,10 +325,11 @@ def release_risk(
             believing.append(tuple(RiskFigures.of(sizes, settings.k) for sizes in (tolerant, fallback, nearest)))
             whole = [pooled(one) for one in zip(*believing, strict=True)]
             is_believing_settled = all(_is_settled(one.mean_interval, settings.threshold) for one in whole)
-        intervals = pooled(exact).mean_interval, pooled(exact).flag_interval
+        found = pooled(exact)
+        intervals = found.mean_interval, found.flag_interval
         if is_believing_settled and all(_is_settled(one, settings.threshold) for one in intervals):
             break
-    return ReleaseRisk(pooled(exact), *whole)
+    return ReleaseRisk(found, *whole)
 
 
 def _is_settled(interval: Interval, threshold: float) -> bool:

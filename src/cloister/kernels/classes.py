@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._jit import inner, jit
-from .layout import FEW_ROWS, Costs, LevelMaps, Rows, Threshold
+from .layout import Costs, LevelMaps, Rows, Threshold
 from .words import hashed, table_size
 
 
@@ -208,7 +208,7 @@ class Distinct(NamedTuple):
 
 
 def distinct_rows(
-    codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.int64] | None = None, few: int = FEW_ROWS
+    codes: NDArray[np.uint32], maps: LevelMaps, count: NDArray[np.int64] | None = None, few: int = 0
 ) -> Distinct:
     """Distinct rows with how often each occurs, in order of first appearance.
 
@@ -216,24 +216,32 @@ def distinct_rows(
     ----------
     codes : (n_attributes, n_rows) codes at level 0
     count : (n_rows,) int64, how often each row occurs; once if not given
-    few : rows up to which no kernel is used; never changes the answer
+    few : rows up to which no kernel is used, as where nothing else loads the compiler; never changes the answer
     """
     n_attributes, n_rows = codes.shape
     every = Rows(codes, np.ones(n_rows, dtype=np.int64) if count is None else np.require(count, np.int64, "W"))
     if n_rows <= few:
-        labels, first = _numbered(codes)
+        labels, first = _numbered(codes, maps)
         found = _grouping(every.records, labels, first, first.size)
     else:
         found = group(every, maps, np.zeros(n_attributes, dtype=np.int64))
     return Distinct(Rows(np.ascontiguousarray(codes[:, found.first]), found.sizes), found.labels)
 
 
-def _numbered(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def classes_of(columns: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int]:
+    """Number the combinations of values of some columns, in their order; return how many there are as well."""
+    classes, n_classes = np.zeros(columns[0].size, dtype=np.int64), min(1, columns[0].size)
+    for column in columns:
+        # Numbers stay below the square of the rows, whatever the columns hold.
+        found, place = np.unique(classes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+        classes, n_classes = place.astype(np.int64), found.size
+    return classes, n_classes
+
+
+def _numbered(codes: NDArray[np.uint32], maps: LevelMaps) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The class of each row by its codes, in order of first appearance, and the first row of each."""
-    keys = np.zeros(codes.shape[1], dtype=np.int64)
-    for column in codes:
-        # Numbers of classes stay below the rows, so that products stay below 2**63.
-        keys = np.unique(keys, return_inverse=True)[1] * (int(column.max(initial=0)) + 1) + column
+    columns = codes.astype(np.int64)
+    keys = maps.stride @ columns if maps.exact else classes_of(list(columns))[0]
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -135,7 +135,7 @@ def load_kernels(name: str = "optimal") -> None:
         weight=np.array([1.0]),
         geometric=False,
     )
-    distinct = distinct_rows(codes, maps, few=0)
+    distinct = distinct_rows(codes, maps)
     if name == "large tables":
         start, lowest = np.array([0, 2], dtype=np.int64), np.zeros(1, dtype=np.int64)
         common_levels(distinct.rows, maps, np.array([0, 1], dtype=np.int64), start, lowest, few=0)

@@ -13,13 +13,14 @@ from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy,
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
 from cloister.io.columns import check_columns, listed
 from cloister.kernels.classes import distinct_rows
-from cloister.kernels.layout import CODE, Threshold, make_task
+from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
 from cloister.search.problem import SearchProblem
 from cloister.utility import IYENGAR, AttributeLoss
 
 from .checker import RuleChecker, TransformationEvaluator
 from .coding import Coded, costs_of, level_maps, population_texts, populations_in
 from .data import EncodedTable, QuasiIdentifier, Role, TableRequest
+from .options import FULL_DOMAIN
 
 UNIQUE_SHARE = 0.05
 """A column taken along by ``default_role="keep"`` must not be unique in more than this share of the records."""
@@ -200,7 +201,8 @@ def _problem(
     kernels = level_maps(list(coded.values()))
     codes = np.stack([one.rows(texts[name]).astype(CODE) for name, one in coded.items()])
     n = int(records.sum())
-    distinct = distinct_rows(codes, kernels, records)
+    # A search needs the compiler in any case.
+    distinct = distinct_rows(codes, kernels, records, 0 if request.chosen_method == FULL_DOMAIN else FEW_ROWS)
     weights = request.weights_of(names)
     loss = request.loss if isinstance(request.loss, AttributeLoss) else IYENGAR
     costs = costs_of(list(coded.values()), distinct.rows, weights, loss)

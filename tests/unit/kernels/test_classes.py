@@ -34,9 +34,10 @@ def test_distinct_rows_count_records(case):
     first = list(counted)
     assert [first.index(record) for record in case.records] == problem.row_of_record.tolist()
     codes = np.ascontiguousarray(problem.task.rows.codes[:, problem.row_of_record])
-    compiled = distinct_rows(codes, problem.task.maps, few=0)
-    assert compiled.rows.records.tolist() == list(counted.values())
-    assert compiled.labels.tolist() == problem.row_of_record.tolist()
+    for is_exact in {problem.task.maps.exact, False}:
+        found = distinct_rows(codes, problem.task.maps._replace(exact=is_exact), few=len(case.records))
+        assert found.rows.records.tolist() == list(counted.values())
+        assert found.labels.tolist() == problem.row_of_record.tolist()
 
 
 @given(case=cases(most_records=4))

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import NoSafeRelease
-from cloister.kernels.classes import group
+from cloister.kernels.classes import classes_of, group
 from cloister.kernels.layout import TOLERANCE, Rows
 from cloister.kernels.shared_labels import Clusters, Prices, furthest, grow, join, nearest, single_clusters
 from cloister.results import SearchResult
 from cloister.search.problem import SearchProblem, distinct_levels
 
 from .mondrian import blocks, divided, mondrian
-from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
+from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 MOST_TRANSFORMATIONS = 20_000  # that are tried
 WORK = 100_000_000  # visits of rows; where a lattice would need more, some ways from its bottom to its top are tried

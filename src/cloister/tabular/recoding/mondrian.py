@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.kernels.classes import classes_of
 from cloister.search.search_run import no_safe_transformation
 
-from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
+from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloister.kernels.classes import classes_of
 from cloister.search.greedy import descents
 from cloister.search.search_run import no_safe_transformation
 
-from .table_recoding import SUPPRESSED, Partition, TableRecoding, classes_of
+from .table_recoding import SUPPRESSED, Partition, TableRecoding
 
 DESCENTS = 40  # that begin the second time: on tables of nine columns some hundredths of a second
 EVERY = slice(None)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InternalError
+from cloister.kernels.classes import classes_of
 from cloister.kernels.shared_labels import common_levels
 from cloister.search.problem import SearchProblem, attribute_losses
 from cloister.tabular.checker import RuleChecker
@@ -61,16 +62,6 @@ class Released:
     classes: NDArray[np.int64]
     n_classes: int
     texts: NDArray[np.int64]
-
-
-def classes_of(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], int]:
-    """Number the combinations of values of some columns, in their order; return how many there are as well."""
-    classes, n_classes = np.zeros(columns[0].size, dtype=np.int64), min(1, columns[0].size)
-    for column in columns:
-        # Numbers stay below the square of the rows, whatever the columns hold.
-        found, place = np.unique(classes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
-        classes, n_classes = place.astype(np.int64), found.size
-    return classes, n_classes
 
 
 @dataclass(frozen=True)
