@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -103,12 +104,13 @@ class Adversary:
         there = int(self.n_items[target])
         if there < 0 or (step.items is not ALL and step.items > there):
             return None
-        return order_of(target, there, seed)[: step.items]
+        return order_of(there, seed, target)[: step.items]
 
 
-def order_of(target: int, n_items: int, seed: int) -> list[int]:
+@lru_cache(maxsize=10_000)  # each step of knowledge asks for all targets once more
+def order_of(n_items: int, *seed: int) -> list[int]:
     """Return the order in which the items of a target become known: always the same for a seed and a target."""
-    order: list[int] = np.random.default_rng([seed, target]).permutation(n_items).tolist()
+    order: list[int] = np.random.default_rng(seed).permutation(n_items).tolist()
     return order
 
 

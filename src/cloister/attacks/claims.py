@@ -6,6 +6,7 @@ plan knows them. A released patient fits who is alike in the columns of patients
 known.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from cloister.claims.recheck import ClaimsChecker, prepared_again, read_original
 from cloister.claims.verify_simulation import ColumnHolders, History, powers
 from cloister.io import as_text
 
-from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups
+from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
 from .labelled import numbered
 from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
@@ -57,7 +58,7 @@ class Drawn:
         own = self.order[self.starts[target] : self.starts[target + 1]]
         own = own[self.is_there[column][own]]
         number = {ALONE: 0, ONE: 1, AS_PLANNED: int(self.power[target, column]), EVERYTHING: own.size}[step]
-        return np.random.default_rng([self.seed, target, column]).permutation(own)[:number]
+        return own[order_of(own.size, self.seed, target, column)[:number]] if number < own.size else own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,9 +82,12 @@ class Histories(RecordGroups):
         alive = self.cells[cell] if cell >= 0 else np.empty(0, dtype=np.int64)
         for column, held in enumerate(self.columns):
             values = self.values[column][self.drawn.claims(target, column, len(known))]
-            for value, times in zip(*np.unique(values[values != EMPTY], return_counts=True), strict=True):
-                having, often = held.of(int(value)) if value != ABSENT else (alive[:0], alive[:0])
-                alive = alive[np.isin(alive, having[often >= times], assume_unique=True)]
+            for value, times in Counter(values[values != EMPTY].tolist()).items():
+                having, often = held.of(value) if value != ABSENT else (alive[:0], alive[:0])
+                enough = having[often >= times]
+                place = np.searchsorted(enough, alive)
+                alive = alive[place < enough.size]
+                alive = alive[enough[place[place < enough.size]] == alive]
         return alive
 
 

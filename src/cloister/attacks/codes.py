@@ -109,7 +109,7 @@ class FurtherCode:
         codes = self.among.codes
         for target in targets.tolist():
             begin, end = (int(bound) for bound in codes.offsets[target : target + 2])
-            *known, last = order_of(target, end - begin, seed)
+            *known, last = order_of(end - begin, seed, target)
             rows = self.among.groups(target, known) if known else np.empty(0, dtype=np.int64)
             if rows.size:
                 terms = self.among.term_of[codes.items[begin:end]].tolist()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby, permutations
+from itertools import combinations, groupby
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +54,12 @@ class LabelSequences(RecordGroups):
     def _after(self, last: Integers, pairs: list[int]) -> Integers:
         """Earliest place of each sequence up to which these pairs of one age may stand behind ``last``."""
         if len(pairs) <= MOST_ORDERED:
-            earliest: Integers = np.min([reduce(self._next, order, last) for order in permutations(pairs)], axis=0)
-            return earliest
+            # Of all orders: each set of pairs ends in one of them, behind where the others may have ended earliest.
+            earliest = {(): last}
+            for some in (some for n in range(1, len(pairs) + 1) for some in combinations(pairs, n)):
+                ends = [self._next(earliest[tuple(each for each in some if each != pair)], pair) for pair in some]
+                earliest[some] = reduce(np.minimum, ends)
+            return earliest[tuple(pairs)]
         there = np.maximum.reduce([self._next(last, pair) for pair in pairs])
         return np.where(there < NOWHERE, last, NOWHERE)
 
@@ -82,10 +86,10 @@ class LabelSequences(RecordGroups):
         found = [self.by_code[label] for label in self.code_labels[code]]
         if not found:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        sequence, place, age = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        sequence, place, age = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
         if ages is None:
             return sequence, place
-        fits = np.isin(age, ages)
+        fits = reduce(np.logical_or, [age == label for label in ages], np.zeros(age.size, dtype=np.bool_))
         return sequence[fits], place[fits]
 
 

@@ -117,7 +117,7 @@ def test_a_further_code_is_guessed_from_the_records_that_fit_the_others():
     cells = [cell or "" for cell in release.frame["codes"]]
     right = blind = n = 0
     for target, own in enumerate(SETS):
-        *known, hidden = [sorted(own)[item] for item in order_of(target, len(own), 0)]
+        *known, hidden = [sorted(own)[item] for item in order_of(len(own), 0, target)]
         if known and records_with(cells, known):
             n += 1
             right += guessed([set(map(frozenset, record)) for record in records_with(cells, known)], known, hidden)
