@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+from tests.encoded_claims import text_at
 from tests.oracles.claims import Tables
 
 from cloister.claims.encode import neighbours
@@ -14,10 +15,10 @@ def plain(released, levels):
     """A release as the oracle reads it, at the levels of a node."""
     e = released.encoded
     own, other = levels[: len(e.patients)], levels[len(e.patients) :]
-    texts = [column.text_at(level) for column, level in zip(e.patients, own)]
+    texts = [text_at(column, level) for column, level in zip(e.patients, own)]
     patients = [tuple(text[i] for text in texts) for i in range(e.n_patients)]
     known, seen, hidden = [], [], []
-    labels = [column.text_at(level) for column, level in zip(e.claims, other)]
+    labels = [text_at(column, level) for column, level in zip(e.claims, other)]
     for i in range(e.n_patients):
         rows = range(e.offsets[i], e.offsets[i + 1])
         known.append([[text[row] for row in rows] for text in labels])

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from cloister.claims.encode import EncodedClaims, EncodedColumn
+from cloister.claims.encode import MISSING, EncodedClaims, EncodedColumn
 from cloister.claims.form import ClaimsForm, WrittenClaims
 
 
@@ -33,6 +33,12 @@ def claims_of(patients, claims, hierarchies=()):
         tuple(column(f"c{h}", [row[h] for row in rows], *hierarchies[width + h]) for h in range(n_columns)),
         np.cumsum([0, *map(len, claims)]).astype(np.int64),
     )
+
+
+def text_at(column, level):
+    """Label of each row at a level, None where the value is missing."""
+    texts = column.labels[level]
+    return [None if number == MISSING else texts[number] for number in column.at(level).tolist()]
 
 
 @st.composite
@@ -81,7 +87,7 @@ def numbered(name, values, size, widths):
 def written(released, levels):
     """The two files of a release of all patients, without flags, and what their columns are."""
     encoded, n = released.encoded, len(released.encoded.patients)
-    texts = [column.text_at(level) for column, level in zip(encoded.columns, levels, strict=True)]
+    texts = [text_at(column, level) for column, level in zip(encoded.columns, levels, strict=True)]
     ids = [str(number + 1) for number in range(encoded.n_patients)]
     own = {"id": ids} | {column.name: texts[place] for place, column in enumerate(encoded.patients)}
     rows, claims = np.flatnonzero(released.claims).tolist(), {"id": [ids[owner] for owner in encoded.owners]}

@@ -52,7 +52,7 @@ KERNELS: dict[str, Kernels] = {
 }
 """By method or search; what takes longest comes first, so that processes side by side end together."""
 
-_PROGRAM = "import os, sys; os.nice(10); from cloister.compiling import load; load(sys.argv[1])"
+_PROGRAM = "import os, sys; os.nice(int(sys.argv[2])); from cloister.compiling import load; load(sys.argv[1])"
 _AHEAD: dict[str, subprocess.Popen[bytes]] = {}
 
 
@@ -113,16 +113,19 @@ def say_first_call(method: str) -> None:
 
 @contextmanager
 def compiling_ahead(*methods: str) -> Iterator[None]:
-    """Compile what is not compiled yet in a process for each method, beside what is done here; none outlives it."""
+    """Compile what is not compiled yet in a process for each method, beside what is done here; none outlives it.
+
+    Methods are given in the order in which they are needed: the first gets most of the processor.
+    """
     begun = [method for method in methods if method not in _AHEAD and must_compile(method)]
     try:
-        for method in begun:
+        for place, method in enumerate(begun, start=1):
             # A terminal's Ctrl-C reaches a whole group: this process alone says that it was stopped. With -P a file of
             # the folder that it was called in is not taken for a module.
-            command = [sys.executable, "-P", "-c", _PROGRAM, method]
+            command = [sys.executable, "-P", "-c", _PROGRAM, method, str(5 * place)]
             null = subprocess.DEVNULL
             _AHEAD[method] = subprocess.Popen(  # noqa: S603 - this Python, and a name of ours
-                command, stdin=null, stdout=null, stderr=null, start_new_session=True
+                command, stdin=null, stdout=null, stderr=null, process_group=0
             )
         yield
     finally:

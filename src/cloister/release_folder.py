@@ -119,7 +119,7 @@ def same(told: object, expected: object) -> bool:
 
 def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
     """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
-    failures = _listing_failures(manifest)
+    failures = [] if (must := manifest.must_list()) is None else [f"{MANIFEST} must list {must}"]
     for name, digest in manifest.files.items():
         path = folder / name
         if Path(name).name != name or not is_file(path):
@@ -137,12 +137,6 @@ def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
 def is_file(path: Path) -> bool:
     """Whether there is a file of the folder's own."""
     return os.path.isfile(path) and not path.is_symlink()
-
-
-def _listing_failures(manifest: AnyManifest) -> list[str]:
-    """Whether a manifest lists the files that a release of its form has."""
-    must = manifest.must_list()
-    return [] if must is None else [f"{MANIFEST} must list {must}"]
 
 
 def manifest_failures(folder: Path, expected: Manifest) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.encoded_claims import claims_of, few_claims, many_claims, written
+from tests.encoded_claims import claims_of, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.claims.adversaries import (
@@ -46,7 +46,7 @@ def small(seed, n_patients=8):
 def plainly(released, levels=LEVELS):
     """Patients as the oracle reads them, claims in order of their rows."""
     encoded = released.encoded
-    texts = [column.text_at(level) for column, level in zip(encoded.columns, levels)]
+    texts = [text_at(column, level) for column, level in zip(encoded.columns, levels)]
     own, other = texts[: len(encoded.patients)], texts[len(encoded.patients) :]
     return [
         (

@@ -55,7 +55,7 @@ class LabelSequences(RecordGroups):
         """Earliest place of each sequence up to which these pairs of one age may stand behind ``last``."""
         if len(pairs) <= MOST_ORDERED:
             # Of all orders: each set of pairs ends in one of them, behind where the others may have ended earliest.
-            earliest = {(): last}
+            earliest: dict[tuple[int, ...], Integers] = {(): last}
             for some in (some for n in range(1, len(pairs) + 1) for some in combinations(pairs, n)):
                 ends = [self._next(earliest[tuple(each for each in some if each != pair)], pair) for pair in some]
                 earliest[some] = reduce(np.minimum, ends)

@@ -66,11 +66,6 @@ class EncodedColumn:
         numbers: NDArray[np.int32] = np.append(self.levels[level], np.int32(MISSING))[self.values].astype(np.int32)
         return numbers
 
-    def text_at(self, level: int) -> list[str | None]:
-        """Label of each row at a level, None where the value is missing."""
-        texts = self.labels[level]
-        return [None if number == MISSING else texts[number] for number in self.at(level).tolist()]
-
 
 def neighbours(column: EncodedColumn) -> NDArray[np.int32]:
     """New number of each base value, (n_values,): levels are nested, so sorting by the highest levels first does it."""

@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -368,15 +367,10 @@ class Simulation:
 
 def _logs_of_falling(numbers: Numbers, times: int) -> NDArray[np.float64]:
     """Logarithm of n (n - 1) ... with so many factors, of each number n that is no smaller."""
-    logs = _logs_of_factorials(int(numbers.max(initial=0)))
+    table = np.arange(int(numbers.max()) + 1.0) if numbers.size else np.zeros(1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(table[1:]))])
     falling: NDArray[np.float64] = logs[numbers] - logs[numbers - times]
     return falling
-
-
-@lru_cache(maxsize=100)
-def _logs_of_factorials(most: int) -> NDArray[np.float64]:
-    """Logarithms of 0!, 1!, ... up to a number."""
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, most + 1)))])
 
 
 class _Values:

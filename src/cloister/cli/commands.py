@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from string import ascii_letters
 from typing import TYPE_CHECKING, Annotated, ForwardRef, TypeVar, get_args
 
 import typer
@@ -136,6 +137,10 @@ class Command:
         text = self.text or f"{inspect.getdoc(options)} {APPEARS}"
         made = described(run, map(parameter, settings_of(options)), text)
         group.command(self.words.split()[-1], epilog=f"Example: {self.example or options.examples[0]}")(made)
+
+    def add_name(self, group: typer.Typer) -> None:
+        """Add its name and help alone."""
+        group.command(self.words.split()[-1])(described(lambda: None, (), self.text))
 
 
 def _do(place: str, *words: object) -> None:
@@ -335,6 +340,7 @@ GROUPS = {
 """Verbs that a second word follows, their help, and an example; of ``protect`` and ``explore`` that of tables."""
 
 EXAMPLE = "cloister protect table patients.csv --qi age=interval:5,10 --qi sex --drop name -k 5 --out DIR"
+HELP = ["-h", "--help"]
 
 
 def _group(verb: str) -> typer.Typer:
@@ -344,11 +350,17 @@ def _group(verb: str) -> typer.Typer:
 
 
 def command_tree(*typed: str) -> typer.Typer:
-    """Return the command that is typed, its group where the second word is none, or else all: it takes a while."""
+    """Return the command that is typed, its group where the second word is none, or else all: it takes a while.
+
+    Where the root's help or no command is typed, names will do: of groups, and of commands without their options.
+    """
     adding: dict[str, Callable[[typer.Typer], None]] = {one.words: one.add for one in COMMANDS}
     adding |= {f"explore {shape}": partial(_add_explore, shape) for shape in SHAPES}
     named = [words for words in adding if words in (" ".join(typed[:1]), " ".join(typed[:2]))]
-    named = named or [words for words in adding if words.split()[0] in typed[:1]] or list(adding)
+    named = named or [words for words in adding if words.split()[0] in typed[:1]]
+    is_root = not named and bool(typed) and typed[0].startswith((*HELP, *ascii_letters))
+    adding = {one.words: one.add_name for one in COMMANDS} if is_root else adding
+    named = named or list(adding)
     app = typer.Typer(
         name="cloister",
         help="Release patient-level health data with a guarantee that can be proved and the least possible loss.",
@@ -357,9 +369,9 @@ def command_tree(*typed: str) -> typer.Typer:
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": HELP},
     )
-    groups = {verb: _group(verb) for verb in GROUPS if any(words.startswith(f"{verb} ") for words in named)}
+    groups = {verb: _group(verb) for verb in GROUPS if is_root or any(words.startswith(f"{verb} ") for words in named)}
     for verb, group in groups.items():
         app.add_typer(group, name=verb)
     for words in named:

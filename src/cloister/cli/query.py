@@ -24,7 +24,10 @@ def run_query(options: QueryOptions) -> None:
     elif options.csv:
         sys.stdout.write(found.write_csv())
     elif not options.quiet:
-        rows = [[_text(cell) for cell in row] for row in found.iter_rows()]
+        rows = [
+            [f"{c:,.1f}" if isinstance(c, float) else "" if c is None else str(c) for c in row]
+            for row in found.iter_rows()
+        ]
         console().print(grid(f"Patients behind {options.folder.name}", found.columns, rows))
 
 
@@ -60,7 +63,3 @@ def _condition(text: str) -> tuple[str, object]:
         raise InputError("--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49.")
     low, between, high = wanted.partition(BETWEEN)
     return name, (low or None, high or None) if between else wanted
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None else f"{cell:,.1f}" if isinstance(cell, float) else str(cell)

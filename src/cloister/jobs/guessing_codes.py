@@ -38,7 +38,8 @@ def guess_events(frame: pl.DataFrame, file: str) -> list[Guess]:
     found: dict[str, Guess] = {}
     identifier = _first(frame, _is_id)
     rest = [name for name in frame.columns if name != identifier]
-    age = _first(frame.select(rest), _is_age)
+    named = frame.select(name for name in rest if "age" in plain_name(name).split("_"))
+    age = _first(named, lambda column: all(map(NUMBER.fullmatch, _values(column))))
     dates = [name for name in rest if name != age and are_dates(_values(frame[name]))]
     codes = _codes(frame, [name for name in rest if name != age and name not in dates])
     lacking = [what for what, one in (("id", identifier), ("code", codes), ("age", age or dates)) if not one]
@@ -104,8 +105,3 @@ def _first(frame: pl.DataFrame, holds: Callable[[pl.Series], bool]) -> str | Non
 
 def _is_id(column: pl.Series) -> bool:
     return plain_name(column.name) in IDS or is_named_patient(column.name)
-
-
-def _is_age(column: pl.Series) -> bool:
-    values = _values(column)
-    return "age" in plain_name(column.name).split("_") and all(NUMBER.fullmatch(value) for value in values)

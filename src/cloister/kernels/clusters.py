@@ -295,8 +295,9 @@ def _form(domain, data, scratch, groups, seed, size, cap):
         m = _join(domain, data, scratch, groups, m, weight, sequence)
     begin = groups.cursor[NODES]
     groups.cursor[NODES] += m
-    groups.code[begin : begin + m] = scratch.code[:m]
-    groups.age[begin : begin + m] = scratch.age[:m]
+    for h in range(m):
+        groups.code[begin + h] = scratch.code[h]
+        groups.age[begin + h] = scratch.age[h]
     groups.size[groups.cursor[CLUSTERS]] = size
     groups.length[groups.cursor[CLUSTERS]] = m
     groups.cursor[CLUSTERS] += 1

@@ -289,9 +289,8 @@ def least_of(sets: ItemSets, holders: ItemRecords, record: int, size: int, enoug
 
 
 @jit
-def _mark_covered(sets, holders, covered):
+def _mark_covered(sets, lengths, holders, covered):
     """Mark sets that lie in a larger one, looked for among the sets that hold the rarest of their items."""
-    lengths = np.diff(sets.offsets)
     largest = 0
     for length in lengths:
         largest = max(largest, length)
@@ -325,5 +324,5 @@ def covered_sets(offsets: NDArray[np.int64], items: NDArray[np.int32]) -> NDArra
         raise ValueError("offsets must span the items, and items be numbers from 0 on")
     sets = ItemSets(offsets, items)
     covered = np.zeros(offsets.size - 1, dtype=np.bool_)
-    _mark_covered(sets, records_of_items(sets, int(items.max(initial=-1)) + 1), covered)
+    _mark_covered(sets, np.diff(sets.offsets), records_of_items(sets, int(items.max(initial=-1)) + 1), covered)
     return covered

@@ -121,26 +121,44 @@ def _is_foreign(pool, unit, low, high):
 
 
 @inner
+def _numbered(pool, code, local):
+    """Number the distinct codes, ascending, in ``local``; return unit and constraint of each."""
+    n = code.shape[0]
+    by_code = np.argsort(code)
+    codes = np.empty(n, dtype=np.int64)
+    n_codes = 0
+    for i in range(n):
+        if i == 0 or code[by_code[i]] != codes[n_codes - 1]:
+            codes[n_codes] = code[by_code[i]]
+            local[codes[n_codes]] = n_codes
+            n_codes += 1
+    unit = np.empty(n_codes, dtype=np.int32)
+    constraint = np.empty(n_codes, dtype=np.int32)
+    for j in range(n_codes):
+        unit[j] = local[pool.unit[codes[j]]]
+        constraint[j] = pool.constraint[codes[j]]
+    return unit, constraint
+
+
+@inner
 def _table(pool, pieces, chosen, local):
     """The records that have units of the chosen pieces, as a table; ``local`` receives the numbers of its codes."""
     n = 0
     for piece in chosen:
         n += pool.occurrence[pieces.last[piece] + 1] - pool.occurrence[pieces.first[piece]]
     place = np.empty(n, dtype=np.int64)
-    code = np.empty(n, dtype=np.int32)
+    code = np.empty(n, dtype=np.int64)
     at = 0
     for piece in chosen:
         for source in range(pool.occurrence[pieces.first[piece]], pool.occurrence[pieces.last[piece] + 1]):
             place[at] = pool.place[source]
             code[at] = pool.code[source]
             at += 1
-    codes = np.unique(code)
-    for j in range(codes.shape[0]):
-        local[codes[j]] = j
+    unit, constraint = _numbered(pool, code, local)
     row_start = np.zeros(n + 1, dtype=np.int64)
     row_codes = np.empty(n, dtype=np.int32)
     row_of = np.empty(n, dtype=np.int32)
-    code_start = np.zeros(codes.shape[0] + 1, dtype=np.int64)
+    code_start = np.zeros(unit.shape[0] + 1, dtype=np.int64)
     # Rows stand by their place in the split tree, in whatever order the pieces were chosen.
     by_place = np.argsort(place)
     rows = 0
@@ -152,8 +170,7 @@ def _table(pool, pieces, chosen, local):
         row_start[rows + 1] = i + 1
         code_start[row_codes[i] + 1] += 1
     code_rows = _by_code(row_codes, row_of, code_start)
-    unit = local[pool.unit[codes]].astype(np.int32)
-    return Table(row_start[: rows + 2], row_codes, code_start, code_rows, unit, pool.constraint[codes])
+    return Table(row_start[: rows + 2], row_codes, code_start, code_rows, unit, constraint)
 
 
 @inner

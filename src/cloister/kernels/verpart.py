@@ -68,14 +68,24 @@ def _place_of(masks, places, mask):
 
 
 @inner
+def _set_row(masks, at, mask):
+    """Write a set of rows."""
+    # In a loop, as everywhere in kernels: for an array assigned to a slice, Numba compiles the words of a complaint.
+    for w in range(mask.shape[0]):
+        masks[at, w] = mask[w]
+
+
+@inner
 def _enlarged(masks, depth, size):
     """Twice the room for sets of rows, and a hash table of those there are."""
     longer = np.empty((2 * size, masks.shape[1]), dtype=np.uint64)
-    longer[:size] = masks
+    deeper = np.zeros(2 * size, dtype=np.int64)
     places = np.full(4 * size, -1, dtype=np.int64)
     for e in range(size):
+        _set_row(longer, e, masks[e])
+        deeper[e] = depth[e]
         places[_place_of(longer, places, longer[e])] = e
-    return longer, np.append(depth, np.zeros(size, dtype=np.int64)), places
+    return longer, deeper, places
 
 
 # Sets that a column makes come behind those there were, so that no column is met twice. Where several sets of columns
@@ -116,7 +126,7 @@ def _sets_hold(columns, k, most, allowed):
             if size == allowed:
                 return TOO_MANY
             places[at] = size
-            masks[size] = mask
+            _set_row(masks, size, mask)
             depth[size] = depth[e] + 1
             size += 1
     return size
@@ -198,7 +208,9 @@ def _by_group(table, chosen, keys):
     """Keys that bring the codes of a constraint to where its first code stands."""
     kept = chosen.shape[0]
     group = np.arange(kept)
-    by_constraint = np.argsort(table.constraint[chosen] * np.int64(kept) + group)
+    for i in range(kept):
+        keys[i] = table.constraint[chosen[i]] * kept + i
+    by_constraint = np.argsort(keys[:kept])
     for i in range(1, kept):
         here = by_constraint[i]
         before = by_constraint[i - 1]
@@ -230,7 +242,8 @@ def _conflicts(table, rule, place):
                 counts[other] += 1
         if size + seen > found.shape[0]:
             longer = np.empty(2 * (size + seen), dtype=np.int32)
-            longer[:size] = found[:size]
+            for j in range(size):
+                longer[j] = found[j]
             found = longer
         support = table.code_start[code + 1] - table.code_start[code]
         for j in range(seen):

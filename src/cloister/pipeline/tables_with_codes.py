@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -17,7 +16,6 @@ from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
 from cloister.manifests import WITH_CODES
-from cloister.report_figures import ReportCounts
 from cloister.results import Stopwatch, Verdict
 from cloister.search.problem import Report
 from cloister.table_with_codes.data import (
@@ -35,7 +33,7 @@ from cloister.table_with_codes.verify import verify_both
 from cloister.tabular.data import Ids, TableRequest
 
 from .stages import passed
-from .tables import TableRun, take_table
+from .tables import take_table
 
 
 def protect_table_with_codes(
@@ -69,7 +67,12 @@ def protect_table_with_codes(
     released, id_column = both.protected.released, None if request.ids is Ids.DROP else request.id
     secret = DisassociationSecret(both.codes, both.protected.cluster_of)
     with watch.stage("verify"):
-        check = partial(_check, table_run, asked.column, id_column, secret)
+
+        def check(frame: pl.DataFrame, released: Disassociation) -> Verdict:
+            """Of the table as it was protected, its codes reduced to whether there are any; and of the codes."""
+            of_table = table_run.check(with_presence(frame, asked.column))
+            return verify_both(of_table, frame, asked.column, id_column, released, secret)
+
         passed(check(both.frame, released))
     with watch.stage("measure"):
         method = asked.request(released.k, both.policy)
@@ -88,28 +91,12 @@ def protect_table_with_codes(
         data=both.frame,
         frame=both.frame,
         codebook=book,
-        shown=lambda: _shown(table_run, asked.column, released),
+        shown=lambda: replace(
+            table := table_run.shown(asked.column), columns=(*table.columns, counted(released, asked.column))
+        ),
         clusters=released,
         _check_both=check,
     )
-
-
-def _check(
-    table_run: TableRun,
-    column: str,
-    id_column: str | None,
-    secret: DisassociationSecret,
-    frame: pl.DataFrame,
-    released: Disassociation,
-) -> Verdict:
-    """The verdict on table and codes; of the table as it was protected, its codes reduced to whether there are any."""
-    return verify_both(table_run.check(with_presence(frame, column)), frame, column, id_column, released, secret)
-
-
-def _shown(table_run: TableRun, column: str, released: Disassociation) -> ReportCounts:
-    """What the report shows of the table, and of its codes."""
-    table = table_run.shown(column)
-    return replace(table, columns=(*table.columns, counted(released, column)))
 
 
 def with_codes(table: Source, identifier: str | None, codes: CodeSets, name: str, file: str) -> Source:

@@ -112,22 +112,20 @@ def codebook(released: WrittenTrajectories, codes: str, ages: str) -> pl.DataFra
     """Return one row for each label of codes and of ages that is released, and one for each other column."""
     number = "number of the patient in this release; the pairs of a patient stand in their order"
     rows: list[Row] = [(ID, "identifier", None, None, None, number)]
-    for column, kind, meaning in ((CODE, codes, _of_code), (AGE, ages, _of_age)):
+    for column, kind in ((CODE, codes), (AGE, ages)):
         for label in released.frame[column].unique().sort():
-            rows.append((column, "quasi-identifier", kind, None, label, meaning(label, kind)))
+            rows.append((column, "quasi-identifier", kind, None, label, _meaning(column, label, kind)))
     beside = pl.DataFrame() if released.attributes is None else released.attributes[:, 1:]
     rows += [(name, "auxiliary", None, None, None, "as recorded, in attributes.csv") for name in beside.columns]
     types: dict[str, Type] = {column.name: type_of(column) for column in beside}
     return codebook_of(rows, types | {ID: "number", CODE: "text"})
 
 
-def _of_code(label: str, _kind: str) -> str:
-    return "any code, or that nothing is told" if label == ROOT else "this code, or any below it in the hierarchy"
-
-
-def _of_age(label: str, kind: str) -> str:
+def _meaning(column: str, label: str, kind: str) -> str:
     if label == ROOT:
-        return "any age, or that nothing is told"
+        return f"any {column}, or that nothing is told"
+    if column == CODE:
+        return "this code, or any below it in the hierarchy"
     if kind not in AS_RECORDED_UNDER and NUMBER_ALONE.fullmatch(label):
         return "this age, or any below it in the hierarchy"
     found = (meaning for pattern, meaning in MEANINGS_OF_AGES if pattern.fullmatch(label))

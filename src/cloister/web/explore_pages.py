@@ -38,16 +38,12 @@ def explore(visit: Visit, problem: str = "", status: int = 200) -> Response:
     ]
     columns = list(visit.state.section(visit.part).get("qi", {})) if shape == "table" else []
     typed = {name.removeprefix("g:"): str(value) for name, value in visit.form.items() if name.startswith("g:")}
+    start = f"{visit.state.path.stem}-explored"
+    found = [place for place in visit.app.folder.look().explorations if place.rpartition("/")[2].startswith(start)]
     return job_page(
         visit, "explore", status, keys=keys, columns=columns, typed=typed or USUAL.get(shape, {}), rules=RULES,
-        problem=problem, found=_found(visit), is_table=shape == "table", grid=shape_of(shape).usual_grid,
+        problem=problem, found=found, is_table=shape == "table", grid=shape_of(shape).usual_grid,
     )  # fmt: skip
-
-
-def _found(visit: Visit) -> list[str]:
-    """Explorations of this job."""
-    start = f"{visit.state.path.stem}-explored"
-    return [place for place in visit.app.folder.look().explorations if place.rpartition("/")[2].startswith(start)]
 
 
 def _grid(visit: Visit) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
+from tests.encoded_claims import text_at
 from tests.examples import examples
 
 import cloister.claims.encode as encoding
@@ -35,8 +36,8 @@ def by_plan(events, patients=PATIENTS, text=PLAN):
 def texts(encoding):
     """What the encoded rows hold: for each patient its values and those of its claims."""
     numbers = encoding.claims
-    people = list(zip(*(column.text_at(0) for column in numbers.patients)))
-    rows = list(zip(*(column.text_at(0) for column in numbers.claims)))
+    people = list(zip(*(text_at(column, 0) for column in numbers.patients)))
+    rows = list(zip(*(text_at(column, 0) for column in numbers.claims)))
     return [(who, rows[a:b]) for who, a, b in zip(people, numbers.offsets, numbers.offsets[1:])]
 
 
@@ -47,8 +48,8 @@ def test_numbers_stand_for_the_texts():
     numbers = encoding.claims
 
     assert [column.name for column in numbers.columns] == [*data.plan.patients.qi, *data.plan.claims.qi]
-    assert numbers.claims[0].text_at(0) == data.claims["dx"].gather(encoding.claim_rows).to_list()
-    assert numbers.patients[0].text_at(0) == data.patients["sex"].gather(encoding.patient_rows).to_list()
+    assert text_at(numbers.claims[0], 0) == data.claims["dx"].gather(encoding.claim_rows).to_list()
+    assert text_at(numbers.patients[0], 0) == data.patients["sex"].gather(encoding.patient_rows).to_list()
     assert [*kept_columns(data.plan, "claims")] == ["doctor", "note"]
     assert kept_columns(data.plan, "patients") == {}
     assert numbers.years is None

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.encoded_claims import claims_of, column, constant_power, many_claims, written
+from tests.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
 from cloister.claims import adversaries
 from cloister.claims.adversaries import AttackedClaims, Stays, in_population
@@ -150,7 +150,7 @@ def test_encoded_claims_that_do_not_fit_are_our_defect():
         type(good)(good.patients, good.claims, np.array([0, 2, 1]))
     with pytest.raises(InternalError, match="years"):
         type(good)(good.patients, good.claims, good.offsets, np.array([2008], dtype=np.int32))
-    assert column("any", [0, None]).text_at(0) == ["any-0-0", None]
+    assert text_at(column("any", [0, None]), 0) == ["any-0-0", None]
 
 
 def test_all_adversaries_at_once(encoded):
