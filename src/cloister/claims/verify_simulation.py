@@ -294,6 +294,9 @@ class Simulation:
             self.values.append(_Values(self.number[known.owners], one, n))
             self.holders.append(ColumnHolders(self.number[released.owners], two, n))
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)
+        most = max((int(holder.sizes.max(initial=0)) for holder in self.holders), default=0)
+        self._ones: dict[tuple[int, int], PatientWords] = {}  # together a bit a patient and a word a cell
+        self._log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, most + 1))))
 
     def sizes(self, power: Numbers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
         """Draw patients, and of each so many values of each column as the power says, (n_patients, n_columns).
@@ -349,7 +352,9 @@ class Simulation:
 
     def _fitting(self, drawn: Sequence[Drawn], cell: tuple[int, int]) -> PatientWords:
         """The patients of a cell who have all that was drawn."""
-        found = ones(cell)
+        if cell not in self._ones:
+            self._ones[cell] = ones(cell)
+        found = PatientWords(self._ones[cell].first, self._ones[cell].bits.copy())
         for holder, own in zip(self.holders, drawn, strict=True):
             for value, times in own:
                 holder.keep(found, value, times)
@@ -359,18 +364,15 @@ class Simulation:
         """Logarithm of the chance to draw just this from the released values of each patient, up to a common part."""
         chances = np.zeros(patients.size)
         for holder, own in zip(self.holders, drawn, strict=True):
-            chances -= _logs_of_falling(holder.sizes[patients], sum(times for _, times in own))
+            chances -= self._logs_of_falling(holder.sizes[patients], sum(times for _, times in own))
             for value, times in own:
-                chances += _logs_of_falling(holder.often(value, patients), times)
+                chances += self._logs_of_falling(holder.often(value, patients), times)
         return chances
 
-
-def _logs_of_falling(numbers: Numbers, times: int) -> NDArray[np.float64]:
-    """Logarithm of n (n - 1) ... with so many factors, of each number n that is no smaller."""
-    table = np.arange(int(numbers.max()) + 1.0) if numbers.size else np.zeros(1)
-    logs = np.concatenate([[0.0], np.cumsum(np.log(table[1:]))])
-    falling: NDArray[np.float64] = logs[numbers] - logs[numbers - times]
-    return falling
+    def _logs_of_falling(self, numbers: Numbers, times: int) -> NDArray[np.float64]:
+        """Logarithm of n (n - 1) ... with so many factors, of each number n that is no smaller."""
+        falling: NDArray[np.float64] = self._log_factorials[numbers] - self._log_factorials[numbers - times]
+        return falling
 
 
 class _Values:

@@ -308,26 +308,23 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         lone = marked.replace(b"\r\n", b"\n\n").index(b"\r")
         found = "has a carriage return inside a cell. Put the cell in quotes"
         raise _malformed(found, marked, lone, file)
-    # Cells in each line of a text without quotes, the header's first; shape (n_records + 1,).
-    lines = call_foreign(
-        lambda: pl.read_csv(bare, has_header=False, separator="\0", quote_char=None, infer_schema=False),
-        InputError(f"{file} cannot be read as CSV.", file=file),
-    )
-    n_cells = lines.to_series().str.count_matches(delimiter, literal=True).fill_null(0) + 1
-    ragged = (n_cells != n_cells[0]).arg_true()
-    if len(ragged):
+    marks = bare.translate(None, bytes({*range(256)} - {ord(delimiter), ord("\n")}))
+    first, n_lines = marks.partition(b"\n")[0], marks.count(b"\n")
+    if marks != (first + b"\n") * n_lines:
+        n_cells = [len(line) + 1 for line in marks.splitlines()]
+        ragged = [record for record, n in enumerate(n_cells) if n != n_cells[0]]
         record = ragged[0]
         line = _line_of(record, _marked(data, delimiter))
         found, asked = (f"{n} cell" if n == 1 else f"{n} cells" for n in (n_cells[record], n_cells[0]))
         raise InputError(
             f"{file}: record {record}, line {line} has {found}, the header has {asked}. Quote the cells that contain "
             f"a {NAMES.get(delimiter, 'delimiter')} or a line break, or name the delimiter."
-            f"{_dropping(len(ragged), len(n_cells))}",
+            f"{_dropping(len(ragged), n_lines)}",
             file=file,
             row=record,
             line=line,
         )
-    return len(n_cells) - 1
+    return n_lines - 1
 
 
 def without_bad_lines(data: bytes, delimiter: str) -> tuple[bytes, int]:

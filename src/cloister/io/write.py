@@ -132,7 +132,11 @@ def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: 
 
 
 def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame:
-    columns = [_quoted(series, separators if frame.width == 1 else delimiter) for series in frame.get_columns()]
+    """The cells as they stand in the file, null where missing; a lone column's are quoted where missing."""
+    texts = pl.DataFrame([as_text(series) for series in frame.get_columns()])
+    marks = f'[{re.escape(separators if frame.width == 1 else delimiter)}"\r\n\0]'
+    odd = texts.select(pl.all().str.contains(marks).any())
+    columns = [_quoted(column, marks) if odd[column.name][0] else column for column in texts]
     return pl.DataFrame([column.fill_null('""') for column in columns] if frame.width == 1 else columns)
 
 
@@ -167,17 +171,12 @@ def write_parquet_of(frames: pl.LazyFrame, file: BinaryIO, refusal: InputError) 
     raise refusal
 
 
-def _quoted(series: pl.Series, separators: str) -> pl.Series:
-    """The cells of a column as they stand in the file, null where missing."""
-    text = as_text(series)
+def _quoted(text: pl.Series, marks: str) -> pl.Series:
     if text.str.contains("\0", literal=True).any():
-        message = f"Column '{series.name}' holds a NUL character, which CSV cannot. Remove it."
-        raise InputError(message, column=series.name)
-    needs_quotes = text.str.contains(f'[{re.escape(separators)}"\r\n]').fill_null(False)
-    if not needs_quotes.any():
-        return text
+        message = f"Column '{text.name}' holds a NUL character, which CSV cannot. Remove it."
+        raise InputError(message, column=text.name)
     quoted = '"' + text.str.replace_all('"', '""', literal=True) + '"'
-    return quoted.zip_with(needs_quotes, text).alias(series.name)
+    return quoted.zip_with(text.str.contains(marks).fill_null(False), text).alias(text.name)
 
 
 def _quoted_name(name: str, separators: str) -> str:
@@ -191,8 +190,10 @@ def _quoted_name(name: str, separators: str) -> str:
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns of which a cell, or the name, would be run: a sign that begins no plain number."""
-    texts = [(one.name, as_text(one.unique())) for one in frame.get_columns()]
-    return [name for name, values in texts if _are_run(pl.Series([name])).any() or _are_run(values).any()]
+    texts = pl.DataFrame([as_text(one) for one in frame.get_columns()])
+    names = texts.columns
+    runs = texts.select((_is_run(pl.col(name)).any() | _is_run(pl.lit(name))).alias(name) for name in names)
+    return [name for name in names if runs[name][0]]
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
@@ -205,13 +206,10 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
             f"A spreadsheet would run the names of {len(named)} columns as formulas, and only cells can be escaped. "
             "Rename these columns."
         )
-    escaped = []
-    for texts in (one for one in frame.get_columns() if one.dtype == pl.String):
-        is_run = _are_run(texts.str.strip_chars_start(QUOTE)).fill_null(value=False)
-        quoted = pl.select(pl.concat_str(pl.lit(QUOTE), texts)).to_series()
-        escaped.append(quoted.zip_with(is_run, texts).alias(texts.name))
-    return frame.with_columns(escaped)
+    texts = pl.col(pl.String)
+    is_run = _is_run(texts.str.strip_chars_start(QUOTE))
+    return frame.with_columns(pl.when(is_run).then(texts.str.replace("^", QUOTE)).otherwise(texts))
 
 
-def _are_run(texts: pl.Series) -> pl.Series:
-    return texts.str.contains(_FORMULA) & ~texts.str.contains(_SIGNED_NUMBER)
+def _is_run(text: pl.Expr) -> pl.Expr:
+    return text.str.contains(_FORMULA) & ~text.str.contains(_SIGNED_NUMBER)
