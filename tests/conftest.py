@@ -52,13 +52,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what passed before and, in the quick profile, cases of what is marked ``sampled``."""
+    """Leave out what passed before and, in the quick profile, what is ``full`` and cases of what is ``sampled``."""
     left_out = set[pytest.Item]()
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
         left_out |= {item for item in items if _file(item.nodeid) in passed}
     if not IS_FULL:
         cases = defaultdict[str, list[pytest.Item]](list)
+        left_out |= {item for item in items if item.get_closest_marker("full")}
         for item in items:
             if item.get_closest_marker("sampled"):
                 cases[item.nodeid.partition("[")[0]].append(item)

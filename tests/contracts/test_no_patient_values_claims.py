@@ -126,6 +126,7 @@ def look(folder, capsys, caplog, *words):
 PROTECT = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml", "--out", "release")
 
 
+@pytest.mark.full
 def test_a_release_of_claims(tmp_path, monkeypatch, capsys, caplog):
     """Ids, what is dropped, and what is no diagnosis stand nowhere in a release, nor in what is said of it."""
     caplog.set_level(logging.DEBUG)

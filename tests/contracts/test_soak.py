@@ -13,6 +13,7 @@ QUICK = {equal: {"SEEDS": 2}, forgeries: {"LEAVES": 4, "BYTES": 3}, readers: {"L
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.sampled(1)
 def test_one_round(subject, tmp_path, monkeypatch):
     """A short round of the subject finds nothing."""
     for module, sizes in QUICK.items():

@@ -27,6 +27,7 @@ def compared(case, folder, enough=PAIRS):
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(3)
 def test_equal_data_are_released_in_equal_folders(case, tmp_path):
     """Manifest, codebook and report are functions of the data files, the settings and what is declared as evidence."""
     pairs, differ = compared(case, tmp_path)

@@ -208,6 +208,7 @@ WEIGHTS = st.lists(st.sampled_from([1, 10, 25, 60, 100]), min_size=2, max_size=2
 
 @examples(24)
 @given(RECORDS, SETS, GROUPS, K, st.sampled_from(GeneralizationMethod), WEIGHTS)
+@pytest.mark.full
 def test_weights_of_the_user_are_those_of_the_loss(records, sets, numbers, k, method, weights):
     """ILM counts each term by the weight stated for the height at which its codes meet, whatever the method."""
     assume(oracle.required(records, sets))

@@ -76,6 +76,7 @@ def attacks(release):
     return {row["adversary"]: row for row in release.summary()["sensitivity"]["attacks"]}
 
 
+@pytest.mark.full
 def test_three_safe_parts_of_one_person_are_checked_together():
     """Each part by itself is released and verified; all three with its figures are not what the verifier finds."""
     data = three_parts((0, 0, 0))
@@ -138,6 +139,7 @@ def registered(tmp_path):
     return tmp_path, '[population]\npatients = "register.csv"\n'
 
 
+@pytest.mark.full
 def test_a_register_of_the_population_is_matched(registered):
     """Voters by class: |J|/N, equation (2) as printed, those released; others who fit scaled up; told and checked."""
     folder, section = registered

@@ -69,6 +69,7 @@ def test_whoever_knows_more_finds_no_fewer(place, capsys):
             assert all(more >= less for more, less in zip(below, shares[what, False], strict=True))
 
 
+@pytest.mark.full
 def test_releases_are_looked_at_as_they_are(place, capsys):
     """--released takes labels for what they are; without it files of a release are refused, and it is said."""
     assert run(["protect", *CLAIMS, "--out", "claims_out", "--quiet"]) == 0

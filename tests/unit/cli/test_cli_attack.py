@@ -58,6 +58,7 @@ def test_an_attack_stands_in_release_and_report(files, capsys, name):
     assert not {word for word in ("Q900", "99999", "401.9") if word in shown.out + shown.err + json.dumps(told)}
 
 
+@pytest.mark.full
 def test_claims_are_attacked_as_they_are_written(tmp_path, capsys):
     """``protect claims --attack`` and ``attack`` with both files and the plan."""
     files = write_files(tmp_path, n_patients=80)
@@ -110,6 +111,7 @@ def test_the_parts_of_a_job_are_attacked_together(files, capsys):
     assert run(["attack", "job/people", "--original", "people.csv", "--targets", "0"]) == 2
 
 
+@pytest.mark.full
 def test_what_claims_keep_leads_to_another_part(cloister, tmp_path):
     """A rare text that claims keep and a table releases as recorded joins their rows; whose they are is not asked."""
     write_files(tmp_path, n_patients=120)

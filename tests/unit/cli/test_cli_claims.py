@@ -106,6 +106,7 @@ def test_one_answer_for_any_order_of_rows_and_number_of_threads(release, cloiste
         assert (release / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
+@pytest.mark.full
 def test_what_is_asked_besides(release, protect, tmp_path):
     """One JSON object, the custodian's folder, the map, another seed, and an earlier release replaced."""
     assert release.is_dir()
@@ -132,6 +133,7 @@ def test_what_is_asked_besides(release, protect, tmp_path):
     assert sorted(ids["original"]) == [f"P{number:04d}" for number in range(250)]
 
 
+@pytest.mark.full
 def test_few_who_are_left_out_are_not_counted(cloister, tmp_path):
     """Three patients on the exclusion list: neither their number nor that of all patients is told."""
     hit = [line for n in range(3) for line in (f"X{n},1960-01-01,F\n", f"X{n},2024-01-11,042,Office,D1,n0\n")]
@@ -173,6 +175,7 @@ def test_a_file_that_was_changed_and_sealed_again_is_noticed(release, cloister, 
     assert failure in found.err
 
 
+@pytest.mark.full
 def test_a_risk_that_was_changed_is_noticed(release, cloister):
     """Figures that the files alone tell, those that the original tells, and those that contradict each other."""
 
@@ -206,6 +209,7 @@ def test_a_risk_that_was_changed_is_noticed(release, cloister):
     assert cloister("verify", release).code == 0
 
 
+@pytest.mark.full
 def test_another_original_is_noticed(release, cloister, tmp_path):
     """One diagnosis of another group, another plan, or a map of others."""
     text = (tmp_path / "claims.csv").read_text()
@@ -266,6 +270,7 @@ def test_no_safe_release(cloister, tmp_path):
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("variant", ["power by node", "truncated by year", "nothing known of patients"])
+@pytest.mark.full
 def test_other_plans(cloister, tmp_path, variant):
     """Each gives a release that holds, also against the original."""
     plan = {
@@ -283,6 +288,7 @@ def test_other_plans(cloister, tmp_path, variant):
     assert cloister("verify", "release", *ORIGINAL, "--crosswalk", "map.csv").code == 0
 
 
+@pytest.mark.full
 def test_suppression_is_flagged_and_verified(cloister, tmp_path):
     """Cells are suppressed, empty and flagged; with a max_flag_rate lowered until that suffices, as is said; and all
     the same from other rows on one thread. A manifest that tells another max_flag_rate does not hold."""

@@ -71,6 +71,7 @@ SMUGGLED = {
 
 
 @pytest.mark.parametrize("place", SMUGGLED)
+@pytest.mark.sampled(4)
 def test_no_text_of_ones_own_can_be_told(refused, place):
     """Ids in sentences, reasons, keys, labels, bands, checks and figures, all in places where our words stand."""
     said = refused(SMUGGLED[place])
@@ -199,6 +200,7 @@ def lied_of_patients(manifest):
         (lied_of_patients, ("steps in release.json is not what the original says", "records.in")),
     ],
 )
+@pytest.mark.full
 def test_the_original_tells_more(release, cloister, lied, sentences):
     """Attacks, missed draws, steps and patients that are contradicted; the truth holds."""
     assert cloister("verify", release, *MAPPED).code == 0
@@ -210,6 +212,7 @@ def test_the_original_tells_more(release, cloister, lied, sentences):
         assert said in found.err, said
 
 
+@pytest.mark.full
 def test_pseudonyms_keep_the_company_of_the_ids(release, cloister):
     """Every claim with a doctor of its own: the files alone say nothing of it, the original does."""
     claims = table(release / "claims.csv")
@@ -246,6 +249,7 @@ def test_figures_of_the_search_are_those_there_are(release, cloister):
     assert "choice.lattice, choice.levels" in found.err
 
 
+@pytest.mark.full
 def test_who_was_left_out_is_counted_beside_the_original(release, cloister):
     """Patients and claims that steps tell of and that are not missing."""
 

@@ -47,6 +47,7 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.full
 def test_keyed_ids_join_the_files_and_hold(cloister, files):
     """HMAC-SHA256 of the ids, alike in both files, sorted last; verified with the key and without; linking is said."""
     ran = cloister("protect", "claims", *GIVEN, "release", "--crosswalk", "map.csv")
@@ -84,6 +85,7 @@ def test_keyed_ids_join_the_files_and_hold(cloister, files):
     assert (other.code, "ids are the keyed hashes of ids of the original" in other.err) == (1, True)
 
 
+@pytest.mark.full
 def test_keyed_ids_decide_among_those_who_are_alike(tmp_path):
     """Forty patients of one kind come in the order of their hashes, whatever the order of the files."""
     head = {"patients.csv": "mrn,born,sex\n", "claims.csv": "mrn,date,dx,pos,doctor,note\n"}
@@ -135,6 +137,7 @@ def test_a_key_in_a_release_is_refused(cloister, files):
     assert (ran.code, "lies in the release old" in ran.err) == (2, True), ran.err
 
 
+@pytest.mark.full
 def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     """Weights are told and weigh; a search that its bound ended says so, and its levels written down give it again."""
     write_files(
@@ -178,6 +181,7 @@ def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
         assert (tmp_path / "ended" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
+@pytest.mark.full
 def test_patients_of_whom_nothing_is_released_are_verified(cloister, tmp_path):
     """A file of patients that has their numbers alone holds, with the original and its map and without the map."""
     plan = PLAN.replace('derived = ["age"]\n', "").replace('age = "age"\nsex = "suppress"\n', "")

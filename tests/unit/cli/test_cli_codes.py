@@ -241,6 +241,7 @@ def test_what_is_told_follows_from_the_clusters(protect, tmp_path, manifest):
     ],
     ids=" ".join,
 )
+@pytest.mark.sampled(5)
 def test_every_setting_gives_a_release_that_holds(protect, cloister, tmp_path, words):
     """Whatever is asked for, the folder passes its check, alone and against the original."""
     assert protect("-q", *words, "--crosswalk", "map.csv").code == 0

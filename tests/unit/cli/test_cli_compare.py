@@ -74,6 +74,7 @@ def test_losses_of_other_measures_are_not_compared(cloister, data, tmp_path):
     assert found.figures["2"].risk == 1 / 3
 
 
+@pytest.mark.full
 def test_claims_are_explored_by_keys_of_their_plan(tmp_path):
     """In Python, too, a key of the plan may be in the grid; of other data it is refused."""
     write_files(tmp_path)

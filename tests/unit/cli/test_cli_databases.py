@@ -75,6 +75,7 @@ def files_with(folder, *words):
 
 
 @pytest.mark.parametrize("address", ["duckdb", "postgresql"], indirect=True)
+@pytest.mark.full
 def test_a_job_of_all_shapes_gives_what_it_gives_of_files(address, made, cloister, tmp_path):
     """The data files are the same bytes; no file or word names the address or the SQL, which --custodian-dir has."""
     (tmp_path / "plan.toml").write_text((made / "plan.toml").read_text())

@@ -22,6 +22,7 @@ def bytes_of(folder):
     return {path: path.read_bytes() for path in sorted(folder.glob("release/*/*.csv"))}
 
 
+@pytest.mark.full
 def test_demo_again_shows_all_parts_and_the_command(cloister, demonstrated):
     """It runs again over itself, with the same data, and ends with a row a part, one report, and the job by hand."""
     before = bytes_of(demonstrated)

@@ -195,6 +195,7 @@ def test_no_safe_release_is_an_answer_with_its_reason(cloister, place):
     assert "No safe release: " in (place / "none" / "exploration.html").read_text()
 
 
+@pytest.mark.full
 def test_the_other_shapes_are_explored_as_well(cloister, place):
     """Codes and trajectories by keys of a job, claims by keys of the plan; nothing but the custodian's folder."""
     write_files(place)

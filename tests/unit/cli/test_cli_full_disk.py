@@ -56,6 +56,7 @@ def moments(monkeypatch, capsys, words, fails_at):
     return code, capsys.readouterr().err, len(taken)
 
 
+@pytest.mark.full
 def test_full_after_any_file(words, tmp_path, monkeypatch, capsys):
     """Whichever file, folder or name does not fit any more, nothing appears; with room for all, all does."""
     before = sorted(os.listdir())

@@ -172,6 +172,7 @@ VISITS = "visit_id,code\n1,250.00\n1,401.9\n2,008.45\n2,001\n"
     ],
     ids=" ".join,
 )
+@pytest.mark.sampled(9)
 def test_every_setting_gives_a_release_that_holds(protect, cloister, words, method):
     """Whatever is asked for, the folder passes its check, alone, against the original, and patient by patient."""
     ran = protect("-q", *words, "--crosswalk", "map.csv", "--accept-empty", method=method)
@@ -187,6 +188,7 @@ def test_every_setting_gives_a_release_that_holds(protect, cloister, words, meth
 @pytest.mark.parametrize("uncovered", ["generalize", "suppress"])
 @pytest.mark.parametrize("loss", ["ilm", "ul"])
 @pytest.mark.parametrize("privacy", ["visits:visits.csv", "sets.json", "records"])
+@pytest.mark.sampled(6)
 def test_policies_are_given_to_the_verifier(protect, cloister, tmp_path, method, uncovered, loss, privacy, manifest):
     """A privacy policy may tell sets of patients, so that it is not in the release: the check needs it."""
     (tmp_path / "visits.csv").write_text(VISITS)

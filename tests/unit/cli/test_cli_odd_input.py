@@ -382,6 +382,7 @@ def test_a_negative_zero_keeps_no_order(cloister, tmp_path, engine):
     assert "-0.0" not in str(pl.read_parquet(tmp_path / "one" / "data.parquet")["lab"].to_list())
 
 
+@pytest.mark.full
 def test_a_lattice_without_end_is_refused(cloister, tmp_path):
     """What no search can finish is said before it begins; searches that take one way through the lattice go on."""
     names = [f"feature_{place}" for place in range(110)]

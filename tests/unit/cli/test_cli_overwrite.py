@@ -44,6 +44,7 @@ def test_changed_data_are_told(notes, tmp_path, shape):
     assert all("by its settings or by its data" in text for text in settings if "replaced" in text)
 
 
+@pytest.mark.full
 def test_claims_that_changed_are_told(notes, tmp_path):
     """The same for claims."""
     claims_files.write_files(tmp_path)

@@ -211,6 +211,7 @@ def test_a_dry_run_says_what_would_be_done(cloister, tmp_path):
         ("both", None, None),
     ],
 )
+@pytest.mark.sampled(3)
 def test_a_changed_job_does_not_hold(cloister, place, name, old, new):
     """Whatever is changed in the folder of a job, in its parts or beside them, verify says no."""
     path = place / "release" / name
@@ -283,6 +284,7 @@ def test_data_that_changed_since_the_release_that_is_replaced_are_told(cloister,
     assert cloister("verify", "release", "-k", "5").code == 2
 
 
+@pytest.mark.full
 def test_claims_are_a_part_with_two_sources_and_a_plan(cloister, tmp_path):
     """The plan stands in a file or in the job; names of files are taken from the job's folder."""
     data = tmp_path / "data"

@@ -69,6 +69,7 @@ def let_it_work(process, seconds=3.0):
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "terminated")],
 )
 @pytest.mark.parametrize("more", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.sampled(2)
 def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, more):
     """Ctrl-C is 130, a request to end is 143, a closed terminal 129; both within seconds, and no file is left."""
     process = start(hard, tmp_path, *more)
@@ -87,6 +88,7 @@ def test_stopped_in_the_middle_of_a_search(hard, tmp_path, number, code, how, mo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.full
 def test_a_time_limit_ends_the_same_search(hard, tmp_path):
     """The same search with a time limit answers in time, with what is not proven."""
     process = start(hard, tmp_path, "--time-limit", "1", "--json")

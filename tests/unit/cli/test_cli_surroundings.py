@@ -88,6 +88,7 @@ def test_nohup_is_heeded(place):
     assert ended(process)[0] == 0
 
 
+@pytest.mark.full
 def test_output_through_a_link_and_on_another_disk(place):
     """A folder reached by a link, on another file system where there is one: the release is there, and replaced."""
     other = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "."
@@ -104,6 +105,7 @@ def test_output_through_a_link_and_on_another_disk(place):
 
 
 @pytest.mark.parametrize("overwrite", [(), ("--overwrite",)])
+@pytest.mark.sampled(1)
 def test_runs_to_one_output(place, overwrite):
     """Of two runs at once one releases; the other does so after it, or says in one sentence that it did."""
     processes = [started(*PROTECT, *overwrite, "-q") for _ in range(2)]

@@ -94,6 +94,7 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
         ("release.json", lambda manifest: manifest.update(more=9), "its keys"),
     ],
 )
+@pytest.mark.sampled(6)
 def test_a_changed_release_is_rejected(protect, cloister, tmp_path, name, change, words):
     """Whatever is changed in the folder, hashes and report made to fit, verify says no."""
     assert protect("-q").code == 0

@@ -31,7 +31,7 @@ PLAIN = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("rows", [1, 3, 700_000])
+@pytest.mark.parametrize("rows", [1, 3, pytest.param(700_000, marks=pytest.mark.full)])
 def test_whatever_we_write_is_as_written(tmp_path, rows):
     """Every type that can be released, in few rows and in several row groups, is found as it was written."""
     path = tmp_path / "data.parquet"

@@ -30,6 +30,7 @@ def test_what_was_compiled_is_known_to_be(method):
     assert not must_compile(method)
 
 
+@pytest.mark.full
 def test_a_process_of_its_own_compiles(tmp_path, monkeypatch):
     """Who waits is told how far it is; whoever waits no longer leaves no process behind."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
@@ -66,6 +67,7 @@ def compile_in(folder, sources, **variables):
     return run
 
 
+@pytest.mark.full
 def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
     """A kernel is compiled anew when a file changed that it imports, not when another did; earlier editions go."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"
@@ -85,6 +87,7 @@ def test_an_edition_is_of_a_file_and_of_what_it_imports(tmp_path):
     assert not first & second
 
 
+@pytest.mark.full
 def test_what_a_wheel_carries_is_not_compiled_again(tmp_path):
     """Kernels that were compiled for the baseline and came with the sources are used as they are, until one changes."""
     kernels = tmp_path / "sources" / "cloister" / "kernels"

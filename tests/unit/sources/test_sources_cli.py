@@ -94,6 +94,7 @@ def test_a_collection_gives_the_release_of_its_table(cloister, written, tmp_path
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.full
 def test_claims_of_a_collection_are_protected(cloister, written, tmp_path, profile):
     """Patients and claims are two tables of one collection, named twice."""
     _plan(tmp_path, profile)
@@ -137,6 +138,7 @@ def test_a_first_plan_of_a_collection_is_written(cloister, written, tmp_path):
         assert f'"{column}" = "{role}"' in plan
 
 
+@pytest.mark.full
 def test_one_source_of_a_job_serves_several_shapes(cloister, written, tmp_path):
     """What is read of a source that is a collection is what each part needs; claims take both tables from one."""
     _plan(tmp_path, "omop")

@@ -239,6 +239,7 @@ def test_a_dry_run_says_what_would_be_done(window):
     assert not (window.folder / "patients-release").exists()
 
 
+@pytest.mark.full
 def test_a_release_is_replaced_only_if_asked(window):
     """Otherwise the command's own words say why not."""
     _, job = made(window)
