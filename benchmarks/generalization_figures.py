@@ -164,6 +164,39 @@ def _means(pairs: list[tuple[float, float]]) -> list[str]:
     return [*means, f"{ratio:.2f}", f"{below}, {len(pairs) - below - above}, {above}"]
 
 
+def beside_both(found: Found) -> list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    """The runs of the method `generalization`, each behind those of CBA and UGACLIP with the same settings."""
+    pairs = pairs_of(found)
+    runs = [((label(row), "visits", row["k"]), row) for row in found["moved"] if row["ilm"] is not None]
+    return [(*pairs[key], row) for key, row in runs if key in pairs]
+
+
+def moved_table(found: Found) -> str:
+    """What the method `generalization` loses beside the better of the paper's two, and what at least must be lost."""
+    groups: dict[str, list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]] = {}
+    for runs in beside_both(found):
+        groups.setdefault(label(runs[2]), []).append(runs)
+    groups["**all**"] = beside_both(found)
+    rows = []
+    for panel, own in groups.items():
+        loss = ["ilm", "ncp", "are"]
+        ratios = {each: [runs[2][each] / min(one[each] for one in runs[:2]) for runs in own] for each in loss}
+        gaps = [1 - runs[2]["bound"] / runs[2]["ilm"] for runs in own]
+        means = [f"{sum(one['ilm'] for one in runs) / len(own):.3f}" for runs in zip(*own, strict=True)]
+        rows.append([panel, *means, *(f"{exp(sum(map(log, ratios[each])) / len(own)):.2f}" for each in loss)])
+        rows[-1] += [f"{sum(gaps) / len(own):.2f}", f"{sum(runs[2]['seconds'] for runs in own) / len(own):.1f}"]
+    head = ["data", "ILM of CBA", "of UGACLIP", "of `generalization`"]
+    head += ["ILM / the better", "NCP / the better", "ARE / the better", "gap", "s"]
+    return table(head, rows)
+
+
+def finding(found: Found) -> str:
+    """In how many runs the better method of the paper is the worse here."""
+    runs = beside_both(found)
+    worse = {each: sum(cba[each] > other[each] for cba, other, _ in runs) for each in ("ilm", "are")}
+    return f"by ILM in {worse['ilm']} of {len(runs)} runs, and answers queries worse in {worse['are']}"
+
+
 def exceptions_table(found: Found) -> str:
     """Every run with the paper's privacy policy in which CBA's ILM is not below UGACLIP's."""
     rows = [
@@ -221,7 +254,9 @@ def write_page(found: Found, out: Path) -> None:
         "samples": samples_table(found),
         "table_1": diseases_table(found, 5),
         "table_2": diseases_table(found, 10),
+        "finding": finding(found),
         "losses": losses_table(found),
+        "moved": moved_table(found),
         "exceptions": exceptions_table(found),
         "random": answers_table(found, "random"),
         "drawn": answers_table(found, "drawn"),
