@@ -51,6 +51,8 @@ POLICIES = {
 }
 SUPPORTS = (0.625, 1.25, 2.5, 5.0)
 KS = (2, 5, 10, 15, 20, 25)
+BY_PAPER = [(5, "level:1"), (25, "level:1"), (5, "sim:10"), (5, "sup:2.5")]
+"""k and policies with which item chunks are joined as in the paper (section 4), too."""
 RECONSTRUCTIONS = 10
 QUERIES = 4000
 MOST_SETS = 60_000_000
@@ -180,10 +182,6 @@ def wanted_runs() -> list[tuple[int, int, str, tuple[str, ...]]]:
     runs += [(k, 2, spec, ("frequent:0.625",)) for spec in ("level:1", "sim:10", "sup:2.5") for k in KS if k != 5]
     runs += [(k, 2, "sup:0.625", ()) for k in KS if k != 5]
     return runs + [(5, m, spec, ()) for m in (3, 5) for spec in ("level:1", "sim:10", "sup:2.5")]
-
-
-BY_PAPER = [(5, "level:1"), (25, "level:1"), (5, "sim:10"), (5, "sup:2.5")]
-"""k and policies with which item chunks are joined as in the paper (section 4), too."""
 
 
 def figures(out: Path) -> None:

@@ -65,6 +65,12 @@ class Sample:
     policy: UtilityPolicy
     queries: Queries
 
+    @property
+    def readings(self) -> tuple[Uncovered, ...]:
+        """What may become of codes outside the policy; where there are none, it is all the same."""
+        covered = self.policy.n_uncovered(self.codes) == 0
+        return (Uncovered.SUPPRESS,) if covered else tuple(Uncovered)
+
 
 def load(name: str) -> CodeSets:
     """Read a data set."""
@@ -245,8 +251,7 @@ def figures(out: Path) -> None:
     started = time.perf_counter()
     for sample in samples():
         found["samples"].append(described(sample))
-        covered = sample.policy.n_uncovered(sample.codes) == 0
-        for uncovered in (Uncovered.SUPPRESS,) if covered else tuple(Uncovered):
+        for uncovered in sample.readings:
             for privacy in sample.privacy:
                 for k in KS:
                     found["runs"] += [measured(sample, privacy, uncovered, k, method) for method in METHODS]
@@ -270,8 +275,7 @@ def moved(out: Path) -> None:
     found = json.loads(path.read_text())
     found["moved"], started = [], time.perf_counter()
     for sample in samples():
-        covered = sample.policy.n_uncovered(sample.codes) == 0
-        for uncovered in (Uncovered.SUPPRESS,) if covered else tuple(Uncovered):
+        for uncovered in sample.readings:
             for k in KS:
                 row = measured(sample, "visits", uncovered, k, GeneralizationMethod.GENERALIZATION)
                 found["moved"].append(row)

@@ -1,8 +1,8 @@
 """Drawings and a page of what `generalization.py figures` measured. Needs the extra `bench` (Altair, vl-convert)."""
 
 from collections.abc import Iterable
-from math import exp, log
 from pathlib import Path
+from statistics import fmean, geometric_mean
 from typing import Any
 
 import altair as alt
@@ -159,8 +159,8 @@ def losses_table(found: Found) -> str:
 def _means(pairs: list[tuple[float, float]]) -> list[str]:
     below = sum(a < b * (1 - 1e-9) for a, b in pairs)
     above = sum(a > b * (1 + 1e-9) for a, b in pairs)
-    ratio = exp(sum(log(a / b) for a, b in pairs) / len(pairs))
-    means = [f"{sum(each) / len(pairs):.3f}" for each in zip(*pairs, strict=True)]
+    ratio = geometric_mean(a / b for a, b in pairs)
+    means = [f"{fmean(each):.3f}" for each in zip(*pairs, strict=True)]
     return [*means, f"{ratio:.2f}", f"{below}, {len(pairs) - below - above}, {above}"]
 
 
@@ -173,21 +173,24 @@ def beside_both(found: Found) -> list[tuple[dict[str, Any], dict[str, Any], dict
 
 def moved_table(found: Found) -> str:
     """What the method `generalization` loses beside the better of the paper's two, and what at least must be lost."""
-    groups: dict[str, list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]] = {}
+    groups: dict[str, list[tuple[dict[str, Any], ...]]] = {}
     for runs in beside_both(found):
         groups.setdefault(label(runs[2]), []).append(runs)
-    groups["**all**"] = beside_both(found)
-    rows = []
-    for panel, own in groups.items():
-        loss = ["ilm", "ncp", "are"]
-        ratios = {each: [runs[2][each] / min(one[each] for one in runs[:2]) for runs in own] for each in loss}
-        gaps = [1 - runs[2]["bound"] / runs[2]["ilm"] for runs in own]
-        means = [f"{sum(one['ilm'] for one in runs) / len(own):.3f}" for runs in zip(*own, strict=True)]
-        rows.append([panel, *means, *(f"{exp(sum(map(log, ratios[each])) / len(own)):.2f}" for each in loss)])
-        rows[-1] += [f"{sum(gaps) / len(own):.2f}", f"{sum(runs[2]['seconds'] for runs in own) / len(own):.1f}"]
+    groups["**all**"] = [*beside_both(found)]
     head = ["data", "ILM of CBA", "of UGACLIP", "of `generalization`"]
     head += ["ILM / the better", "NCP / the better", "ARE / the better", "gap", "s"]
-    return table(head, rows)
+    return table(head, [[panel, *_beside(own)] for panel, own in groups.items()])
+
+
+def _beside(own: list[tuple[dict[str, Any], ...]]) -> list[str]:
+    means = [f"{fmean(one['ilm'] for one in runs):.3f}" for runs in zip(*own, strict=True)]
+    ratios = [
+        geometric_mean(run[loss] / min(cba[loss], other[loss]) for cba, other, run in own)
+        for loss in ("ilm", "ncp", "are")
+    ]
+    gap = fmean(1 - run["bound"] / run["ilm"] for *_, run in own)
+    seconds = fmean(run["seconds"] for *_, run in own)
+    return [*means, *(f"{ratio:.2f}" for ratio in ratios), f"{gap:.2f}", f"{seconds:.1f}"]
 
 
 def finding(found: Found) -> str:

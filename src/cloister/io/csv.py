@@ -308,6 +308,7 @@ def count_records(data: bytes, delimiter: str, file: str) -> int:
         lone = marked.replace(b"\r\n", b"\n\n").index(b"\r")
         found = "has a carriage return inside a cell. Put the cell in quotes"
         raise _malformed(found, marked, lone, file)
+    # The ends of cells and lines alone: those of a good file are those of its header, again and again.
     marks = bare.translate(None, bytes({*range(256)} - {ord(delimiter), ord("\n")}))
     first, n_lines = marks.partition(b"\n")[0], marks.count(b"\n")
     if marks != (first + b"\n") * n_lines:

@@ -190,10 +190,9 @@ def _quoted_name(name: str, separators: str) -> str:
 
 def formula_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns of which a cell, or the name, would be run: a sign that begins no plain number."""
-    texts = pl.DataFrame([as_text(one) for one in frame.get_columns()])
-    names = texts.columns
-    runs = texts.select((_is_run(pl.col(name)).any() | _is_run(pl.lit(name))).alias(name) for name in names)
-    return [name for name in names if runs[name][0]]
+    texts = [as_text(one.unique()) for one in frame.get_columns()]
+    runs = pl.select((_is_run(pl.lit(text)).any() | _is_run(pl.lit(text.name))).alias(text.name) for text in texts)
+    return [name for name in runs.columns if runs[name][0]]
 
 
 def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
