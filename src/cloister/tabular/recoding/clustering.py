@@ -123,7 +123,7 @@ def _ways(problem: SearchProblem, worth: list[list[int]]) -> NDArray[np.int64]:
     return np.unique(np.concatenate(found), axis=0)
 
 
-BLOCK = 2000  # distinct rows that are clustered together: the work grows with its square, the loss falls little beyond
+BLOCK = 500  # distinct rows that are clustered together: the work grows with it, and larger blocks lose no less
 FREE = -1  # owner of a row that is in no cluster yet
 
 
