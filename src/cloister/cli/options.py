@@ -282,6 +282,13 @@ class UiOptions:
 
     folder: Annotated[Path, Help("Folder with data, or a release.", option="FOLDER")] = Path()
     port: Annotated[int, Help("Port on this machine; any that is free if 0.", "N")] = 0
+    socket: Annotated[Path | None, Help("Answer at a Unix socket here, for you alone, and at no port.", "FILE")] = None
+    behind_proxy: Annotated[
+        str, Help("The address, https://NAME, by which browsers reach a proxy before it.", "URL")
+    ] = ""
+    bind: Annotated[str, Help("Address to bind to; another one than this machine's only behind a proxy.", "HOST")] = (
+        "127.0.0.1"
+    )
     idle: Annotated[float, Help("Stop after so long without use.", "MINUTES")] = 60
     quiet: Quiet = False
     verbose: Verbose = False

@@ -22,15 +22,19 @@ def run_ui(options: UiOptions) -> None:
         raise InputError(f"The application needs more than is installed. Install it: {EXTRA}.")
     if options.idle <= 0:
         raise InputError(f"--idle is {options.idle:g} minutes, but must be above 0.")
-    from cloister.web.server import prepare, serve  # only this command needs a server
+    from cloister.web.server import Place, prepare, serve  # only this command needs a server
 
-    served = prepare(options.folder, options.port)
+    served = prepare(options.folder, Place(options.port, options.socket, options.bind, options.behind_proxy))
+    whom = "to whom the proxy lets in" if options.behind_proxy else "to this machine alone"
 
     def ready() -> None:
-        say(f"Open this address, once, in a browser on this machine: {served.address}")
+        if options.socket is not None and not options.behind_proxy:
+            say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
+        where = "a browser" if options.behind_proxy else "a browser on this machine"
+        say(f"Open this address, once, in {where}: {served.address}")
         if not options.quiet:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
-            say(f"It serves {served.app.folder.path.name} to this machine alone. {end}")
+            say(f"It serves {served.app.folder.path.name} {whom}. {end}")
 
     with suppress(KeyboardInterrupt, Terminated):
         serve(served, options.idle, ready)

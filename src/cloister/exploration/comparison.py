@@ -9,7 +9,8 @@ from cloister.errors import InputError
 from cloister.jobs.manifest import is_job, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
-from cloister.report import Placed, render_comparison, render_exploration
+from cloister.report import render_comparison, render_exploration
+from cloister.report.chart import Placed, Scatter, scatter
 from cloister.results import Figures as Content
 
 from .figures import Figures, figures_of
@@ -96,25 +97,37 @@ HEAD = ("shape", "method", "guarantee", "verified", "released", "suppressed", "r
 NAMES = {"risk": "highest risk", "average": "average risk", "verified": "verified (as stated)", "measure": "loss is"}
 
 
+RISK_AND_LOSS = "highest risk", "loss"
+
+
 def exploration_page(exploration: Exploration, source: str) -> str:
     """Return the page of an exploration; ``source`` is the name of the data."""
     facts = exploration.as_record()
-    return render_exploration(facts, source, placed(facts), exploration.known_of_analyses)
+    return render_exploration(facts, source, pictures(facts), exploration.known_of_analyses)
 
 
-def placed(facts: Content) -> list[Placed]:
-    """Return where the settings of an exploration stand, by its record; those without a risk or a loss are left out."""
-    return [
+def pictures(facts: Content) -> dict[str, Scatter]:
+    """Return the pictures of an exploration by their titles, from its record; settings without a figure are left out.
+
+    Risk against loss, and, where settings differ in k, how many records each keeps.
+    """
+    safe, taken = [row for row in facts["settings"] if row["figures"]], facts["recommendation"]["number"]
+    compared = [
         Placed(
-            str(row["number"]),
-            row["figures"]["risk"],
-            row["compared_by"],
-            row["on_frontier"],
-            row["number"] == facts["recommendation"]["number"],
+            str(row["number"]), row["figures"]["risk"], row["compared_by"], row["on_frontier"], row["number"] == taken
         )
-        for row in facts["settings"]
-        if row["figures"] and row["figures"]["risk"] is not None and row["compared_by"] is not None
+        for row in safe
+        if row["figures"]["risk"] is not None and row["compared_by"] is not None
     ]
+    kept = [
+        Placed(str(row["number"]), row["setting"]["k"], row["figures"]["released"], False, row["number"] == taken)
+        for row in safe
+        if "k" in row["setting"] and isinstance(row["figures"]["released"], int)
+    ]
+    found = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
+    if len({one.across for one in kept}) > 1:
+        found["Records kept, by k"] = scatter(kept, "k", "records released")
+    return found
 
 
 def comparison_page(comparison: Comparison) -> str:
@@ -124,7 +137,8 @@ def comparison_page(comparison: Comparison) -> str:
         for (name, one), loss in zip(comparison.figures.items(), comparison.losses, strict=True)
         if one.risk is not None and loss is not None
     ]
-    return render_comparison(comparison.as_record(), rows_of(comparison.figures), points)
+    picture = scatter(points, *RISK_AND_LOSS) if points else None
+    return render_comparison(comparison.as_record(), rows_of(comparison.figures), picture)
 
 
 def rows_of(figures: Mapping[str, Figures]) -> list[tuple[str, list[str]]]:

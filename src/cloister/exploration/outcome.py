@@ -129,9 +129,13 @@ class Outcome:
 
 def outcome_from_record(record: Content) -> Outcome:
     """Return the outcome that an object of JSON states."""
-    figures = record["figures"]
-    figures = None if figures is None else Figures(**(figures | {"promise": tuple(figures["promise"])}))
+    figures = None if record["figures"] is None else figures_of_record(record["figures"])
     return Outcome(dict(record["setting"]), figures, record["reason"], float(record["seconds"]))
+
+
+def figures_of_record(record: Content) -> Figures:
+    """Return the figures that an object of JSON states."""
+    return Figures(**(record | {"promise": tuple(record["promise"])}))
 
 
 def outcome_of(setting: Setting, attempt: Callable[[], Figures]) -> Outcome:

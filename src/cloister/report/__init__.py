@@ -1,6 +1,5 @@
 """Results in words and pictures. Computes nothing; reads only manifests."""
 
-from .chart import Placed
 from .page import (
     render_comparison,
     render_exploration,
@@ -12,7 +11,6 @@ from .page import (
 )
 
 __all__ = [
-    "Placed",
     "render_comparison",
     "render_exploration",
     "render_job",

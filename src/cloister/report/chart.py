@@ -79,7 +79,7 @@ LEFT, TOP, WIDE, HIGH = 56, 24, 400, 260
 """Of the field in which points stand: its place in the picture, and its size."""
 
 PICTURE_WIDTH, PICTURE_HEIGHT = LEFT + WIDE + 24, TOP + HIGH + 44
-STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+STEPS = tuple(digit * 10.0**power for power in range(-2, 9) for digit in (1, 2, 5))
 LONGEST = 30
 """Letters beside a point, at most."""
 
@@ -102,8 +102,9 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A picture: points, the steps of the frontier as a path, and marks on both axes (label, place)."""
+    """A picture: names of both axes, points, the steps of the frontier as a path, and marks on the axes (label, place)."""
 
+    names: tuple[str, str]
     dots: tuple[Dot, ...]
     path: str
     across: tuple[tuple[str, float], ...]
@@ -118,24 +119,31 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Placed:
-    """A release or a setting in the picture; risk and loss are in [0, 1]."""
+    """A release or a setting in the picture: two figures, neither below 0."""
 
     label: str
-    risk: float
-    loss: float
+    across: float
+    upwards: float
     on_frontier: bool
     recommended: bool = False
 
 
-def scatter(rows: Sequence[Placed]) -> Scatter:
-    """Return where points stand."""
-    risks, losses = _marks([row.risk for row in rows]), _marks([row.loss for row in rows])
+def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
+    """Return where points stand; the axes are called so."""
+    along, high = _marks([row.across for row in rows]), _marks([row.upwards for row in rows])
+
+    def x(value: float) -> float:
+        return round(LEFT + WIDE * value / along[-1], 1)
+
+    def y(value: float) -> float:
+        return round(TOP + HIGH * (1 - value / high[-1]), 1)
+
     dots = tuple(
         Dot(
             row.label,
-            f"risk {row.risk:.4g}, loss {row.loss:.4g}",
-            round(LEFT + WIDE * row.risk / risks[-1], 1),
-            round(TOP + HIGH * (1 - row.loss / losses[-1]), 1),
+            f"{across} {row.across:.4g}, {upwards} {row.upwards:.4g}",
+            x(row.across),
+            y(row.upwards),
             row.on_frontier,
             row.recommended,
             _written(place, rows),
@@ -144,12 +152,8 @@ def scatter(rows: Sequence[Placed]) -> Scatter:
     )
     best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier)
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
-    return Scatter(
-        dots,
-        path,
-        tuple((f"{mark:g}", round(LEFT + WIDE * mark / risks[-1], 1)) for mark in risks),
-        tuple((f"{mark:g}", round(TOP + HIGH * (1 - mark / losses[-1]), 1)) for mark in losses),
-    )
+    marks = tuple((f"{mark:,g}", x(mark)) for mark in along), tuple((f"{mark:,g}", y(mark)) for mark in high)
+    return Scatter((across, upwards), dots, path, *marks)
 
 
 def _written(place: int, rows: Sequence[Placed]) -> str:
@@ -163,12 +167,12 @@ def _written(place: int, rows: Sequence[Placed]) -> str:
 
 
 def _corner(row: Placed) -> tuple[float, float]:
-    return round(row.risk, 4), round(row.loss, 4)
+    return round(row.across, 4), round(row.upwards, 4)
 
 
 def _marks(values: Sequence[float]) -> list[float]:
     """Round numbers from 0 to at least the highest value, six at most."""
     highest = max(values, default=0.0)
-    step = next((step for step in STEPS if 5 * step >= highest), 1.0)
+    step = next((step for step in STEPS if 5 * step >= highest), STEPS[-1])
     count = max(1, -int(-(highest / step) // 1))
     return [round(step * number, 10) for number in range(count + 1)]

@@ -13,7 +13,7 @@ from cloister.registry import FORMS
 from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
 
-from .chart import Placed, class_size_chart, in_order, scatter
+from .chart import Scatter, class_size_chart, in_order
 from .sentences import (
     accepted_words,
     columns_of,
@@ -70,7 +70,6 @@ def environment() -> "Environment":
         "settings": _settings,
         "chart": class_size_chart,
         "in_order": in_order,
-        "scatter": scatter,
         "sentences": guarantee_sentences,
         "table_sentences": of_table,
         "codes_sentences": of_codes,
@@ -217,18 +216,18 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(facts: Figures, source: str, points: Sequence[Placed], more: Mapping[str, str]) -> str:
-    """Return the HTML page of an exploration; what has no risk or no loss is no point of the picture.
+def render_exploration(facts: Figures, source: str, pictures: Mapping[str, Scatter], more: Mapping[str, str]) -> str:
+    """Return the HTML page of an exploration, with pictures by their titles.
 
     ``more``: names of further figures of a setting, by how they are called
     """
     columns = list(facts["settings"][0]["setting"]) if facts["settings"] else []
-    filled = {**facts, "source": source, "points": points, "columns": columns, "more": more}
+    filled = {**facts, "source": source, "pictures": pictures, "columns": columns, "more": more}
     return environment().get_template("exploration.html").render(e=filled)
 
 
 def render_comparison(
-    facts: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], points: Sequence[Placed]
+    facts: Mapping[str, object], rows: Sequence[tuple[str, Sequence[str]]], picture: Scatter | None
 ) -> str:
     """Return the HTML page of releases side by side."""
-    return environment().get_template("comparison.html").render(c={**facts, "points": points, "rows": rows})
+    return environment().get_template("comparison.html").render(c={**facts, "picture": picture, "rows": rows})

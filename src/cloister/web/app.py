@@ -1,6 +1,6 @@
 """The application itself: what its pages share, how they are rendered, and what becomes of errors."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -50,6 +50,10 @@ class Visit:
         """Return what the form says in a field, else the address; empty where neither does."""
         return str(self.form.get(name, self.query.get(name, "")))
 
+    def every(self, name: str) -> list[str]:
+        """Return all that the form says in fields of one name, else the address."""
+        return [str(one) for one in self.form.getlist(name) or self.query.getlist(name)]
+
     @cached_property
     def state(self) -> "JobState":
         """The job that the page is of."""
@@ -62,10 +66,10 @@ class Visit:
         """The part of the job; its first one where none is named."""
         return self.say("part") or next(iter(self.state.job.parts))
 
-    def to(self, step: str, **more: str) -> str:
+    def to(self, step: str, **more: str | Sequence[str]) -> str:
         """Return the address of a page about the same job."""
         same = {name: self.say(name) for name in ("job", "part") if self.say(name)}
-        return address(step, **{**same, **more})
+        return address(step, **same | more)
 
     def shown(self, template: str, status: int = 200, **content: object) -> HTMLResponse:
         """Return a page, or a part of one."""
@@ -109,17 +113,18 @@ class Application:
         return DataRead(self.folder.path)
 
 
-def address(step: str, **query: str) -> str:
+def address(step: str, **query: str | Sequence[str]) -> str:
     """Return the address of a page."""
-    return f"/{step}?{urlencode(query)}" if query else f"/{step}"
+    return f"/{step}?{urlencode(query, doseq=True)}" if query else f"/{step}"
 
 
 @cache
 def templates() -> Environment:
     """Return the templates of all pages."""
+    own, shared = files("cloister.web").joinpath("templates"), files("cloister.report").joinpath("scatter.svg.j2")
     found = {
         file.name.removesuffix(ENDING): file.read_text(encoding="utf-8")
-        for file in files("cloister.web").joinpath("templates").iterdir()
+        for file in [*own.iterdir(), shared]
         if file.name.endswith(ENDING)
     }
     environment = Environment(
@@ -149,6 +154,9 @@ PAGES = {
     "GET /": "start_pages.start",
     "GET /new": "start_pages.new",
     "POST /new": "start_pages.make",
+    "GET /part": "start_pages.choose",
+    "GET /new/database": "start_pages.database",
+    "POST /new/database": "start_pages.make_of_database",
     "GET /work": "work_pages.work",
     "GET /work/state": "work_pages.state",
     "POST /work/cancel": "work_pages.cancel",
@@ -178,6 +186,7 @@ PAGES = {
     "POST /release/run": "release_pages.run",
     "GET /utility": "utility_pages.utility",
     "POST /undo": "release_pages.go_back",
+    "POST /part/remove": "release_pages.remove_part",
     "GET /job": "release_pages.download",
     "GET /check": "check_pages.check",
     "GET /check/state": "check_pages.state",

@@ -3,13 +3,14 @@
 import shlex
 from collections.abc import Mapping
 
+from cloister.errors import InputError
 from cloister.jobs.job import CLAIMS, Part
 from cloister.registry import SHAPES
 from cloister.settings import Given, command_words, settings_of
 
 from .job_state import JobState
 
-NOT_EXPLORED = ("crosswalk", "unmatched_values", "ids", "engine", "table", "out")
+NOT_EXPLORED = ("crosswalk", "plan", "unmatched_values", "ids", "engine", "table", "out")
 
 
 def command_of(state: JobState, part: str) -> tuple[str, ...]:
@@ -26,9 +27,13 @@ def command_of(state: JobState, part: str) -> tuple[str, ...]:
 def words_of(state: JobState, part: str, skipped: tuple[str, ...] = ()) -> list[str]:
     """Return the options of a part, as they are typed."""
     own = state.job.parts[part]
-    source = state.job.sources[own.sources["source"]]
-    read = {name: value for name, value in vars(source).items() if name not in ("file", "url") and value}
-    given = {**read, "data": source.url or source.file, **_typed(own)}
+    sources = {key: state.job.sources[called] for key, called in own.sources.items()}
+    ways = [{name: one for name, one in vars(source).items() if name not in ("file", "url") and one}
+            for source in sources.values()]  # fmt: skip
+    if ways[0] != ways[-1]:
+        raise InputError("The command reads both files alike. Say the same of both under Data.")
+    files = {"data" if key == "source" else key: source.url or source.file for key, source in sources.items()}
+    given = {**ways[0], **_typed(own), **files}
     return command_words(SHAPES[own.shape].options, {key: value for key, value in given.items() if key not in skipped})
 
 

@@ -1,5 +1,6 @@
 """Data as pages show them: read once for all pages, columns in figures, values as shapes; measured by the library."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,13 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
+import numpy as np
 import polars as pl
 
 from cloister.claims.first_plan import Guess
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import Source, as_text, sha256
+from cloister.io import Query, Source, as_text, sha256
+from cloister.io.query import DIALECTS
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
@@ -45,7 +48,7 @@ SEARCH_S = 1.0
 """For the transformation that levels by hand begin with."""
 
 MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
-"""Transformations of the largest lattice that is drawn whole, and records counted for that."""
+"""Transformations that are drawn and listed together, and records counted for that."""
 
 MEASURED_BY = (
     *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rules", "suppression", "loss", "weight"),
@@ -98,13 +101,35 @@ class Measurable:
 
     Attributes
     ----------
+    key : what it was made of
     best : the best transformation found in a moment, with what is proven of it; None if none is safe
-    lattice : every transformation, measured; empty where they are many, or would take long
     """
 
+    key: str
     table: EncodedTable
     best: SearchResult | None
-    lattice: tuple[Candidate, ...]
+
+    @property
+    def most(self) -> int:
+        """Transformations that can be measured while somebody waits."""
+        return max(1, min(MOST_DRAWN, MOST_COUNTED // max(1, self.table.problem.task.rows.records.size)))
+
+    @property
+    def around_best(self) -> tuple[list[int], list[int]]:
+        """Bounds of the whole lattice, or as many around the best transformation as can be measured."""
+        problem = self.table.problem
+        whole = problem.lowest.tolist(), list(problem.top)
+        if problem.lattice <= self.most:
+            return whole
+        low = list(problem.top if self.best is None else (self.best.levels[name] for name in problem.names))
+        high = list(low)
+        for place in range(len(low)):
+            wider = low.copy(), high.copy()
+            wider[0][place] = max(low[place] - 1, whole[0][place])
+            wider[1][place] = min(high[place] + 1, whole[1][place])
+            if count_between(*wider) <= self.most:
+                low, high = wider
+        return low, high
 
 
 class DataRead:
@@ -135,8 +160,7 @@ class DataRead:
     def source(self, folder: Path, called: str, source: FileSource, form: Form = "table") -> Source:
         """Return a source as it is read, once for as long as its file stays the same."""
         with self.at(folder):
-            if any(not path.resolve().is_relative_to(self.folder) for path in files_named(source.file, folder)):
-                raise InputError("The file of this job lies outside this folder. Run the job from the command line.")
+            self._confine_source(source, folder)
             key = f"source {form} {stamp_of(folder, source)}"
             return self._once(key, lambda: read_table(source.data(called), form, **how_read(source)))
 
@@ -191,12 +215,21 @@ class DataRead:
 
             return self._once(key, make, is_small=True)
 
+    def _confine_source(self, source: FileSource, folder: Path) -> None:
+        """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""
+        texts = [source.file, *([source.query] if source.query and source.query.endswith(".sql") else [])]
+        if any(not path.resolve().is_relative_to(self.folder) for path in files_named(texts, folder)):
+            raise InputError("The file of this job lies outside this folder. Run the job from the command line.")
+        if isinstance(data := source.data("the database"), Query):
+            confine_database(data, folder, self.folder)
+
     def confine(self, job: Job, folder: Path) -> None:
         """Refuse a job that names a file outside the folder of the application, to be read or to be written."""
         named: list[Path] = []
         with self.at(folder):
             for part in job.parts.values():
-                named += files_named([job.sources[called].file for called in part.sources.values()], folder)
+                for called in part.sources.values():
+                    self._confine_source(job.sources[called], folder)
                 named += files_named(part.keywords, folder)
                 named += [value for value in part.options().values() if isinstance(value, Path)]
             outside = [path.name for path in named if not path.resolve().is_relative_to(self.folder)]
@@ -262,9 +295,24 @@ class DataRead:
             def make() -> Measurable:
                 prepared = self._table(changed, part)
                 load_kernels(prepared.request.kernels)
-                return _measurable(encode(prepared.source.frame, prepared.request, prepared.source.name))
+                table, best = encode(prepared.source.frame, prepared.request, prepared.source.name), None
+                with suppress(NoSafeRelease):
+                    best = search("optimal", table.problem, time_limit=SEARCH_S)
+                return Measurable(key, table, best)
 
             return self._once(key, make)
+
+    def between(self, found: Measurable, low: Sequence[int], high: Sequence[int]) -> tuple[Candidate, ...] | None:
+        """Return what every transformation between two gives; None where they are too many to wait for."""
+        if count_between(low, high) > found.most:
+            return None
+        problem = replace(found.table.problem, lowest=np.array(low), highest=np.array(high))
+
+        def make() -> tuple[Candidate, ...]:
+            return tuple(problem.measure(levels) for levels in problem.transformations())
+
+        with self._lock:
+            return self._once(f"between {found.key} {low} {high}", make)
 
     def measured(self, problem: SearchProblem, levels: Sequence[int]) -> Candidate:
         """Return what a transformation gives."""
@@ -272,13 +320,15 @@ class DataRead:
             return problem.measure(levels)
 
 
-def _measurable(table: EncodedTable) -> Measurable:
-    problem, best = table.problem, None
-    with suppress(NoSafeRelease):
-        best = search("optimal", problem, time_limit=SEARCH_S)
-    is_small = problem.lattice <= MOST_DRAWN and problem.lattice * problem.task.rows.records.size <= MOST_COUNTED
-    every = tuple(problem.measure(levels) for levels in problem.transformations()) if is_small else ()
-    return Measurable(table, best, every)
+def confine_database(query: Query, folder: Path, around: Path) -> None:
+    """Refuse a database in a file, named from a folder, that lies outside another; any server may be asked."""
+    if DIALECTS.get(query.scheme) != "postgres" and not (folder / query.place).resolve().is_relative_to(around):
+        raise InputError("The database lies outside this folder. Move it here, or use the command line.")
+
+
+def count_between(low: Sequence[int], high: Sequence[int]) -> int:
+    """Return how many transformations there are between two, both counted; 0 where the first is higher in a column."""
+    return math.prod(max(0, most - least + 1) for least, most in zip(low, high, strict=True))
 
 
 def stamp_of(folder: Path, source: FileSource) -> str:

@@ -1,40 +1,44 @@
 """Many settings tried: a grid, what each risks and loses, and the one to take."""
 
+import copy
 import json
 from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
 
 from starlette.responses import Response
 
+from cloister.claims.plan import ClaimsPlan
 from cloister.errors import CloisterError, InputError
-from cloister.exploration.comparison import placed
-from cloister.exploration.outcome import RULES
+from cloister.exploration.comparison import pictures, rows_of
+from cloister.exploration.outcome import RULES, figures_of_record
+from cloister.io import write_private
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.exploring import JSON, word_of
 from cloister.pipeline.grids import NOT_IN_A_GRID
-from cloister.report.chart import scatter
-from cloister.settings import Given
+from cloister.settings import Given, Keywords
 from cloister.shape import shape_of
 
 from .app import Visit, address
 from .commands import NOT_EXPLORED, words_of
 from .data_pages import job_page, saved
-from .forms import specs_of_shape
-from .job_state import JobState
+from .forms import specs_of_record, specs_of_shape
+from .job_state import JobState, toml_of
 
 USUAL = {
     "table": {"k": "3, 5, 11, 20", "suppression": "0, 0.05"},
     "codes": {"k": "3, 5", "m": "1, 2"},
     "trajectories": {"k": "2, 5, 11"},
+    CLAIMS: {"adversary.power": "2, 3", "risk.threshold": "0.05, 0.1"},
 }
 
 
 def explore(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    """Ask for a grid of settings."""
+    """Ask for a grid of settings; of claims, of keys of their plan."""
     shape = visit.state.job.parts[visit.part].shape
+    specs = specs_of_record(ClaimsPlan) if shape == CLAIMS else specs_of_shape(shape)
     keys = [
-        spec
-        for spec in specs_of_shape(shape)
-        if spec.path[0] not in NOT_IN_A_GRID and spec.how not in ("columns", "pairs")
+        spec for spec in specs if spec.path[0] not in NOT_IN_A_GRID and spec.how not in ("columns", "pairs", "lines")
     ]
     columns = list(visit.state.section(visit.part).get("qi", {})) if shape == "table" else []
     typed = {name.removeprefix("g:"): str(value) for name, value in visit.form.items() if name.startswith("g:")}
@@ -70,9 +74,12 @@ def start_exploring(visit: Visit) -> Response:
     parent = state.path.parent
     numbers = (f"{state.path.stem}-explored-{number}" for number in range(1, 10_000))
     out = next(name for name in numbers if not (parent / name).exists())
+    try:
+        words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
+    except InputError as error:
+        return explore(visit, error.message, 400)
     if own.shape == CLAIMS:
-        return explore(visit, "Claims are explored from the command line: cloister explore claims.", 400)
-    words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
+        words += ["--plan", _plan_file(own.keywords["plan"], parent / f"{out}.plan.toml")]
     words += ["--recommend", visit.say("recommend")] if visit.say("recommend") else []
     words += ["--risk-limit", visit.say("limit")] if visit.say("limit") else []
     then = address("explored", job=visit.say("job"), part=visit.part, folder=visit.app.folder.place(parent / out))
@@ -81,6 +88,14 @@ def start_exploring(visit: Visit) -> Response:
             [*words, "--json"], parent, what="Trying settings", then=then, back=visit.to("explore", part=visit.part)
         )
     )
+
+
+def _plan_file(plan: str | Keywords, file: Path) -> str:
+    """The name of a file with the plan of a job, which is written where the plan stands in the job itself."""
+    if isinstance(plan, str):
+        return plan
+    write_private(file, toml_of(plan).encode())
+    return file.name
 
 
 def _content(visit: Visit) -> Given:
@@ -98,14 +113,24 @@ def explored(visit: Visit) -> Response:
     content = _content(visit)
     rows: Sequence[Given] = content["settings"]
     taken = content["recommendation"]["number"]
-    points = placed(content)
     keys = list(rows[0]["setting"]) if rows else []
     words = [{key: word_of(value) for key, value in row["setting"].items()} for row in rows]
-    filled = {"content": content, "rows": rows, "keys": keys, "words": words, "taken": taken,
-              "chart": scatter(points) if points else None, "place": visit.say("folder")}  # fmt: skip
+    filled = {
+        "content": content, "rows": rows, "keys": keys, "words": words, "taken": taken, "place": visit.say("folder"),
+        "pictures": pictures(content), "pinned": _side_by_side(content, visit.every("pin")),
+    }  # fmt: skip
     if not visit.say("job"):
         return visit.shown("explored_alone", **filled)
     return job_page(visit, "explored", **filled)
+
+
+def _side_by_side(content: Given, pins: Sequence[str]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The numbers of the settings that are pinned, and rows of what each is, promises, risks and loses."""
+    rows = {str(row["number"]): row for row in content["settings"] if row["figures"]}
+    pinned = [pin for pin in dict.fromkeys(pins) if pin in rows]
+    figures = {pin: figures_of_record(rows[pin]["figures"]) for pin in pinned}
+    said = [(key, [word_of(rows[pin]["setting"][key]) for pin in pinned]) for key in content["settings"][0]["setting"]]
+    return pinned, [*said, *rows_of(figures)] if pinned else []
 
 
 def take(visit: Visit) -> Response:
@@ -121,6 +146,14 @@ def take(visit: Visit) -> Response:
 
 def _with(state: JobState, part: str, setting: Given) -> Given:
     section = state.section(part)
+    if state.job.parts[part].shape == CLAIMS:
+        if isinstance(section["plan"], str):
+            raise InputError(f"The plan stands in {section['plan']}, which only its owner changes: say it there.")
+        plan = section["plan"] = copy.deepcopy(section["plan"])
+        for key, value in setting.items():
+            *heads, last = key.split(".")
+            reduce(lambda inside, head: inside.setdefault(head, {}), heads, plan)[last] = value
+        return state.with_section(part, section)
     for key, value in setting.items():
         head, _, column = key.partition(".")
         section[head] = {**section.get(head, {}), column: value} if column else value

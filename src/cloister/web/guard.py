@@ -1,6 +1,7 @@
 """Who may ask the application, and how: stands before every page, and says so in the headers of each."""
 
 import hmac
+import re
 import secrets
 import time
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ SAFE = ("GET", "HEAD")
 OWN = ("same-origin", "none")
 """How a browser calls a request of our own page, or one that somebody typed."""
 
+ANY_PORT = re.compile(r":[0-9]{1,5}\Z")
 MOST_BYTES = 4 * 2**20
 """Of what a form sends."""
 
@@ -44,11 +46,13 @@ class Guard:
 
     Parameters
     ----------
-    hosts : what a browser may call us; anything else may be another name that somebody had point here
+    hosts : what a browser may call us; anything else may be another name that somebody had point here. Without a port
+        any will do, as it is whoever forwards one to our socket that chooses it
+    scheme : ``https`` behind a proxy
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str]) -> None:
-        self.app, self.hosts = app, frozenset(hosts)
+    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], scheme: str = "http") -> None:
+        self.app, self.hosts, self.scheme = app, frozenset(hosts), scheme
         self._token: str | None = token
         self._session = secrets.token_urlsafe(32)
         self.last = time.monotonic()
@@ -80,12 +84,13 @@ class Guard:
 
     def _refusal(self, headers: Headers, method: str) -> str | None:
         """What is wrong with where a request comes from; None if nothing is."""
-        if headers.get("host", "") not in self.hosts:
+        host = headers.get("host", "")
+        if self.hosts.isdisjoint({host, ANY_PORT.sub("", host)}):
             return "This address is not one of ours."
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if site is not None and site not in OWN:
             return "Another page sent this request."
-        if origin is not None and origin not in {*(f"http://{host}" for host in self.hosts), "null"}:
+        if origin is not None and origin not in (f"{self.scheme}://{host}", "null"):
             return "Another page sent this request."
         if method in SAFE:
             return None
@@ -109,5 +114,6 @@ class Guard:
             return HTMLResponse(LOST.format(f"This address was used, or is not whole. {START}"), 403)
         self._token = None
         response = RedirectResponse("/", 303)
-        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict", path="/")
+        is_secure = self.scheme == "https"
+        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
         return response

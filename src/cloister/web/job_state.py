@@ -3,7 +3,7 @@
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from cloister.claims.first_plan import toml_text
 from cloister.errors import InputError
 from cloister.io import write_private
 from cloister.io.csv import load_text
-from cloister.jobs.job import Job
+from cloister.jobs.job import Job, part_of
 from cloister.jobs.job_file import parse_job
 from cloister.settings import Given, Keywords
 from cloister.typed_toml import read_toml
@@ -157,6 +157,34 @@ def load_job(path: Path) -> JobState:
     """Return the job in a file, as far as it is TOML."""
     text = load_text(path).data.decode()
     return JobState(path, text, version_of(text), read_toml(text, path.name, "cloister init"))
+
+
+def add_part(state: JobState, made: JobState) -> tuple[Given, str]:
+    """Return the content of a job with the part of another one, and its name; names that are taken get a number."""
+    (section,), own = made.content["protect"], next(iter(made.job.parts.values()))
+    sources, called = dict(state.content["sources"]), {}
+    for key, name in own.sources.items():
+        called[key] = _untaken(name, sources)
+        sources[called[key]] = made.content["sources"][name]
+    part = {**section, **called}
+    name = _untaken(part_of(own.shape, part, made.path.name).usual_name, state.job.parts)
+    part = {"shape": own.shape, "name": name, **{key: value for key, value in part.items() if key != "name"}}
+    if "k" in made.content and made.content["k"] != state.content.get("k"):
+        part["k"] = made.content["k"]
+    return {**state.content, "sources": sources, "protect": [*state.content["protect"], part]}, name
+
+
+def without_part(state: JobState, part: str) -> Given:
+    """Return the content of a job without a part, and without the sources that only it was read from."""
+    place, parts = state.place(part), state.job.parts
+    used = {called for name, one in parts.items() if name != part for called in one.sources.values()}
+    kept = [section for number, section in enumerate(state.content["protect"]) if number != place]
+    sources = {called: source for called, source in state.content["sources"].items() if called in used}
+    return {**state.content, "sources": sources, "protect": kept}
+
+
+def _untaken(name: str, taken: Container[str]) -> str:
+    return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 1000))) if one not in taken)
 
 
 def version_of(text: str) -> str:

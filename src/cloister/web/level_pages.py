@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.responses import Response
+import numpy as np
+from starlette.responses import RedirectResponse, Response
 
 from cloister.search.problem import Candidate, SearchProblem
 from cloister.tabular.options import FULL_DOMAIN
 
 from .app import Visit
 from .data_pages import job_page, saved
-from .data_read import Measurable
+from .data_read import Measurable, count_between
 
-SHOWN, NEAR = 20, 8
-"""Transformations that are listed: the best of all, and the best one level away."""
+SHOWN, NEAR, MOST_PINNED = 50, 8, 6
+"""Transformations that are listed: the best between the bounds, the best one level away; and those side by side."""
 
 QUICK = 500_000
 """Distinct rows times columns up to which the page waits for what is around its levels."""
@@ -40,15 +41,52 @@ class Node:
     kind: str
 
 
+def _typed(visit: Visit, name: str, usual: Sequence[int], low: Sequence[int], high: Sequence[int]) -> list[int]:
+    """A level for each column, as it was typed, or the usual one; none beyond the bounds of its column."""
+    found = []
+    for place, (least, most) in enumerate(zip(low, high, strict=True)):
+        word = visit.say(f"{name}-{place}")
+        level = int(word) if word.isdecimal() and len(word) < 6 else usual[place]
+        found.append(min(max(level, least), most))
+    return found
+
+
 def _levels(visit: Visit, found: Measurable) -> list[int]:
-    """The levels that are asked for, each between the bounds of its column; else those of the job, or the best."""
-    problem, levels = found.table.problem, []
+    """The levels that are asked for; else those of the job, or the best."""
+    problem = found.table.problem
     fixed = visit.state.section(visit.part).get("levels") or ({} if found.best is None else found.best.levels)
-    for place, (low, high) in enumerate(zip(problem.lowest.tolist(), problem.highest.tolist(), strict=True)):
-        typed = visit.say(f"level-{place}")
-        level = int(typed) if typed.isdigit() and len(typed) < 6 else int(fixed.get(problem.names[place], high))
-        levels.append(min(max(level, low), high))
-    return levels
+    usual = [int(fixed.get(name, top)) for name, top in zip(problem.names, problem.top, strict=True)]
+    return _typed(visit, "level", usual, problem.lowest.tolist(), problem.top)
+
+
+def _bounds(visit: Visit, found: Measurable) -> tuple[list[int], list[int]]:
+    """Between which levels transformations are drawn and listed; by default all, or those around the best."""
+    problem, narrow = found.table.problem, found.around_best
+    low, high = problem.lowest.tolist(), problem.top
+    return _typed(visit, "low", narrow[0], low, high), _typed(visit, "high", narrow[1], low, high)
+
+
+def _pinned(visit: Visit, problem: SearchProblem) -> list[tuple[int, ...]]:
+    """The transformations that are pinned, each once; what is none is left out."""
+    found = []
+    for word in visit.every("pin"):
+        levels = tuple(int(part) for part in word.split(".") if part.isdecimal() and len(part) < 6)
+        if len(levels) == len(problem.names) and all(np.array(levels) <= problem.highest):
+            found.append(tuple(np.maximum(levels, problem.lowest).tolist()))
+    return list(dict.fromkeys(found))[-MOST_PINNED:]
+
+
+def _place(visit: Visit, chosen: Sequence[int], pins: Sequence[Sequence[int]]) -> str:
+    """The address of this page with other levels on its sliders, and other ones pinned; bounds stay."""
+    said = {**visit.query, **visit.form}
+    query: dict[str, str | list[str]] = {f"level-{place}": str(level) for place, level in enumerate(chosen)}
+    query |= {name: str(said[name]) for name in said if name.startswith(("low-", "high-"))}
+    query |= {"pin": [_word(one) for one in pins]} if pins else {}
+    return visit.to("levels", part=visit.part, **query)
+
+
+def _word(levels: Sequence[int]) -> str:
+    return ".".join(map(str, levels))
 
 
 def _measured(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> dict[str, object]:
@@ -72,13 +110,13 @@ def _around(visit: Visit, problem: SearchProblem, levels: Sequence[int]) -> list
     return around[:NEAR]
 
 
-def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Node]:
-    """Where each transformation of the lattice stands; the chosen one last, and so on top."""
-    ranks = [sum(one.levels) for one in found.lattice]
+def _drawn(problem: SearchProblem, lattice: Sequence[Candidate], chosen: Sequence[int]) -> list[Node]:
+    """Where each transformation stands; the chosen one last, and so on top."""
+    ranks = [sum(one.levels) for one in lattice]
     low, wide = min(ranks, default=0), max(1, max(ranks, default=0) - min(ranks, default=0))
     dots = []
-    for rank, one in zip(ranks, found.lattice, strict=True):
-        kind = "safe" if found.table.problem.is_safe(one) else "unsafe"
+    for rank, one in zip(ranks, lattice, strict=True):
+        kind = "safe" if problem.is_safe(one) else "unsafe"
         kind = "chosen" if list(one.levels) == list(chosen) else kind
         x, y = EDGE + (WIDE - 2 * EDGE) * (rank - low) / wide, EDGE + (HIGH - 2 * EDGE) * (1 - one.loss)
         dots.append(Node(round(x, 1), round(y, 1), kind))
@@ -86,15 +124,32 @@ def _drawn(found: Measurable, chosen: Sequence[int]) -> list[Node]:
 
 
 def levels(visit: Visit) -> Response:
-    """Show a slider for each quasi-identifier, and what the levels give."""
+    """Show a slider for each quasi-identifier, what the levels give, those pinned, and all between some bounds."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    problem, chosen = found.table.problem, _levels(visit, found)
-    bounds = zip(problem.names, problem.lowest.tolist(), problem.highest.tolist(), chosen, strict=True)
+    problem, chosen, bounds = found.table.problem, _levels(visit, found), _bounds(visit, found)
+    pins = _pinned(visit, problem)
     is_quick = problem.task.rows.records.size * len(problem.names) <= QUICK
-    safe = sorted((one for one in found.lattice if problem.is_safe(one)), key=lambda one: (one.loss, one.tie_break))
+    lattice = visit.app.data.between(found, *bounds)
+    safe = sorted((one for one in lattice or () if problem.is_safe(one)), key=lambda one: (one.loss, one.tie_break))
+    listed = [
+        (one, _place(visit, one.levels, pins), _place(visit, chosen, [*pins, one.levels])) for one in safe[:SHOWN]
+    ]
+    side = [
+        (
+            one,
+            problem.is_safe(one),
+            _place(visit, one.levels, pins),
+            _place(visit, chosen, [x for x in pins if x != pin]),
+        )
+        for pin in pins
+        for one in [visit.app.data.measured(problem, pin)]
+    ]
+    rows = zip(problem.names, problem.lowest.tolist(), problem.top, chosen, *bounds, strict=True)
     return job_page(
-        visit, "levels", rows=list(bounds), lattice=problem.lattice, best=found.best, names=problem.names,
-        dots=_drawn(found, chosen), wide=WIDE, high=HIGH, safe=safe[:SHOWN], n_safe=len(safe),
+        visit, "levels", rows=list(rows), lattice=problem.lattice, best=found.best, names=problem.names,
+        dots=_drawn(problem, lattice or (), chosen), wide=WIDE, high=HIGH, listed=listed, n_safe=len(safe),
+        n_between=count_between(*bounds), most=found.most, is_whole=lattice is not None,
+        pins=[_word(pin) for pin in pins], side=side,
         measured=_measured(visit, problem, chosen), around=_around(visit, problem, chosen) if is_quick else None,
     )  # fmt: skip
 
@@ -113,10 +168,12 @@ def around(visit: Visit) -> Response:
 
 def fix_levels(visit: Visit) -> Response:
     """Take these levels: every release of the job has them from now on."""
-    if visit.say("measure"):
-        return levels(visit)
     state, found = visit.state, visit.app.data.measurable(visit.state, visit.part)
-    fixed = found.table.problem.by_name(_levels(visit, found))
+    problem, chosen = found.table.problem, _levels(visit, found)
+    if visit.say("measure") or visit.say("keep"):
+        pins = _pinned(visit, problem)
+        return RedirectResponse(_place(visit, chosen, [*pins, chosen] if visit.say("keep") else pins), 303)
+    fixed = problem.by_name(chosen)
     section = {**state.section(visit.part), "levels": fixed, "method": FULL_DOMAIN}
     for key in ("search", "store", "time_limit", "levels_from", "merge_classes"):
         section.pop(key, None)

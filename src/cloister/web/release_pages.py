@@ -10,7 +10,7 @@ from cloister.jobs.job import Written
 from .app import Visit, address, status_of
 from .data_pages import job_page, saved
 from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
-from .job_state import Conflict, undo
+from .job_state import Conflict, undo, without_part
 
 HELPS = {
     "name": "What the release is called in its report.",
@@ -89,6 +89,13 @@ def go_back(visit: Visit) -> Response:
     undo(visit.state.path, visit.say("version"))
     step = visit.say("step")
     return RedirectResponse(visit.to(step if step.isalpha() else "release"), 303)
+
+
+def remove_part(visit: Visit) -> Response:
+    """Take a part out of the job; *Undo* brings it back."""
+    state = visit.state
+    state.changed(without_part(state, visit.part)).save(visit.say("version"))
+    return RedirectResponse(address("release", job=visit.say("job")), 303)
 
 
 def download(visit: Visit) -> Response:

@@ -1,23 +1,25 @@
-"""The server: bound to this machine alone, with a token, until it is stopped or nobody has used it for a while."""
+"""The server: of this machine alone, or behind a proxy; with a token, until it is stopped or was long not used."""
 
+import os
 import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
 from .app import Application, application, load_pages
 from .folder import MANIFEST, Folder
 from .guard import Guard
 
 HOST = "127.0.0.1"
-"""No other address: there is no option for one."""
+"""Where it is bound."""
 
 SILENT = {
     "version": 1,
@@ -35,6 +37,70 @@ LOOK_S, SHORT_S, FIRST_S = 5.0, 0.01, 0.5
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where pages are answered: a port of this machine, a socket for this user alone, or an address behind a proxy.
+
+    Attributes
+    ----------
+    port : 0 for any that is free
+    file : of a Unix socket, in place of a port
+    bind : another address is taken only behind a proxy
+    proxy : the address by which browsers reach the proxy, which begins with https
+    """
+
+    port: int = 0
+    file: Path | None = None
+    bind: str = HOST
+    proxy: str = ""
+
+    def opened(self) -> tuple[socket.socket, str, Sequence[str]]:
+        """Return a socket that is bound, the address of the first page, and what a browser may call it."""
+        outside = urlsplit(self.proxy)
+        if self.proxy and (outside.scheme != "https" or not outside.netloc or outside.path.strip("/")):
+            raise InputError("The address of a proxy is https://NAME or https://NAME:PORT, without a path.")
+        if self.bind != HOST and not self.proxy:
+            raise InputError(f"{setting('bind')} takes another address only behind a proxy: {setting('behind_proxy')}.")
+        if self.file is not None:
+            bound, base, hosts = _unix(self.file), "http://localhost:PORT", (HOST, "localhost")
+        else:
+            bound = _bound(self.bind, self.port)
+            hosts = f"{HOST}:{bound.getsockname()[1]}", f"localhost:{bound.getsockname()[1]}"
+            base = f"http://{hosts[0]}"
+        return (bound, self.proxy.rstrip("/"), (outside.netloc,)) if self.proxy else (bound, base, hosts)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that is bound to a port."""
+    bound, problem = socket.socket(socket.AF_INET, socket.SOCK_STREAM), False
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except (OSError, OverflowError):
+        problem = True
+    if problem:
+        bound.close()
+        raise InputError(f"Port {port} is taken, or not ours to use. Give another one, or none.")
+    return bound
+
+
+def _unix(path: Path) -> socket.socket:
+    """A socket that only this user may open: it is made under a mask, so that it never is anybody else's."""
+    bound, mask, problem = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), os.umask(0o177), False
+    try:
+        bound.bind(str(path))
+    except OSError:
+        problem = True
+    finally:
+        os.umask(mask)
+    if problem:
+        bound.close()
+        raise InputError(
+            f"No socket {path.name} can be made there. Give a name that is not taken, in a folder of yours."
+        )
+    return bound
+
+
+@dataclass(frozen=True)
 class Served:
     """A server that is about to run: its address with the token, which opens it once, and what answers."""
 
@@ -44,25 +110,15 @@ class Served:
     socket: socket.socket
 
 
-def prepare(folder: Path, port: int = 0) -> Served:
-    """Return what serves a folder, bound to a port; 0 for any that is free."""
+def prepare(folder: Path, place: Place = Place()) -> Served:
+    """Return what serves a folder."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder.name}. Name one with data, or a release.", file=folder.name)
     real = folder.resolve()
     app = Application(Folder(real), "." if (real / MANIFEST).is_file() else None)
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    problem = False
-    try:
-        bound.bind((HOST, port))
-    except (OSError, OverflowError):
-        problem = True
-    if problem:
-        bound.close()
-        raise InputError(f"Port {port} is taken, or not ours to use. Give another one, or none.")
-    port, token = bound.getsockname()[1], secrets.token_urlsafe(32)
-    guard = Guard(application(app), token, [f"{HOST}:{port}", f"localhost:{port}"])
-    return Served(f"http://{HOST}:{port}/open?token={token}", guard, app, bound)
+    (bound, base, hosts), token = place.opened(), secrets.token_urlsafe(32)
+    guard = Guard(application(app), token, hosts, base.partition(":")[0])
+    return Served(f"{base}/open?token={token}", guard, app, bound)
 
 
 def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambda: None) -> None:
@@ -71,7 +127,7 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
         served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off",
         loop="asyncio", timeout_graceful_shutdown=2,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server, name = uvicorn.Server(config), served.socket.getsockname()
 
     def watch() -> None:
         while not server.started and not server.should_exit:
@@ -92,3 +148,5 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
     finally:
         served.app.works.stop()
         served.socket.close()
+        if isinstance(name, str):  # of a Unix socket, that of its file
+            Path(name).unlink(missing_ok=True)

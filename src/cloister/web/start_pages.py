@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 from starlette.responses import RedirectResponse, Response
 
 from .app import OTHER_STEPS, Visit, address
+from .folder import Contents
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cloister.settings import Given
 
     from .work import Work
@@ -35,14 +38,24 @@ def start(visit: Visit) -> Response:
     return visit.shown("start", found=found, works=visit.app.works.running)
 
 
+def choose(visit: Visit) -> Response:
+    """Show what a part that is added to a job may be read from."""
+    beside = visit.app.folder.existing(visit.say("into")).parent
+    return visit.shown("choose", into=visit.say("into"), files=_beside(visit.app.folder.look(), beside, visit))
+
+
+def _beside(found: Contents, folder: Path, visit: Visit) -> list[str]:
+    return [place for place, _ in found.data if (visit.app.folder.path / place).parent == folder]
+
+
 def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
-    """Show a file that no job is about yet, and what may be made of it."""
+    """Show a file that is to be protected, and what may be made of it."""
     from cloister.errors import CloisterError
 
     from .data_pages import reading_specs, sample_of
     from .forms import asked, errors_of, filled, in_words
 
-    place, files = visit.say("file"), visit.app.folder.look().data
+    place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
     profile = visit.say("profile") or ("" if visit.form else _usual_profile(place))
     source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
@@ -55,9 +68,36 @@ def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
     names = [] if sample is None else [column.name.lower() for column in sample.columns]
     return visit.shown(
         "new", status, file=place, sample=sample, shapes=SHAPES, profiles=PROFILES, profile=profile,
-        others=[one for one, _ in files if one != place and Path(one).parent == Path(place).parent],
+        others=[one for one in _beside(found, path.parent, visit) if one != place],
         shape=visit.say("shape") or _likely(names), problem=problem, reading=asked(specs, source, wrong),
+        into=visit.say("into"), jobs=[one for one in found.jobs if Path(one).parent == Path(place).parent],
     )  # fmt: skip
+
+
+def database(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Ask for a database, and for what is to be read from it."""
+    shapes = {word: text for word, text in SHAPES.items() if word != "claims"}
+    return visit.shown("database", status, shapes=shapes, shape=visit.say("shape") or "table", problem=problem)
+
+
+def make_of_database(visit: Visit) -> Response:
+    """Make a first job of what a database gives; the job lies in the folder itself."""
+    from cloister.errors import InputError
+    from cloister.io.query import Query
+    from cloister.pipeline.first_jobs import name_of
+
+    from .data_read import confine_database
+
+    shape, folder = visit.say("shape"), visit.app.folder.path
+    if shape not in SHAPES or shape == "claims":
+        return database(visit, "Say what the query gives.", 400)
+    try:
+        query = Query(visit.say("url").strip(), visit.say("query").strip(), "the query")
+        confine_database(query, folder, folder)
+    except InputError as error:
+        return database(visit, error.message, 400)
+    target = _free(folder / name_of(visit.say("name") or shape))
+    return _first(visit, [query.url, "--query", query.query], target, shape, visit.to("new/database"))
 
 
 def _usual_profile(place: str) -> str:
@@ -81,7 +121,6 @@ def make(visit: Visit) -> Response:
 
     from .data_pages import reading_specs
     from .forms import filled
-    from .job_state import release_to
 
     if visit.say("look"):
         return new(visit)
@@ -91,37 +130,56 @@ def make(visit: Visit) -> Response:
     if shape == "claims" and not visit.say("claims"):
         return new(visit, "Claims are two files. Choose the one with the claims.", 400)
     second = visit.app.folder.existing(visit.say("claims")) if shape == "claims" else None
-    if second is not None and second.parent != path.parent:
-        raise InputError("Both files must lie in one folder, which is that of the job. Move one of them.")
+    into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
+    if any(one is not None and one.parent != path.parent for one in (second, into)):
+        raise InputError("The job and all its files must lie in one folder. Move one of them.")
     source = filled(reading_specs(), {}, visit.form)
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)
-    if visit.say("empty") and shape != "claims":
+    if visit.say("empty") and shape != "claims" and into is None:
         return _started(visit, target, shape, {"file": called, **source})
-    out = target.with_name(f".{target.stem}.plan.toml") if shape == "claims" else target
-    words = ["init", shape, called, *([] if second is None else [second.name]), "--out", out.name]
-    words += [*command_words(RunOptions, source), "--json"]
-    place = visit.app.folder.place(target)
+    words = [called, *command_words(RunOptions, source)]
+    back = address("new", file=visit.say("file"), into=visit.say("into"))
+    if second is None:
+        return _first(visit, words, target, shape, back)
+    files = {"file": called, **source}, {"file": second.name, **source}
+    return _first(visit, [*words, second.name], target, shape, back, files)
+
+
+def _first(
+    visit: Visit, words: "Sequence[str]", target: Path, shape: str, back: str, files: "Sequence[Given]" = ()
+) -> Response:
+    """Have ``cloister init`` guess, and go to the pages of the job, or of the part that was added to one.
+
+    ``files``: of claims, of which it writes a plan
+    """
+    from .job_state import add_part, load_job, release_to
+
+    into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
+    made = target.with_name(f".{target.stem}.part.toml") if into is not None else target
+    out = target.with_name(f".{target.stem}.plan.toml") if files else made
+    step = "roles" if shape == "table" else OTHER_STEPS[1]
 
     def after(work: "Work") -> None:
-        if second is not None:
-            _of_claims(target, out, {"file": called, **source}, {"file": second.name, **source})
-        else:
+        if files:
+            _of_claims(made, out, *files)
+        if into is not None:
+            try:
+                content, part = add_part(load_job(into), load_job(made))
+                load_job(into).changed(content).save(load_job(into).version)
+            finally:
+                made.unlink()
+            work.then = address(step, job=visit.app.folder.place(into), part=part)
+        elif not files:
             release_to(target, f"{target.stem}-release")
         if shape == "table":
             work.doing = "looking at the columns"
-            _look(visit, target)
+            _look(visit, into or target)
 
-    step = "roles" if shape == "table" else OTHER_STEPS[1]
-    then = address(step, job=place)
     work = visit.app.works.start(
-        words,
-        path.parent,
-        what=f"Looking at {path.name}",
-        then=then,
-        back=address("new", file=visit.say("file")),
-        after=after,
-    )
+        ["init", shape, *words, "--out", out.name, "--json"], target.parent, what=f"Looking at {target.stem}",
+        then=address(step, job=visit.app.folder.place(target)), back=back, after=after,
+    )  # fmt: skip
     return visit.working(work)
 
 
@@ -131,7 +189,7 @@ def _look(visit: Visit, job: Path) -> None:
     from .job_state import load_job
 
     made = load_job(job).job
-    called, source, form = source_of(made, next(iter(made.parts)))
+    called, source, form = source_of(made, list(made.parts)[-1])
     visit.app.data.sample(job.parent, called, source, form)
 
 

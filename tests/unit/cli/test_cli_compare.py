@@ -32,7 +32,7 @@ def test_releases_stand_side_by_side(cloister, two, manifest, tmp_path):
     assert {"k": {"five": "5", "twenty": "20"}}.items() <= told["settings_that_differ"].items()
     assert "source" not in told["settings_that_differ"]
     assert all(text in shown.out for text in ("five", "twenty", "highest risk", "k-anonymity (k 20)"))
-    assert ("<svg" in page, "five: risk " in page, "<script" in page) == (True, True, False)
+    assert ("<svg" in page, "five: highest risk " in page, "<script" in page) == (True, True, False)
 
 
 def test_what_cannot_be_compared_is_refused(cloister, two, tmp_path):

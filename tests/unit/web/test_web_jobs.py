@@ -292,6 +292,65 @@ def test_the_parts_of_a_job_are_edited_apart(window):
         assert [one for n, one in enumerate(after) if n != own] == [one for n, one in enumerate(before) if n != own]
 
 
+def test_a_part_is_added_and_taken_out(window):
+    """With guesses of its own, under a name that is free; the job then releases both together."""
+    page = window.get("/part", into="patients.toml").text
+    assert "codes.csv" in page
+    page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+    assert page.status_code == 200, page.text
+    state = load_job(window.folder / "patients.toml")
+    assert list(state.job.parts) == ["patients", "codes"]
+    window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+    state = load_job(window.folder / "patients.toml")
+    assert list(state.job.parts) == ["patients", "codes", "codes-2"]
+    assert [path.name for path in window.folder.glob(".*.part.toml")] == []
+
+    form = {"job": "patients.toml", "part": "codes-2", "version": state.version}
+    assert window.post("/part/remove", form).status_code == 200
+    state = load_job(window.folder / "patients.toml")
+    assert (list(state.job.parts), list(state.job.sources)) == (["patients", "codes"],) * 2
+    page = window.get("/release", job="patients.toml")
+    page = window.wait(stepped(window, page, "/release/run"))
+    assert "Verified just now" in page.text, page.text
+    assert {path.parent.name for path in (window.folder / "patients-release").glob("*/release.json")} == {
+        *state.job.parts
+    }
+
+
+def test_a_database_becomes_a_job(window):
+    """What a SELECT gives is guessed about and released as a file's columns are."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect(str(window.folder / "hospital.duckdb")) as made_of:
+        made_of.execute(f"CREATE TABLE patients AS SELECT * FROM read_csv('{window.folder / 'patients.csv'}')")
+    form = {"url": "hospital.duckdb", "query": "SELECT age, sex, diagnosis FROM patients", "shape": "table"}
+    page = window.wait(window.post("/new/database", form | {"name": "from base"}))
+    assert page.status_code == 200, page.text
+    assert 'name="role-2"' in page.text
+    page = window.wait(stepped(window, window.get("/release", job="from_base.toml"), "/release/run"))
+    assert "Verified just now" in page.text, page.text
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "words"),
+    [
+        ("", "SELECT 1", "address"),
+        ("../other.duckdb", "SELECT 1", "outside this folder"),
+        ("duckdb:/tmp/other.duckdb", "SELECT 1", "outside this folder"),
+        ("sqlite:../other.db", "SELECT 1", "outside this folder"),
+        ("postgresql://me:hunter2@host/base", "SELECT 1", "holds a password"),
+        ("postgresql://host/base", "DELETE FROM patients", "SELECT"),
+        ("postgresql://host/base", "", "SELECT"),
+    ],
+)
+def test_a_database_that_cannot_be_read_is_refused(window, url, query, words):
+    """Before anything is started: another folder's, a password in the address, anything but one SELECT."""
+    page = window.post("/new/database", {"url": url, "query": query, "shape": "table"})
+
+    assert page.status_code == 400
+    assert words in page.text
+    assert "hunter2" not in re.sub(r'value="[^"]*"', "", page.text)
+
+
 def test_groups_are_edited_by_hand(window):
     """A hierarchy becomes a file with the labels that were typed; what does not nest is refused."""
     _, job = made(window)

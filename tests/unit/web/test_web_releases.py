@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.unit.web.conftest import OWN, opened
+from tests.unit.web.conftest import OWN, opened, plain
 from tests.unit.web.test_web_jobs import made, stepped
 
 from cloister.cli.main import run
@@ -134,6 +134,31 @@ def test_settings_are_explored_and_one_is_taken(window):
     assert load_job(window.folder / job).content["protect"][0]["k"] == 8
     assert window.get("/explored", folder="patients-explored-1").status_code == 200
     assert "patients-explored-1" in window.get("/").text
+    assert "Records kept, by k" in page.text
+    assert "Pinned" not in page.text
+    pinned = window.get("/explored", folder="patients-explored-1", pin=["2", "1", "none"]).text
+    table = pinned.partition("Pinned, side by side")[2].partition("</table>")[0]
+    assert re.findall(r"No\. (\d)", table) == ["2", "1"]
+    assert re.findall(r">k</th><td>(\d)</td><td>(\d)<", table) == [("8", "3")]
+
+
+@pytest.mark.full
+def test_claims_are_explored_and_a_setting_goes_into_the_plan(window):
+    """The plan of the job is written beside what was found, so that the command goes on; a key of it is taken."""
+    page, job = made(window, "claims")
+    stepped(window, page, "/promise", **{"f:plan.risk.draws": "1000", "f:plan.risk.repeats": "10"})
+    page = window.get("/explore", job=job)
+    grid = {"g:adversary.power": "2", "g:risk.threshold": "0.2, 0.3"}
+    page = window.wait(stepped(window, page, "/explore", **grid))
+
+    assert "On the frontier" in page.text, page.text
+    out = f"{job.removesuffix('.toml')}-explored-1"
+    assert (window.folder / f"{out}.plan.toml").stat().st_mode & 0o777 == 0o600
+    number = re.search(r'name="number" value="(\d)"', page.text)[1]
+    form = window.form_of(page, "/explored")
+    assert window.post("/explored", {**form, "number": number}).status_code == 200
+    plan = load_job(window.folder / job).content["protect"][0]["plan"]
+    assert (plan["risk"]["threshold"], plan["risk"]["draws"]) == ({"1": 0.2, "2": 0.3}[number], 1000)
 
 
 def test_a_grid_that_is_wrong_is_said(window):
@@ -187,6 +212,39 @@ def test_all_combinations_are_drawn(window):
     count = int(re.search(r"of ([\d,]+) are safe", page)[1].replace(",", ""))
 
     assert page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == count
+
+
+def test_a_lattice_too_large_to_be_drawn_is_drawn_between_bounds(window, monkeypatch):
+    """Around the best at first; what is too much to wait for is said; bounds draw what lies between them."""
+    from cloister.web import data_read
+
+    _, job = made(window)
+    monkeypatch.setattr(data_read, "MOST_DRAWN", 20)
+    page = window.get("/levels", job=job).text
+    wide = window.get(
+        "/levels", job=job, **{f"low-{n}": "0" for n in range(9)}, **{f"high-{n}": "99" for n in range(9)}
+    )
+    ends = re.findall(r'name="(low-\d)">.*?selected>(\d+)<', page)
+    one = window.get("/levels", job=job, **dict(ends), **{name.replace("low", "high"): level for name, level in ends})
+
+    assert 0 < page.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") <= 20
+    assert "too many to measure" in wide.text
+    assert 'class="lattice"' not in wide.text
+    assert one.text.partition('class="lattice"')[2].partition("</svg>")[0].count("<circle") == 1
+
+
+def test_combinations_are_pinned_side_by_side(window):
+    """By a button as by a link; each stands with what the sliders said of it, and can be taken away."""
+    _, job = made(window)
+    page = stepped(window, window.get("/levels", job=job), "/levels", keep="1")
+    loss = re.search(r"<dt>loss</dt><dd>([\d.]+)", page.text)[1]
+    page = stepped(window, page, "/levels", keep="1", **{"level-0": "0"})
+    table = page.text.partition("Pinned, side by side")[2].partition("</table>")[0]
+
+    assert re.search(rf'>loss</th><td class="n">{re.escape(loss)}</td><td class="n">[\d.]+<', table), table
+    assert str(page.url).count("pin=") == 2
+    away = window.client.get(plain(re.findall(r'href="([^"]+)" aria-label="Take away', table)[0]))
+    assert str(away.url).count("pin=") == 1
 
 
 TEXT = st.text(max_size=12) | st.sampled_from(
