@@ -102,7 +102,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A picture: names of both axes, points, the steps of the frontier as a path, and marks on the axes (label, place)."""
+    """A picture: names of both axes, points, the steps of the frontier as a path, and marks (label, place)."""
 
     names: tuple[str, str]
     dots: tuple[Dot, ...]

@@ -121,7 +121,7 @@ def address(step: str, **query: str | Sequence[str]) -> str:
 @cache
 def templates() -> Environment:
     """Return the templates of all pages."""
-    own, shared = files("cloister.web").joinpath("templates"), files("cloister.report").joinpath("scatter.svg.j2")
+    own, shared = files("cloister.web").joinpath("templates"), files("cloister").joinpath("report", "scatter.svg.j2")
     found = {
         file.name.removesuffix(ENDING): file.read_text(encoding="utf-8")
         for file in [*own.iterdir(), shared]
@@ -131,8 +131,14 @@ def templates() -> Environment:
         loader=DictLoader(found), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"], environment.filters["brief"] = _brief, _brief
-    environment.filters["share"] = _share
+    environment.filters["share"], environment.filters["terms"] = _share, _linked
     return environment
+
+
+def _linked(text: str) -> str:
+    from .glossary import linked
+
+    return linked(text)
 
 
 def _share(share: float | None) -> str:
@@ -188,6 +194,7 @@ PAGES = {
     "POST /undo": "release_pages.go_back",
     "POST /part/remove": "release_pages.remove_part",
     "GET /job": "release_pages.download",
+    "GET /glossary": "glossary.glossary",
     "GET /check": "check_pages.check",
     "GET /check/state": "check_pages.state",
     "POST /check/decide": "check_pages.decide",
@@ -269,7 +276,7 @@ def _statics() -> Mapping[str, tuple[str, bytes]]:
         for file in folder.iterdir()
         if (suffix := f".{file.name.rpartition('.')[2]}") in KINDS
     }
-    report = files("cloister.report").joinpath("style.css.j2").read_bytes()
+    report = files("cloister").joinpath("report", "style.css.j2").read_bytes()
     widths = "".join(f".w{n}{{width:{n}%}}" for n in range(101)).encode()
     return {**found, "report.css": ("text/css", report + widths)}
 

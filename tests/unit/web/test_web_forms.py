@@ -1,6 +1,8 @@
 """Forms made of what is declared, and jobs written as TOML: what goes in comes out again."""
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -127,3 +129,28 @@ def test_words_of_a_command_leave_out_what_is_usual(shape):
         == ["--missing", "?", "--missing", "NA", "--seed", "5"]
         or shape != "table"
     )
+
+
+def test_terms_are_links_where_they_stand_first():
+    """Once in a text, in the plural as well, never inside another word; what is text stays text."""
+    from cloister.web.glossary import linked
+
+    text = linked("Quasi-identifiers & <quasi-identifier>; k^m-anonymity, not (k, k^m)-anonymity; a lattice. Lossy.")
+
+    links = re.findall(r'<a class="term" target="_blank" href="/glossary#([^"]+)">([^<]+)</a>', text)
+    assert [name for name, _ in links] == ["quasi-identifier", "k-m-anonymity", "k-k-m-anonymity", "lattice"]
+    assert links[0][1] == "Quasi-identifiers"
+    assert "</a> &amp; &lt;quasi-identifier&gt;; " in text
+    assert text.endswith("</a>. Lossy.")
+
+
+def test_every_term_of_the_glossary_stands_on_its_page():
+    """Under an anchor of its own, with what it means."""
+    from cloister.web.glossary import sections
+
+    terms = [one for terms in sections().values() for one in terms]
+    text = Path(__file__).parents[3].joinpath("docs", "glossary.md").read_text()
+
+    assert len(terms) == len(re.findall(r"^\| \*\*", text, re.MULTILINE))
+    assert len({one.anchor for one in terms}) == len(terms)
+    assert not re.search(r"\*\*|`|\]\(", "".join(one.meaning for one in terms))
