@@ -109,20 +109,12 @@ APPEARS = "The release folder appears whole or not at all, after an independent 
 
 @dataclass(frozen=True)
 class Command:
-    """A command as it is declared.
+    """A command as it is declared."""
 
-    Attributes
-    ----------
-    words : what it is called by, one or two
-    work : the function that does it, as ``module.function``, called with ``first`` and the record of its options
-    options : that record, as ``module:name``
-    text, example : its help; of what protects a shape the record says both
-    """
-
-    words: str
-    work: str
-    options: str
-    text: str = ""
+    words: str  # what it is called by, one or two
+    work: str  # the function that does it, as ``module.function``, called with ``first`` and the record of its options
+    options: str  # that record, as ``module:name``
+    text: str = ""  # text, example: its help; of what protects a shape the record says both
     example: str = ""
     first: tuple[object, ...] = ()
 

@@ -22,9 +22,9 @@ def run_ui(options: UiOptions) -> None:
         raise InputError(f"The application needs more than is installed. Install it: {EXTRA}.")
     if options.idle <= 0:
         raise InputError(f"--idle is {options.idle:g} minutes, but must be above 0.")
-    from cloister.web.server import Place, prepare, serve  # only this command needs a server
+    from cloister.web.server import Endpoint, prepare, serve  # only this command needs a server
 
-    served = prepare(options.folder, Place(options.port, options.socket, options.bind, options.behind_proxy))
+    served = prepare(options.folder, Endpoint(options.port, options.socket, options.bind, options.behind_proxy))
     whom = "to whom the proxy lets in" if options.behind_proxy else "to this machine alone"
 
     def ready() -> None:

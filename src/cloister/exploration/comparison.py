@@ -124,10 +124,10 @@ def pictures(facts: Content) -> dict[str, Scatter]:
         for row in safe
         if "k" in row["setting"] and isinstance(row["figures"]["released"], int)
     ]
-    found = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
+    shown = {"Risk against loss; lower is better in both": scatter(compared, *RISK_AND_LOSS)} if compared else {}
     if len({one.across for one in kept}) > 1:
-        found["Records kept, by k"] = scatter(kept, "k", "records released")
-    return found
+        shown["Records kept, by k"] = scatter(kept, "k", "records released")
+    return shown
 
 
 def comparison_page(comparison: Comparison) -> str:

@@ -27,17 +27,11 @@ LABELS_SHOWN = 3  # how many labels a preview shows of a level
 
 @dataclass(frozen=True)
 class HierarchyProblem:
-    """One reason why a hierarchy cannot be used.
+    """One reason why a hierarchy cannot be used."""
 
-    Attributes
-    ----------
-    kind : `empty`, `ragged`, `duplicate`, `no-root`, `two-roots` or `not-nested`
-    rows : the lines concerned, counted from 1
-    """
-
-    kind: str
+    kind: str  # `empty`, `ragged`, `duplicate`, `no-root`, `two-roots` or `not-nested`
     message: str
-    rows: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()  # the lines concerned, counted from 1
 
 
 def check_rows(rows: Rows, lines: Sequence[int] = ()) -> list[HierarchyProblem]:

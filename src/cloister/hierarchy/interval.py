@@ -32,15 +32,10 @@ def _stated(number: Number) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """The unit in which numbers are counted, and how intervals of them are written.
+    """The unit in which numbers are counted, and how intervals of them are written."""
 
-    Attributes
-    ----------
-    places : decimals of the unit
-    is_half_open : whether labels leave their upper end out, ``[9.5, 10)``, as decimals need; else it is within
-    """
-
-    places: int = 0
+    places: int = 0  # decimals of the unit
+    # whether labels leave their upper end out, ``[9.5, 10)``, as decimals need; else it is within
     is_half_open: bool = False
 
     @classmethod

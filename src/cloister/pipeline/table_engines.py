@@ -150,16 +150,11 @@ class PreparedOnEngine(PreparedRequest):
 
 @dataclass(frozen=True)
 class CountedTable:
-    """A table as it was counted.
+    """A table as it was counted."""
 
-    Attributes
-    ----------
-    tally : of the released columns; those that were not counted stand in it as missing
-    uncounted : released columns that were not counted: an id that becomes a number, and what stays where it is
-    """
-
-    tally: pl.DataFrame
+    tally: pl.DataFrame  # of the released columns; those that were not counted stand in it as missing
     roles: Mapping[str, Role]
+    # released columns that were not counted: an id that becomes a number, and what stays where it is
     uncounted: tuple[str, ...] = ()
 
 

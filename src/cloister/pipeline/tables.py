@@ -32,23 +32,18 @@ Made = TypeVar("Made", bound=TableRelease)
 
 @dataclass(frozen=True)
 class TableRun:
-    """A table that went through all stages but the last.
-
-    Attributes
-    ----------
-    shown : what the report shows of them; of all columns but one, if it is named
-    notes : what the user should know, in sentences without their stops
-    """
+    """A table that went through all stages but the last."""
 
     protected: ProtectedTable
     request: TableRequest
     check: Callable[[pl.DataFrame], Verdict] = field(repr=False)
     manifest: TableSections
     codebook: pl.DataFrame = field(repr=False)
+    # what the report shows of them; of all columns but one, if it is named
     shown: Callable[[str | None], ReportCounts] = field(repr=False)
     exact: dict[str, object]
     crosswalk: pl.DataFrame | None = field(repr=False)
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what the user should know, in sentences without their stops
 
     def release(
         self,

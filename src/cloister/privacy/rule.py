@@ -24,25 +24,17 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Histogram:
-    """How the values of one sensitive column are spread over equivalence classes.
+    """How the values of one sensitive column are spread over equivalence classes."""
 
-    Attributes
-    ----------
-    start : (n_classes + 1,) int64, where the cells of each class begin in ``value`` and ``records``
-    value : (n_cells,) int64, number of a value in [0, n_values); each at most once in a class, ascending.
-        Values are numbered in their natural order: numbers and dates by size, else text by UTF-8 bytes; missing last.
-    records : (n_cells,) int64, records of the class that have this value, at least 1
-    whole : (n_values,) int64, records of each value in the whole input
-    missing : number of the value that stands for missing; -1 if nothing is missing
-    groups : (n_levels, n_values) int64, group of each value at each level of the hierarchy that a rule brought
-        along, level 0 the values themselves, the last level one group; None if no rule needs one
-    """
-
-    start: NDArray[np.int64]
+    start: NDArray[np.int64]  # (n_classes + 1,) int64, where the cells of each class begin in ``value`` and ``records``
+    # (n_cells,) int64, number of a value in [0, n_values); each at most once in a class, ascending. Values are
+    # numbered in their natural order: numbers and dates by size, else text by UTF-8 bytes; missing last.
     value: NDArray[np.int64]
-    records: NDArray[np.int64]
-    whole: NDArray[np.int64]
-    missing: int
+    records: NDArray[np.int64]  # (n_cells,) int64, records of the class that have this value, at least 1
+    whole: NDArray[np.int64]  # (n_values,) int64, records of each value in the whole input
+    missing: int  # number of the value that stands for missing; -1 if nothing is missing
+    # (n_levels, n_values) int64, group of each value at each level of the hierarchy that a rule brought along, level
+    # 0 the values themselves, the last level one group; None if no rule needs one
     groups: NDArray[np.int64] | None = None
 
 

@@ -31,18 +31,12 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a column is asked for, no two of which a record meets.
+    """What a column is asked for, no two of which a record meets."""
 
-    Attributes
-    ----------
-    names : of values and ranges
-    place : (n_records,) the one that each record of the original meets; as many as there are names for none
-    label, share : (n_released,) the label of each released record, and (n_conditions, n_labels) how much of each label
-        meets a condition: 1 surely, 0 never
-    """
-
-    names: tuple[str, ...]
-    place: Places
+    names: tuple[str, ...]  # of values and ranges
+    place: Places  # (n_records,) the one that each record of the original meets; as many as there are names for none
+    # label, share: (n_released,) the label of each released record, and (n_conditions, n_labels) how much of each
+    # label meets a condition: 1 surely, 0 never
     label: Places
     share: Numbers
 

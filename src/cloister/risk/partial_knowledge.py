@@ -180,16 +180,11 @@ class PartialKnowledge:
 
 @dataclass(frozen=True)
 class _CountedSets:
-    """What the sets of up to m items of each record tell, as counted.
-
-    Attributes
-    ----------
-    least : (n_records,) records that hold the rarest set of each
-    alone, few : (n_records,) share of each record's sets that one record holds, or fewer than k hold
-    """
+    """What the sets of up to m items of each record tell, as counted."""
 
     m: int
-    least: Integers
+    least: Integers  # (n_records,) records that hold the rarest set of each
+    # alone, few: (n_records,) share of each record's sets that one record holds, or fewer than k hold
     alone: NDArray[np.float64]
     few: NDArray[np.float64]
     distinct: Integers

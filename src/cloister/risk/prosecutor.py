@@ -32,18 +32,12 @@ from cloister.results import Risk
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedRecords:
-    """Records by their quasi-identifiers.
-
-    Attributes
-    ----------
-    labels : (n_records,) int64, which combination each record has
-    first : (n_classes,) int64, the first record of each
-    """
+    """Records by their quasi-identifiers."""
 
     columns: tuple[str, ...]
     cells: Cells
-    labels: NDArray[np.int64]
-    first: NDArray[np.int64]
+    labels: NDArray[np.int64]  # (n_records,) int64, which combination each record has
+    first: NDArray[np.int64]  # (n_classes,) int64, the first record of each
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -89,19 +89,14 @@ FEW = 20  # a column of fewer values is not called unique: in so few any column 
 
 @dataclass(frozen=True)
 class IdentifierSign:
-    """A sign that a column holds an identifier.
-
-    Attributes
-    ----------
-    what : what was found, in words and never in values
-    confidence : ``certain``: what the rule names is there; ``likely``: name or form leave little doubt; ``possible``:
-        worth a look
-    """
+    """A sign that a column holds an identifier."""
 
     column: str
     letter: str
-    what: str
+    what: str  # what was found, in words and never in values
     records: int
+    # ``certain``: what the rule names is there; ``likely``: name or form leave little doubt; ``possible``: worth a
+    # look
     confidence: Confidence
 
 

@@ -24,16 +24,12 @@ Aggregate = Callable[[Sequence[float]], float]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One transformation, measured.
-
-    Attributes
-    ----------
-    losses : loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
-    """
+    """One transformation, measured."""
 
     levels: tuple[int, ...]  # level of each attribute, as the user counts levels
     suppressed: int  # records in classes that violate a rule
     kept: int  # classes that satisfy all rules
+    # loss of each attribute in [0, 1], suppressed records counted as 1; empty if the loss is not made of them
     losses: tuple[float, ...]
     loss: float  # of the release
     bound: float  # what this transformation and every coarser one loses at least, by generalization alone
@@ -64,15 +60,7 @@ class Evaluator(Protocol):
 
 @dataclass(frozen=True)
 class SearchProblem:
-    """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes.
-
-    Attributes
-    ----------
-    evaluator : measures transformations; None where class size and the mean of attribute losses are all there is
-    is_monotone : whether "not safe" holds for all finer transformations as well, and "safe" for all coarser ones
-    ignores_suppression : whether the loss is the same however many records are suppressed, and equal losses of two
-        transformations, one coarser, mean that both release the same
-    """
+    """A lattice over quasi-identifiers in the order of their names' UTF-8 bytes."""
 
     names: tuple[str, ...]
     task: Task  # the arrays that kernels work on; its threshold is what the rules ask of class sizes at least
@@ -81,10 +69,14 @@ class SearchProblem:
     highest: NDArray[np.int64]
     row_of_record: NDArray[np.int64]  # (n_records,) distinct row of each record
     requirement: str = "the rules"  # what is asked of classes, in words
+    # measures transformations; None where class size and the mean of attribute losses are all there is
     evaluator: Evaluator | None = None
+    # whether "not safe" holds for all finer transformations as well, and "safe" for all coarser ones
     is_monotone: bool = True
     is_nested: bool = True  # whether what a transformation keeps, every coarser one keeps as well
     is_mean_loss: bool = True  # whether the loss is a mean of the attribute losses in ``task.costs``
+    # whether the loss is the same however many records are suppressed, and equal losses of two transformations, one
+    # coarser, mean that both release the same
     ignores_suppression: bool = False
 
     @property

@@ -83,18 +83,12 @@ class ReadCodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProtectedBoth:
-    """A table and its codes as they are to be released, and what only the custodian may know.
+    """A table and its codes as they are to be released, and what only the custodian may know."""
 
-    Attributes
-    ----------
-    frame : the protected table, with one reconstruction in the column of codes
-    codes : true codes of the patients of the rows that have any, in their order, codes of nobody left out; secret
-    policy : the utility policy for these codes
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # the protected table, with one reconstruction in the column of codes
+    # true codes of the patients of the rows that have any, in their order, codes of nobody left out; secret
     codes: CodeSets
-    policy: UtilityPolicy | None
+    policy: UtilityPolicy | None  # the utility policy for these codes
     protected: ProtectedCodes
 
 

@@ -51,13 +51,7 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class TableRequest(TableSettings):
-    """What is asked of a table, with everything looked up.
-
-    Attributes
-    ----------
-    id, id_key : column that tells patients apart; a secret of at least 32 bytes where ids are keyed hashes
-    threads : at least 1; never changes the answer
-    """
+    """What is asked of a table, with everything looked up."""
 
     quasi_identifiers: Mapping[str, QuasiIdentifier]
     rules: tuple[PrivacyRule, ...]
@@ -68,10 +62,11 @@ class TableRequest(TableSettings):
     levels: Mapping[str, int] | None = None
     microaggregate: Mapping[str, str] = field(default_factory=dict)
     ids: Ids = Ids.NUMBER
+    # id, id_key: column that tells patients apart; a secret of at least 32 bytes where ids are keyed hashes
     id: str | None = None
     id_key: bytes | None = field(default=None, repr=False)
     accept_empty: bool = False
-    threads: int = 1
+    threads: int = 1  # at least 1; never changes the answer
 
     @property
     def class_size(self) -> int:
@@ -120,42 +115,28 @@ class TableRequest(TableSettings):
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table ready to be searched.
-
-    Attributes
-    ----------
-    hierarchies : by quasi-identifier, in the file's order
-    coded : labels of the quasi-identifiers as numbers, in the order of the problem
-    """
+    """A table ready to be searched."""
 
     frame: pl.DataFrame
     roles: Mapping[str, Role]
-    hierarchies: Mapping[str, BoundHierarchy]
+    hierarchies: Mapping[str, BoundHierarchy]  # by quasi-identifier, in the file's order
     problem: "SearchProblem"
-    coded: tuple["Coded", ...]
+    coded: tuple["Coded", ...]  # labels of the quasi-identifiers as numbers, in the order of the problem
     checker: "RuleChecker"
 
 
 @dataclass(frozen=True)
 class ProtectedTable:
-    """A table as it is to be released, and what only the custodian may know.
+    """A table as it is to be released, and what only the custodian may know."""
 
-    Attributes
-    ----------
-    frame : released records, sorted by their values
-    search : the transformation and what is proven of it; where levels differ between classes, of the whole table before
-        suppressed records were recoded; None where no transformation was searched
-    suppressed : records left out, or written as rows of ``*``
-    originals : position in the input of each released record; secret
-    labels : labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``,
-        unless it was averaged
-    levels : levels that occur in each quasi-identifier, ascending, in the file's order
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # released records, sorted by their values
+    # the transformation and what is proven of it; where levels differ between classes, of the whole table before
+    # suppressed records were recoded; None where no transformation was searched
     search: SearchResult | None
-    suppressed: int
-    originals: pl.Series
+    suppressed: int  # records left out, or written as rows of ``*``
+    originals: pl.Series  # position in the input of each released record; secret
+    # labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``, unless it
+    # was averaged
     labels: pl.DataFrame
-    levels: Mapping[str, tuple[int, ...]]
+    levels: Mapping[str, tuple[int, ...]]  # levels that occur in each quasi-identifier, ascending, in the file's order
     loss: float

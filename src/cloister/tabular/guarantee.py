@@ -34,30 +34,24 @@ def inside(column: str) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What a released table promises, as its manifest states it.
-
-    Attributes
-    ----------
-    levels : level of each quasi-identifier; the highest that occurs where levels differ between classes
-    numbered : whether it holds numbers; else it holds keyed hashes
-    stars : whether suppressed records are written as rows of ``*``
-    recoded : where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
-    patient : what tells patients apart where one may have several records; numbered anew in each class, or not released
-    averaged : quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
-    """
+    """What a released table promises, as its manifest states it."""
 
     columns: tuple[str, ...]
+    # level of each quasi-identifier; the highest that occurs where levels differ between classes
     levels: Mapping[str, int]
     k: int
     released: int | None
     suppressed: int | None
     rules: tuple[Description, ...] = ()
     id: str | None = None
-    numbered: bool = False
+    numbered: bool = False  # whether it holds numbers; else it holds keyed hashes
+    # what tells patients apart where one may have several records; numbered anew in each class, or not released
     patient: str | None = None
-    stars: bool = False
+    stars: bool = False  # whether suppressed records are written as rows of ``*``
     limit: int | None = None
+    # where levels differ between classes, those that occur in each quasi-identifier, ascending; else empty
     recoded: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    # quasi-identifiers whose values were replaced by the mean or median of their class, and which of these
     averaged: Mapping[str, str] = field(default_factory=dict)
 
     def inside(self) -> "Guarantee":
@@ -80,19 +74,15 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class OriginalTable:
-    """The table a release was made from, and what it was generalized by; or a table of people that rules compare with.
+    """The table a release was made from, and what generalized it; or a table of people that rules compare with."""
 
-    Attributes
-    ----------
-    frame : the table; sensitive columns with the types they were read with, which say how values are ordered
-    groups : bound hierarchies of sensitive columns, by the column and the words for each, for rules that need one
-    records : position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is
-        not known
-    """
-
+    # the table; sensitive columns with the types they were read with, which say how values are ordered
     frame: pl.DataFrame
     hierarchies: Mapping[str, BoundHierarchy]
+    # bound hierarchies of sensitive columns, by the column and the words for each, for rules that need one
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
+    # position in ``frame`` of what each released record was made from, None for a row of ``*``; None if that is not
+    # known
     records: pl.Series | None = field(default=None, repr=False)
 
 
@@ -110,20 +100,15 @@ TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thr
 
 @dataclass(frozen=True)
 class Reference:
-    """What the classes of a release are compared with; what is not at hand is None or left out.
-
-    Attributes
-    ----------
-    whole : sensitive columns of the input as text, named as `inside`
-    order : values of a column in their natural order, missing left out; for rules that need it
-    populations : quasi-identifiers of each population table, generalized to the stated levels, by the table's name
-    """
+    """What the classes of a release are compared with; what is not at hand is None or left out."""
 
     n_least: int
     n_most: int
-    whole: pl.DataFrame | None = None
+    whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `inside`
+    # values of a column in their natural order, missing left out; for rules that need it
     order: Mapping[str, pl.Series] = field(default_factory=dict)
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
+    # quasi-identifiers of each population table, generalized to the stated levels, by the table's name
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

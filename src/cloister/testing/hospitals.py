@@ -28,22 +28,18 @@ from .patients import (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hospital:
-    """Data of made-up patients in all shapes; the same patient has the same id in all of them.
+    """Data of made-up patients in all shapes; the same patient has the same id in all of them."""
 
-    Attributes
-    ----------
-    patients : one row a patient: mrn (the id), name, age, sex, zip, ethnicity (null where unknown), admitted,
-        diagnosis (what they were admitted for, ICD-10-CM)
-    claims : patient_id, date, end_date, paid_date, icd9, cpt, place_of_service, specialty (null where unknown),
-        provider; at least one row a patient, by patient and date
-    """
-
+    # one row a patient: mrn (the id), name, age, sex, zip, ethnicity (null where unknown), admitted, diagnosis (what
+    # they were admitted for, ICD-10-CM)
     patients: pl.DataFrame = field()
     codes: pl.DataFrame = field()
     codes_icd10: pl.DataFrame = field()
     trajectories: pl.DataFrame = field()
     samples: pl.DataFrame = field()
     claim_patients: pl.DataFrame = field()
+    # patient_id, date, end_date, paid_date, icd9, cpt, place_of_service, specialty (null where unknown), provider; at
+    # least one row a patient, by patient and date
     claims: pl.DataFrame = field()
 
     def __repr__(self) -> str:

@@ -134,21 +134,13 @@ EDGES = (-0.10, -0.05, -0.025, 0.0, 0.025, 0.05, 0.10)
 
 @dataclass(frozen=True)
 class CountedSets:
-    """Records as sets of items, ready to be counted.
+    """Records as sets of items, ready to be counted."""
 
-    Attributes
-    ----------
-    offsets : (n_records + 1,) int64, where the items of each record begin
-    items : item numbers from 0, ascending within a record
-    starts : (n_items + 1,) int64, where the records of each item begin in ``records``
-    records : records that hold an item, ascending, item by item
-    """
-
-    offsets: Offsets
-    items: Items
+    offsets: Offsets  # (n_records + 1,) int64, where the items of each record begin
+    items: Items  # item numbers from 0, ascending within a record
     n_items: int
-    starts: Offsets
-    records: Counts
+    starts: Offsets  # (n_items + 1,) int64, where the records of each item begin in ``records``
+    records: Counts  # records that hold an item, ascending, item by item
 
     @classmethod
     def of(cls, offsets: Offsets, items: Items, n_items: int) -> "CountedSets":
@@ -196,21 +188,14 @@ class CountedSets:
 
 @dataclass(frozen=True)
 class QueryErrors:
-    """Relative errors of the answers to a workload.
+    """Relative errors of the answers to a workload."""
 
-    Attributes
-    ----------
-    are : average relative error over the queries that are answered by some record; NaN where there are none
-    deviation : standard deviation of ARE over the estimates
-    answered, unanswerable : queries with a true answer above 0, and those that are left out as theirs is 0
-    by_size : number of codes -> (ARE, answered queries)
-    """
-
-    are: float
-    deviation: float
+    are: float  # average relative error over the queries that are answered by some record; NaN where there are none
+    deviation: float  # standard deviation of ARE over the estimates
+    # answered, unanswerable: queries with a true answer above 0, and those that are left out as theirs is 0
     answered: int
     unanswerable: int
-    by_size: dict[int, tuple[float, int]]
+    by_size: dict[int, tuple[float, int]]  # number of codes -> (ARE, answered queries)
 
 
 def query_errors(true: Counts, estimates: Sequence[Counts | Means], queries: Sequence[Query]) -> QueryErrors:

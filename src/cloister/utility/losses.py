@@ -136,18 +136,15 @@ class TableLoss:
     """A loss that is measured on the table as a whole, in [0, 1].
 
     With nothing suppressed it is no higher, and never falls when classes are merged: that lower bound is monotone.
-
-    Attributes
-    ----------
-    measure : returns the loss of a release, and the loss if nothing were suppressed
-    looks_within_classes : whether it depends on how the recorded values of a class are spread, which no release shows
     """
 
     name: str
     meaning: str
+    # returns the loss of a release, and the loss if nothing were suppressed
     measure: Callable[[Generalized], LossAndBound]
     ignores_suppression: bool = False
     takes_weights: bool = True
+    # whether it depends on how the recorded values of a class are spread, which no release shows
     looks_within_classes: bool = False
 
 

@@ -21,6 +21,7 @@ from cloister.errors import CloisterError
 from cloister.version import __version__
 
 from .folder import Folder
+from .glossary import linked
 from .work import Work, Works
 
 if TYPE_CHECKING:
@@ -92,17 +93,12 @@ Page = Callable[[Visit], Response]
 
 @dataclass
 class Application:
-    """What all pages share: the folder, the work that runs, and what was read.
-
-    Attributes
-    ----------
-    release : the release that it was opened for; None where it was opened for a folder of data
-    verdicts : on releases as they are now: what was checked, how, and what does not hold
-    """
+    """What all pages share: the folder, the work that runs, and what was read."""
 
     folder: Folder
-    release: str | None = None
+    release: str | None = None  # the release that it was opened for; None where it was opened for a folder of data
     works: Works = field(default_factory=Works)
+    # on releases as they are now: what was checked, how, and what does not hold
     verdicts: dict[str, tuple[tuple[str, ...], str, str]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -131,14 +127,8 @@ def templates() -> Environment:
         loader=DictLoader(found), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"], environment.filters["brief"] = _brief, _brief
-    environment.filters["share"], environment.filters["terms"] = _share, _linked
+    environment.filters["share"], environment.filters["terms"] = _share, linked
     return environment
-
-
-def _linked(text: str) -> str:
-    from .glossary import linked
-
-    return linked(text)
 
 
 def _share(share: float | None) -> str:
@@ -194,7 +184,7 @@ PAGES = {
     "POST /undo": "release_pages.go_back",
     "POST /part/remove": "release_pages.remove_part",
     "GET /job": "release_pages.download",
-    "GET /glossary": "glossary.glossary",
+    "GET /glossary": "start_pages.glossary",
     "GET /check": "check_pages.check",
     "GET /check/state": "check_pages.state",
     "POST /check/decide": "check_pages.decide",

@@ -78,35 +78,24 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class FirstRecords:
-    """A file as it was read.
-
-    Attributes
-    ----------
-    stamp : of the file as it was then; another one says that the file changed
-    cells : of the first records, as shapes unless values were asked for
-    """
+    """A file as it was read."""
 
     name: str
-    stamp: str
+    stamp: str  # of the file as it was then; another one says that the file changed
     records: int
     columns: tuple[ColumnFacts, ...]
-    cells: tuple[tuple[str, ...], ...]
+    cells: tuple[tuple[str, ...], ...]  # of the first records, as shapes unless values were asked for
     notes: tuple[str, ...]
     problem: str
 
 
 @dataclass(frozen=True)
 class Measurable:
-    """A table with everything numbered.
+    """A table with everything numbered."""
 
-    Attributes
-    ----------
-    key : what it was made of
-    best : the best transformation found in a moment, with what is proven of it; None if none is safe
-    """
-
-    key: str
+    key: str  # what it was made of
     table: EncodedTable
+    # the best transformation found in a moment, with what is proven of it; None if none is safe
     best: SearchResult | None
 
     @property

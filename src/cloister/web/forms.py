@@ -27,20 +27,13 @@ LABELS = {"qi": "quasi-identifiers", "time_limit_s": "time_limit"}
 
 @dataclass(frozen=True)
 class Spec:
-    """A field of a form, before it is filled in.
+    """A field of a form, before it is filled in."""
 
-    Attributes
-    ----------
-    path : of the key inside its section, as ``("plan", "risk", "threshold")``
-    kind : type in TOML; decides how it is asked and read
-    group, about : heading under which it stands, and what all under it are about
-    """
-
-    path: tuple[str, ...]
-    kind: Kind
+    path: tuple[str, ...]  # of the key inside its section, as ``("plan", "risk", "threshold")``
+    kind: Kind  # type in TOML; decides how it is asked and read
     help: str
     hint: str = ""
-    group: str = ""
+    group: str = ""  # group, about: heading under which it stands, and what all under it are about
     about: str = ""
     columns: tuple[str, ...] = ()
 

@@ -8,9 +8,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from markupsafe import Markup, escape
-from starlette.responses import Response
-
-from .app import Visit
 
 FILE = "glossary.md"
 ROW = re.compile(r"\| (\*\*([^*]+)\*\*[^|]*) \| ([^|]+) \| ([^|]+) \|")
@@ -72,8 +69,3 @@ def linked(text: str) -> Markup:
         yield escape(text[end:])
 
     return Markup("").join(parts())
-
-
-def glossary(visit: Visit) -> Response:
-    """Show every term of the documentation, and what it means."""
-    return visit.shown("glossary", sections=sections())

@@ -72,18 +72,12 @@ def _value(value: object) -> str:
 
 @dataclass(frozen=True)
 class JobState:
-    """A job as its file has it.
-
-    Attributes
-    ----------
-    version : of the text; a form says which one it was made from
-    content : what it states, whatever is wrong with it
-    """
+    """A job as its file has it."""
 
     path: Path
     text: str
-    version: str
-    content: Keywords
+    version: str  # of the text; a form says which one it was made from
+    content: Keywords  # what it states, whatever is wrong with it
 
     @property
     def job(self) -> Job:

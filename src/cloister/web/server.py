@@ -37,21 +37,13 @@ LOOK_S, SHORT_S, FIRST_S = 5.0, 0.01, 0.5
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where pages are answered: a port of this machine, a socket for this user alone, or an address behind a proxy.
+class Endpoint:
+    """Where pages are answered: a port of this machine, a socket for this user alone, or an address behind a proxy."""
 
-    Attributes
-    ----------
-    port : 0 for any that is free
-    file : of a Unix socket, in place of a port
-    bind : another address is taken only behind a proxy
-    proxy : the address by which browsers reach the proxy, which begins with https
-    """
-
-    port: int = 0
-    file: Path | None = None
-    bind: str = HOST
-    proxy: str = ""
+    port: int = 0  # 0 for any that is free
+    file: Path | None = None  # of a Unix socket, in place of a port
+    bind: str = HOST  # another address is taken only behind a proxy
+    proxy: str = ""  # the address by which browsers reach the proxy, which begins with https
 
     def opened(self) -> tuple[socket.socket, str, Sequence[str]]:
         """Return a socket that is bound, the address of the first page, and what a browser may call it."""
@@ -110,7 +102,7 @@ class Served:
     socket: socket.socket
 
 
-def prepare(folder: Path, place: Place = Place()) -> Served:
+def prepare(folder: Path, place: Endpoint = Endpoint()) -> Served:
     """Return what serves a folder."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder.name}. Name one with data, or a release.", file=folder.name)

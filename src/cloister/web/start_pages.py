@@ -7,6 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from .app import OTHER_STEPS, Visit, address
 from .folder import Contents
+from .glossary import sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,11 @@ def start(visit: Visit) -> Response:
         return RedirectResponse(address("check", release=visit.app.release), 303)
     found = visit.app.folder.look()
     return visit.shown("start", found=found, works=visit.app.works.running)
+
+
+def glossary(visit: Visit) -> Response:
+    """Show every term of the documentation, and what it means."""
+    return visit.shown("glossary", sections=sections())
 
 
 def choose(visit: Visit) -> Response:

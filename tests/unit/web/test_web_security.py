@@ -13,7 +13,7 @@ from tests.unit.web.conftest import OWN, opened
 from cloister.errors import InputError
 from cloister.web.app import PAGES
 from cloister.web.guard import MOST_BYTES
-from cloister.web.server import Place, prepare, serve
+from cloister.web.server import Endpoint, prepare, serve
 
 EVERY_GET = [name.split()[1] for name in PAGES if name.startswith("GET")]
 EVERY_POST = [name.split()[1] for name in PAGES if name.startswith("POST")]
@@ -39,10 +39,10 @@ def test_binds_to_this_machine_alone(served):
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        (Place(bind="0.0.0.0"), "only behind a proxy"),
-        (Place(bind="0.0.0.0", proxy="http://hospital.example"), "https://NAME"),
-        (Place(bind="0.0.0.0", proxy="https://hospital.example/cloister"), "without a path"),
-        (Place(bind="0.0.0.0", proxy="https://"), "https://NAME"),
+        (Endpoint(bind="0.0.0.0"), "only behind a proxy"),
+        (Endpoint(bind="0.0.0.0", proxy="http://hospital.example"), "https://NAME"),
+        (Endpoint(bind="0.0.0.0", proxy="https://hospital.example/cloister"), "without a path"),
+        (Endpoint(bind="0.0.0.0", proxy="https://"), "https://NAME"),
     ],
 )
 def test_another_address_needs_a_proxy(tmp_path, place, words):
@@ -53,7 +53,7 @@ def test_another_address_needs_a_proxy(tmp_path, place, words):
 
 def test_behind_a_proxy_only_its_name_is_ours(tmp_path):
     """Its cookie is for HTTPS alone; the port that is bound is no name of ours, nor is a page of plain HTTP."""
-    made = prepare(tmp_path, Place(proxy="https://hospital.example"))
+    made = prepare(tmp_path, Endpoint(proxy="https://hospital.example"))
     client = stranger(made)
     answer = client.get(made.address, follow_redirects=False)
 
@@ -67,7 +67,7 @@ def test_behind_a_proxy_only_its_name_is_ours(tmp_path):
 
 def test_a_socket_is_for_its_owner_alone(tmp_path):
     """At whatever port it is forwarded to on this machine, by no other name, and by no page of another port."""
-    made = prepare(tmp_path, Place(file=tmp_path / "pages"))
+    made = prepare(tmp_path, Endpoint(file=tmp_path / "pages"))
     client = TestClient(made.guard, base_url="http://localhost:8123", raise_server_exceptions=False)
     path = made.address.partition("PORT")[2]
 
@@ -76,13 +76,13 @@ def test_a_socket_is_for_its_owner_alone(tmp_path):
     assert client.get("/", headers={"host": "hospital.example:8123"}).status_code == 403
     assert client.post("/undo", headers={"origin": "http://localhost:9000"}).status_code == 403
     with pytest.raises(InputError, match="No socket pages"):
-        prepare(tmp_path, Place(file=tmp_path / "pages"))
+        prepare(tmp_path, Endpoint(file=tmp_path / "pages"))
     made.socket.close()
 
 
 def test_a_socket_answers_and_goes(tmp_path):
     """A request over it is answered; when the server ends, the file is gone."""
-    made = prepare(tmp_path, Place(file=tmp_path / "pages"))
+    made = prepare(tmp_path, Endpoint(file=tmp_path / "pages"))
     is_ready = threading.Event()
     thread = threading.Thread(target=serve, args=(made, 0.02, is_ready.set), daemon=True)
     thread.start()
@@ -336,7 +336,7 @@ def test_a_port_that_is_taken_and_a_folder_that_is_not_there(served, tmp_path):
     """Both are refused in a sentence."""
     served.socket.listen()
     with pytest.raises(InputError, match="Port"):
-        prepare(tmp_path, Place(served.socket.getsockname()[1]))
+        prepare(tmp_path, Endpoint(served.socket.getsockname()[1]))
     with pytest.raises(InputError, match="There is no folder"):
         prepare(tmp_path / "none")
 

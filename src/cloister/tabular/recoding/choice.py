@@ -202,16 +202,11 @@ class _Merger:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a method decided.
-
-    Attributes
-    ----------
-    is_released : (n_records,) whether each record is released, or each row of a tally
-    labels : label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
-    """
+    """What a method decided."""
 
     search: SearchResult | None
-    is_released: NDArray[np.bool_]
+    is_released: NDArray[np.bool_]  # (n_records,) whether each record is released, or each row of a tally
+    # label of each quasi-identifier of all records, in the file's order; of suppressed ones it means nothing
     labels: pl.DataFrame
     levels: Mapping[str, tuple[int, ...]]
     loss: float

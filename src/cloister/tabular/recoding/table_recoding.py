@@ -26,15 +26,10 @@ class Partition:
 
     Full-domain generalization is the case of equal levels. All members of a class share its label in every column.
     Classes whose labels are the same are one class in the release.
-
-    Attributes
-    ----------
-    class_of_row : (n_rows,) int64, class of each distinct row; -1 where it is suppressed
-    levels : (n_classes, n_attributes) int64, level of each attribute in each class
     """
 
-    class_of_row: NDArray[np.int64]
-    levels: NDArray[np.int64]
+    class_of_row: NDArray[np.int64]  # (n_rows,) int64, class of each distinct row; -1 where it is suppressed
+    levels: NDArray[np.int64]  # (n_classes, n_attributes) int64, level of each attribute in each class
 
     @property
     def is_released(self) -> NDArray[np.bool_]:
@@ -49,34 +44,21 @@ class Partition:
 
 @dataclass(frozen=True)
 class Released:
-    """A partition as its recipient sees it: by labels.
+    """A partition as its recipient sees it: by labels."""
 
-    Attributes
-    ----------
-    rows : (n,) distinct rows that are released
-    classes : (n,) int64, class of each, by equal labels
-    texts : (n_attributes, n) int64, number of the label of each
-    """
-
-    rows: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    rows: NDArray[np.int64]  # (n,) distinct rows that are released
+    classes: NDArray[np.int64]  # (n,) int64, class of each, by equal labels
     n_classes: int
-    texts: NDArray[np.int64]
+    texts: NDArray[np.int64]  # (n_attributes, n) int64, number of the label of each
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one column, numbered across its levels.
+    """The labels of one column, numbered across its levels."""
 
-    Attributes
-    ----------
-    texts : the labels by number, in the order of their UTF-8 bytes, missing first
-    of_code : by level, (n_codes,) number of the label of each code
-    leaves : (n_levels, n_texts) int64, leaves that each label covers at each level; 0 where it does not occur
-    """
-
-    texts: tuple[str | None, ...]
-    of_code: tuple[NDArray[np.int64], ...]
+    texts: tuple[str | None, ...]  # the labels by number, in the order of their UTF-8 bytes, missing first
+    of_code: tuple[NDArray[np.int64], ...]  # by level, (n_codes,) number of the label of each code
+    # (n_levels, n_texts) int64, leaves that each label covers at each level; 0 where it does not occur
     leaves: NDArray[np.int64]
 
     @classmethod
