@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -136,6 +137,26 @@ def test_one_chooser_serves_any_max_suppression(hospital):
             fresh.tried,
             fresh.around,
         )
+
+
+@pytest.mark.parametrize("max_sup", [0.3, 0.15])
+def test_by_the_miss_test_of_the_paper_alone_no_node_that_loses_less_passes(hospital, max_sup):
+    """All nodes of a small lattice tried; where base values decide as well, the choice never loses less."""
+    power, bounds = (
+        constant_power(hospital, 2),
+        [(column.n_levels - 2, column.n_levels - 1) for column in hospital.columns],
+    )
+    alone = Chooser(hospital, Cut(hospital), power, settings(is_node_alone=True, truncation=(100.0,)), bounds=bounds)
+    both = Chooser(hospital, Cut(hospital), power, settings(truncation=(100.0,)), bounds=bounds)
+    level, found = alone.level(100.0), alone.choose(max_sup)
+    passing = [
+        round(level.losses.of(node), 12)
+        for node in product(*(range(low, high + 1) for low, high in bounds))
+        if level.by_node(node).flag_rate(node, max_sup).is_candidate
+    ]
+
+    assert round(found.loss, 12) == min(passing)
+    assert found.loss <= both.choose(max_sup).loss
 
 
 def test_max_suppression_is_lowered_until_suppression_suffices(hospital):

@@ -141,7 +141,8 @@ class Chooser:
     *Guarantee*: no node of the lattice that loses less, lost claims included, passes both tests: the flag rate with
     everything but the generalization frozen (power, draws, claims removed, and which draws are missed, decided on base
     values), and the paper's, with misses decided on the values of the node. Only the first is inherited by coarser
-    nodes, so it alone rules out nodes that were not measured. Not promised: exactness; answers are those of a
+    nodes, so it alone rules out nodes that were not measured. With ``is_node_alone`` the second decides by itself, for
+    lattices so small that all nodes that lose less can be measured. Not promised: exactness; answers are those of a
     simulation, stopped early at 99.9 %, and the release is evaluated anew in any case; nor that there is no better one
     where ``settings`` bound the search and the bound ended it, which ``is_optimal`` then says. Cost: about 2,500 nodes
     of half a million measured, by a few hundred draws each.
@@ -229,15 +230,16 @@ class TruncationLevel:
 
     def search(self, max_sup: float, bound: float, budget: Budget) -> LatticeResult:
         """Search for a node by both tests; levels are counted from the lowest allowed within the search only."""
-        bounds = self.chooser.bounds
+        bounds, is_node_alone = self.chooser.bounds, self.chooser.settings.is_node_alone
 
         def raised(node: Node) -> Node:
             return tuple(low + own for (low, _), own in zip(bounds, node, strict=True))
 
         result = search_lattice(
             [own[low : high + 1] for own, (low, high) in zip(self.losses.by_level, bounds, strict=True)],
-            # with misses decided on base values, what passes is inherited by coarser nodes; the paper's test is not
-            lambda node: self.raw.flag_rate(raised(node), max_sup).is_candidate,
+            # with misses decided on base values, what passes is inherited by coarser nodes; the paper's test is not:
+            # where it alone decides, no node rules out another
+            lambda node: is_node_alone or self.raw.flag_rate(raised(node), max_sup).is_candidate,
             lambda node: self.by_node(raised(node)).flag_rate(raised(node), max_sup).is_candidate,
             fixed=self.losses.fixed,
             bound=bound,

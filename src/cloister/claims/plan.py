@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt, Predicate
 
@@ -42,9 +42,13 @@ HMAC = "hmac:"
 
 AGE, DAYS_IN_HOSPITAL = "age", "days_in_hospital"
 DAYS_SINCE_FIRST, LENGTH_OF_STAY, PAY_DELAY, YEAR = "days_since_first_claim", "length_of_stay", "pay_delay", "year"
+DAYS_OF_YEAR = "days_since_first_claim_of_year"
 CHOSEN: Final = "chosen"
 """In place of ``max_flag_rate``: levels are chosen together with what is suppressed."""
 
+DerivedOfClaims = Literal[
+    "days_since_first_claim", "days_since_first_claim_of_year", "length_of_stay", "pay_delay", "year"
+]
 GroupedRole = Literal["diagnosis", "procedure", "place", "specialty"]
 
 UNJOINED = (
@@ -90,17 +94,12 @@ class PatientsPlan(TablePlan):
 
 @dataclass(frozen=True)
 class ClaimsTablePlan(TablePlan):
-    """Columns of the claims' file, likewise.
-
-    Derived are days since the patient's first claim, length of stay (days, at least 1), pay delay (days), year.
-    """
+    """Columns of the claims' file, likewise; derived: days since the first claim, of stay, until payment, and year."""
 
     __pydantic_config__: ClassVar = STRICT
     roles: Mapping[str, ClaimRole] = field(metadata={"allowed": "a role for each column"})
     qi: Mapping[str, str] = field(metadata={"allowed": "a hierarchy for each quasi-identifier"})
-    derived: tuple[Literal["days_since_first_claim", "length_of_stay", "pay_delay", "year"], ...] = key(
-        (), "a list among days_since_first_claim, length_of_stay, pay_delay, year"
-    )
+    derived: tuple[DerivedOfClaims, ...] = key((), f"a list among {', '.join(get_args(DerivedOfClaims))}")
 
 
 @dataclass(frozen=True)
@@ -114,12 +113,13 @@ class ExclusionsPlan:
 
 @dataclass(frozen=True)
 class RemovalsPlan:
-    """Claims that are removed."""
+    """Claims that are removed, each alone or with all others of its patient."""
 
     __pydantic_config__: ClassVar = STRICT
     newborns: bool = key(True, "true or false")
     letter_procedures: bool = key(True, "true or false")
     revenue_codes: bool = key(True, "true or false")
+    whole_patient: bool = key(False, "true or false")
 
 
 @dataclass(frozen=True)
@@ -223,15 +223,16 @@ class IdsPlan:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What the search minimizes, and its bounds, over all truncation levels; None for no bound.
+    """What the search minimizes, and its bounds over all truncation levels, at which the best so far is taken.
 
-    What is found by then is released, and that it may not be the best is said.
+    The miss test: nodes pass with misses decided on base values and on their own, or, as in the paper, on their own.
     """
 
     __pydantic_config__: ClassVar = STRICT
     loss: Literal["entropy", "iyengar", "precision"] = key("entropy", "entropy, iyengar or precision")
     nodes: Annotated[int, Ge(1)] | None = key(None, "a whole number from 1")
     time_limit_s: Annotated[float, Gt(0)] | None = key(None, "a number above 0")
+    miss_test: Literal["both", "node"] = key("both", "both or node")
 
 
 @dataclass(frozen=True)
@@ -269,13 +270,7 @@ class ClaimsPlan:
 
     @classmethod
     def read(cls, path: str | Path) -> "ClaimsPlan":
-        """Read a plan; names of files in it are taken from its own folder.
-
-        Raises
-        ------
-        InputError
-            The file is no plan; names the key, what it may be, and the nearest known key.
-        """
+        """Read a plan; names of files in it are taken from its own folder."""
         file = Path(path)
         return parse_plan(load_text(file).data.decode(), file.name, file.resolve().parent)
 
@@ -355,6 +350,8 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
     for column in sorted(plan.weights.keys() - known):
         hint = did_you_mean(column, known)
         yield f"weights.{column} is no quasi-identifier, and only what they lose is weighed.{hint}"
+    if plan.search.miss_test == "node" and plan.risk.max_flag_rate == CHOSEN:
+        yield "search.miss_test tests nodes by a flag rate: give risk.max_flag_rate a number, as 0.05."
     if plan.ids.patients == "drop":
         yield UNJOINED
     if plan.ids.patients == "hmac":

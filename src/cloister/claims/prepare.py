@@ -26,6 +26,7 @@ from .hierarchies import MOST_DELAY
 from .plan import (
     AGE,
     DAYS_IN_HOSPITAL,
+    DAYS_OF_YEAR,
     DAYS_SINCE_FIRST,
     HMAC,
     LENGTH_OF_STAY,
@@ -125,8 +126,8 @@ def removals(data: Claims) -> Stepped:
     Newborns are told by date of birth and date of claim; where the data have no date of birth, the line says so. The
     procedure is the one with the role ``procedure``; claims without one stay.
 
-    Guarantee: no such claim remains. Deviation: the paper's text can be read as removing all claims of a patient with
-    such a claim, as for high-risk patients; here only the claims go.
+    Guarantee: no such claim remains; with ``whole_patient`` no claim of a patient who had one, as the paper says.
+    Deviation: without it, which is the default, only the claims themselves go.
 
     References
     ----------
@@ -149,6 +150,8 @@ def removals(data: Claims) -> Stepped:
     for mask in masks.values():
         gone |= mask
     owners = data.claims[PATIENT]
+    if wanted.whole_patient:
+        gone = owners.is_in(owners.filter(gone).implode())
     line = StepLine(
         REMOVING,
         int(gone.sum()),
@@ -171,7 +174,8 @@ def leave_out_without_claims(data: Claims) -> Stepped:
 def derived(data: Claims) -> Stepped:
     """Add the derived columns that the plan asks for.
 
-    * ``days_since_first_claim``: days from the patient's first claim that remains to the claim.
+    * ``days_since_first_claim``: days from the patient's first claim that remains to the claim;
+      ``days_since_first_claim_of_year`` from the first of the claim's calendar year, as in the Heritage Health Prize.
     * ``length_of_stay``: days from the claim's date to its end, at least 1; missing where the end is.
     * ``pay_delay``: days from the claim's date to its payment, at least 0 and at most 3,650.
     * ``year``: calendar year of the claim.
@@ -197,8 +201,18 @@ def derived(data: Claims) -> Stepped:
 
 
 def _days_since_first(data: Claims) -> pl.Series:
-    days = data.claims.select(PATIENT, data.dates("date", DAYS_SINCE_FIRST).alias("day"))
-    return days.select((pl.col("day") - pl.col("day").min().over(PATIENT)).dt.total_days().alias("days"))["days"]
+    return _days_since(data, DAYS_SINCE_FIRST, [])
+
+
+def _days_of_year(data: Claims) -> pl.Series:
+    return _days_since(data, DAYS_OF_YEAR, [pl.col("day").dt.year()])
+
+
+def _days_since(data: Claims, name: str, period: list[pl.Expr]) -> pl.Series:
+    """Days from the first claim of a patient, within a period if there is one, to each."""
+    days = data.claims.select(PATIENT, data.dates("date", name).alias("day"))
+    first = pl.col("day").min().over(PATIENT, *period)
+    return days.select((pl.col("day") - first).dt.total_days().alias("days"))["days"]
 
 
 def _length_of_stay(data: Claims) -> pl.Series:
@@ -244,6 +258,7 @@ def _days_in_hospital(data: Claims) -> pl.Series:
 
 DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
     DAYS_SINCE_FIRST: _days_since_first,
+    DAYS_OF_YEAR: _days_of_year,
     LENGTH_OF_STAY: _length_of_stay,
     PAY_DELAY: _pay_delay,
     YEAR: years_of,

@@ -132,6 +132,7 @@ def settings_of(plan: ClaimsPlan, threads: int = 1) -> RiskSettings:
         draws=plan.risk.draws,
         search_nodes=plan.search.nodes,
         search_seconds=plan.search.time_limit_s,
+        is_node_alone=plan.search.miss_test == "node",
         truncation=plan.truncation.levels,
         treatment=Treatment(plan.suppression.treatment),
         most_treated=plan.suppression.most_treated,

@@ -106,7 +106,7 @@ def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[st
         places = [np.searchsorted(starts, own, side="right") - 1 for own in values]
         sizes = [np.bincount(own, minlength=len(bands)).tolist() for own in places]
         counts = {band: [*pair] for band, *pair in zip(bands, *sizes, strict=True)}
-        if values[0].size and values[1].size:
+        if all(one.size for one in values) and values[0].size + values[1].size > 2:  # of one each SciPy divides by 0
             from scipy.stats import ks_2samp  # slow to import
 
             test = ks_2samp(*values, method="asymp")

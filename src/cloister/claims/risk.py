@@ -232,6 +232,7 @@ class RiskSettings:
     max_sup : highest flag rate of a node to be chosen, before suppression; None where both are chosen together
     seed : of the draws for choosing; evaluation takes others that follow from it
     search_nodes, search_seconds : after so many nodes, or so long, the search takes the best found; None for no bound
+    is_node_alone : whether misses are decided on the values of a node alone, as in the paper, where they choose it
     truncation : percentiles of the number of claims to try; 100 is none
     patient_draws : draws of each patient that are looked at before suppressing anything of the patient
     threads : that count side by side
@@ -244,6 +245,7 @@ class RiskSettings:
     draws: int = REPEAT
     search_nodes: int | None = None
     search_seconds: float | None = None
+    is_node_alone: bool = False
     truncation: tuple[float, ...] = (100.0, 99.0, 97.5, 95.0, 90.0)
     treatment: Treatment = Treatment.CELLS
     patient_draws: int = 200

@@ -138,6 +138,21 @@ def test_each_removal_can_be_left_out(key):
     assert removals(claims(text=f"{PLAN}\n[removals]\n{key} = false\n")).claims.n_claims == 5
 
 
+def test_all_claims_of_a_patient_leave_with_one_that_is_removed():
+    """Where the plan asks for it, and the line says so; the patient is then one without claims."""
+    text = f"{PLAN}\n[removals]\nwhole_patient = true\n"
+    done = removals(claims(text=text))
+    left, before = done.claims.claims[PATIENT].unique().to_list(), claims().claims
+    owners = {0, 1, 2} - {*left}
+
+    assert left
+    assert owners == {2}
+    assert done.line.total == before.filter(pl.col(PATIENT) == 2).height
+    assert done.line.patients_in_all == 1
+    more = [("P2", "2008-06-09", *CLAIMS[2][2:]), ("P1", "2008-04-01", *CLAIMS[0][2:])]
+    assert said(claims(events=[*CLAIMS, *more], text=text))[2].endswith("; and all other claims of their patients.")
+
+
 def test_newborns_that_cannot_be_told_are_said():
     """Without a date of birth the line says that newborns were not looked for."""
     text = PLAN.replace('"birth-date"', '"drop"').replace('["age", ', "[").replace('age = "age"\n', "")
@@ -163,6 +178,17 @@ def test_derived_columns():
     assert done.claims["length_of_stay"].to_list() == [3, None, 1, 13, 1, 1, 20]
     assert done.claims["pay_delay"].to_list() == [10, 0, None, 29, 0, 1, 0]
     assert years_of(done).to_list() == [2008] * 7
+
+
+def test_days_begin_anew_with_each_year():
+    """Where days of a year are asked for, from the first claim of a patient in that calendar year."""
+    events = [
+        (who, date.replace("2008-06", "2009-06").replace("2008-07", "2009-07"), *rest) for who, date, *rest in CLAIMS
+    ]
+    text = PLAN.replace("days_since_first_claim", "days_since_first_claim_of_year")
+    done = derived(claims(events=events, text=text)).claims
+
+    assert done.claims["days_since_first_claim_of_year"].to_list() == [29, 0, 0, 0, 1, 0, 30]
 
 
 def test_age_by_year_of_birth_is_the_difference_of_years():
