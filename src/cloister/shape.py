@@ -131,6 +131,9 @@ class Shape(Protocol[Options, Read]):
     def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
 
+    def frontier(self, options: Options) -> list[dict[str, object]]:
+        """Return the settings of transformations that no other beats in risk and loss, or refuse."""
+
     def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well."""
 

@@ -1,6 +1,8 @@
 """The frontier of risk against loss and its knee, by their definitions: every pair of points is compared."""
 
 import math
+from collections import Counter
+from itertools import product
 
 
 def beats(one, other):
@@ -12,6 +14,19 @@ def beats(one, other):
 def on_frontier(points):
     """Places of the points that no other beats."""
     return {place for place, point in enumerate(points) if not any(beats(other, point) for other in points)}
+
+
+def risk_frontier(records, hierarchies, loss):
+    """Highest risks and losses of the transformations that no other beats, nothing suppressed, by trying all.
+
+    ``hierarchies``: of each column, rows of a value and its labels; ``loss``: of a vector of levels
+    """
+    points = []
+    for levels in product(*(range(len(hierarchy[0])) for hierarchy in hierarchies)):
+        label = [{row[0]: row[level] for row in own} for own, level in zip(hierarchies, levels, strict=True)]
+        sizes = Counter(tuple(own[value] for own, value in zip(label, record, strict=True)) for record in records)
+        points.append((1 / min(sizes.values()), round(loss(levels), 12)))
+    return {points[place] for place in on_frontier(points)}
 
 
 def distances(points):

@@ -3,9 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles import frontiers
 from tests.oracles.frontiers import distances, on_frontier
+from tests.tables import cases
 
 from cloister.exploration.outcome import Point, frontier, recommend
+from cloister.search.risk_frontier import risk_frontier
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 0.9, 1.0])
 MANY = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=12)
@@ -61,3 +64,18 @@ def test_of_points_that_are_alike_the_greatest_promise_is_taken():
 
     assert [point.place for point in frontier(alike)] == [1, 2, 0]
     assert {1} == {recommend(alike, rule, 1.0).place for rule in ("knee", "best-utility")}
+
+
+@given(cases(most_records=12))
+def test_no_transformation_beats_one_of_the_frontier(case):
+    """By trying all of the lattice; each is there once, least loss first, and is what its levels give."""
+    problem = case.problem()
+    found = risk_frontier(problem)
+    points = [(1 / one.smallest, round(one.bound, 12)) for one in found]
+
+    assert {*points} == frontiers.risk_frontier(
+        case.records, case.hierarchies, lambda levels: problem.measure(levels).bound
+    )
+    assert len({*points}) == len(points)
+    assert points == sorted(points, key=lambda point: point[1])
+    assert [one.smallest for one in found] == [problem.measure(one.levels).smallest for one in found]

@@ -5,6 +5,7 @@ from contextlib import chdir
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from cloister.claims.data import Claims
 from cloister.errors import InputError
@@ -14,7 +15,7 @@ from cloister.exploration.outcome import Exploration, outcome_of, rule_named, su
 from cloister.manifests import typed
 from cloister.pipeline.claims_shape import changed_plan
 from cloister.pipeline.exploring import ExploreRequest, explored
-from cloister.pipeline.grids import settings_in
+from cloister.pipeline.grids import FRONTIER, settings_in
 from cloister.pipeline.jobs import of_part, options_of, without_keys
 from cloister.release import Release
 from cloister.settings import Given, Keywords
@@ -28,7 +29,7 @@ def explore(
     protect: Callable[..., Release] | str | Path | Keywords,
     data: object = None,
     *,
-    grid: Mapping[str, Sequence[object]],
+    grid: Mapping[str, Sequence[object]] | Literal["frontier"],
     part: str | None = None,
     out: str | Path | None = None,
     recommend: str = "knee",
@@ -43,7 +44,8 @@ def explore(
         `deidentify_claims`; or a job, as of `run_job`
     data : what the verb takes; not of a job, which says what is read
     grid : values of each of the verb's parameters that changes; of claims keys of the plan as well, as
-        ``"risk.threshold"``; of a job values of the keys of its part, as ``{"k": [2, 5], "weight.age": [1, 2]}``
+        ``"risk.threshold"``; of a job values of the keys of its part, as ``{"k": [2, 5], "weight.age": [1, 2]}``, or
+        of a table ``"frontier"``: the transformations that no other beats in risk and loss, nothing suppressed
     part : of a job of several parts: which one
     out : of a job: folder for what is found, which ``cloister explore`` would write; the same call goes on there
     recommend : ``"knee"``: of the settings that no other beats, the one furthest below the line between the ends;
@@ -78,6 +80,8 @@ def explore(
         return _of_job(protect, part, ExploreRequest(grid, None if out is None else Path(out), recommend, risk_limit))
     if part is not None or out is not None:
         raise InputError("part and out are for jobs. Leave them out.")
+    if grid == FRONTIER:
+        raise InputError("The frontier of transformations is explored of a job. Name one in place of the verb.")
     rule = rule_named(recommend, risk_limit)
     outcomes = []
     for setting in settings_in({key: list(values) for key, values in grid.items()}):
@@ -95,7 +99,12 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
         raise InputError(f"Name the part of the job that is explored: {', '.join(run.job.parts)}.")
     asked = replace(asked, out=None if asked.out is None else asked.out.absolute())
     one = run.job.parts[name]
-    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: without_keys(one, asked.grid)}))
+    run = replace(
+        run,
+        job=replace(
+            run.job, parts={**run.job.parts, name: without_keys(one, [] if asked.grid == FRONTIER else asked.grid)}
+        ),
+    )
     with chdir(run.path.parent), of_part(run.job, name):
         return explored(one.shape, options_of(run, name), asked).exploration
 

@@ -3,7 +3,7 @@
 import math
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -113,7 +113,8 @@ def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None
     for key, value in setting.items():
         head, _, column = key.partition(".")
         kept = [word for word in own.get(head) or [] if word.partition("=")[0] != column] if column else []
-        own[head] = [*kept, f"{column}={word_of(value)}"] if column else value
+        whole = [word_of(value).replace(", ", ",")] if isinstance(value, Mapping) else value
+        own[head] = [*kept, f"{column}={word_of(value)}"] if column else whole
     words += command_words(SHAPES[shape].options, own, NOT_REPEATED)
     return shlex.join([*words, "--out", "release"])
 

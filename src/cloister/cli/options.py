@@ -254,7 +254,7 @@ class ExploreOptions:
         Help(
             "Values of an option by its key in a job, as k=2,5,11 or weight.age=1,2; apart by ; where they have "
             "commas. Of claims a key of the plan. All combinations are tried; of a table all purposes unless given. "
-            "Repeatable.",
+            "Or frontier: the transformations of a table that no other beats in risk and loss. Repeatable.",
             "KEY=VALUE,...",
         ),
     ] = ()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, is_dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 from cloister.errors import InputError
 from cloister.errors import setting as called
@@ -30,7 +31,7 @@ from cloister.shape import SILENCE, Prepared, Run, Voice, shape_of
 from cloister.sources import profiled
 from cloister.version import __version__
 
-from .grids import settings_in
+from .grids import FRONTIER, settings_in
 from .places import tidy_beside
 
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
@@ -44,7 +45,8 @@ NOT_ASKED = {"out", "custodian_dir", "threads", "engine", "as_json", "quiet", "v
 class ExploreRequest:
     """How settings are explored."""
 
-    grid: Mapping[str, Sequence[object]]  # values by key, or words for them
+    # values by key, or words for them; or the transformations of a table that no other beats in risk and loss
+    grid: Mapping[str, Sequence[object]] | Literal["frontier"]
     out: Path | None = None
     recommend: str = "knee"
     risk_limit: float | None = None
@@ -94,14 +96,20 @@ def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voic
             raise InputError(f"An exploration is for the custodian alone, but {around.name} around it is a release.")
         if asked.out.is_dir() and is_release(asked.out):
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
-    wanted = asked.grid or work.usual_grid
-    grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in wanted.items()}
-    work.check_grid(options, grid)
-    ground, settings = Ground(shape, work.changed(options, {})), settings_in(grid)
+    grid: dict[str, tuple[object, ...]] = {}
+    settings: Sequence[Setting]
+    if asked.grid == FRONTIER:
+        settings = work.frontier(options)
+    else:
+        wanted = asked.grid or work.usual_grid
+        grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in wanted.items()}
+        work.check_grid(options, grid)
+        settings = settings_in(grid)
+    ground = Ground(shape, work.changed(options, {}))
     for one in settings:
         with _of_setting(one):
             ground.prepared(one)
-    with recorded(asked.out, _identity(ground, grid, asked), settings) as record:
+    with recorded(asked.out, _identity(ground, grid or FRONTIER, asked), settings) as record:
         earlier = len(record.done)
         for number in range(earlier, len(settings)):
             with voice.working(f"setting {number + 1} of {len(settings)}: {in_words(settings[number])}"):
@@ -126,6 +134,8 @@ def word_of(value: object) -> str:
     """Return a value of a setting as it would be typed."""
     if isinstance(value, list):
         return ",".join(map(word_of, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{column}={word_of(one)}" for column, one in value.items())
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -153,7 +163,7 @@ def _tried(ground: Ground, setting: Setting, asked: ExploreRequest, number: int)
         return outcome_of(setting, attempt)
 
 
-def _identity(ground: Ground, grid: Keywords, asked: ExploreRequest) -> Keywords:
+def _identity(ground: Ground, grid: Keywords | str, asked: ExploreRequest) -> Keywords:
     """What must be the same for an exploration to be gone on with: what is asked, and hashes of the files."""
     if asked.out is None:
         return {}

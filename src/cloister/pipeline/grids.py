@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Generic, TypeVar, cast
+from typing import Final, Generic, Literal, TypeVar, cast
 
 from cloister.errors import InputError, did_you_mean, setting
 from cloister.jobs.job import FileSource, Job, Part, part_of
@@ -19,6 +19,8 @@ T = TypeVar("T")
 Options = TypeVar("Options", bound=ReleaseOptions)
 GRID = setting("grid")
 EXAMPLE = setting("grid", "k=2,5,11")
+FRONTIER: Final = "frontier"
+"""In place of a grid: the transformations that no other beats in risk and loss."""
 MOST_SETTINGS = 10_000
 NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "unmatched_values", "ids"}
 OF_READING = ("id", *KEYS)
@@ -38,6 +40,10 @@ class KeyedShape(Generic[Options]):
         source = job.sources[called]
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
         return cast("Options", SHAPES[self.name].options(**of_source, **keywords))
+
+    def frontier(self, _options: Options) -> list[dict[str, object]]:
+        """Refuse what only a table has: transformations that can be compared without a release."""
+        raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
 
     def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
@@ -66,7 +72,7 @@ class KeyedShape(Generic[Options]):
     def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
         for key, value in setting.items():
-            head, column = self._split(key)
+            head, column = (key, "") if isinstance(value, Mapping) else self._split(key)
             part = self._part({head: {column: value} if column else value})
             changes = part.options()
             if column:
@@ -120,14 +126,18 @@ def _without(earlier: Keywords, keywords: Keywords) -> Given:
     return {column: value for column, value in earlier.items() if column not in keywords}
 
 
-def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["frontier"]:
     """Return the values of each key as words; they stand apart by commas, or by ``;`` where values have commas.
+
+    ``frontier`` alone stands for itself.
 
     Examples
     --------
     >>> parse_grid(["k=2,5", "qi.age=interval:5,10;interval:10"])
     {'k': ('2', '5'), 'qi.age': ('interval:5,10', 'interval:10')}
     """
+    if list(texts) == [FRONTIER]:
+        return FRONTIER
     grid: dict[str, tuple[str, ...]] = {}
     for text in texts:
         key, equals, rest = text.partition("=")

@@ -19,7 +19,7 @@ from cloister.settings import Keywords
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
 from cloister.tabular.encode import encode, with_cut_points
-from cloister.tabular.options import PURPOSES, TableOptions
+from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 
 from .grids import KeyedShape
@@ -94,6 +94,20 @@ class TableShape(KeyedShape[TableOptions]):
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
         request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
+
+    def frontier(self, options: TableOptions) -> list[dict[str, object]]:
+        """Return k and levels of the transformations that no other beats in risk and loss, with nothing suppressed."""
+        from cloister.search import load_kernels
+        from cloister.search.risk_frontier import risk_frontier
+
+        wanted = replace(options, engine="memory", method=FULL_DOMAIN, k=options.k or 2)
+        prepared = PreparedTable(wanted, Run(), self.read(wanted))
+        load_kernels(prepared.request.kernels)
+        problem = encode(prepared.source.frame, prepared.request, prepared.source.name).problem
+        found = [one for one in risk_frontier(problem) if one.smallest >= max(2, options.k)]
+        if not found:
+            raise InputError("No transformation has classes that large with nothing suppressed. Ask for a smaller k.")
+        return [{"k": one.smallest, "method": FULL_DOMAIN, "levels": problem.by_name(one.levels)} for one in found]
 
     def _in_memory(self, options: TableOptions, run: Run, why: Sequence[str] = ()) -> Prepared:
         with run.watch.stage("read"):

@@ -66,6 +66,7 @@ def environment() -> "Environment":
     environment.filters |= {
         "number": _number,
         "percent": lambda share: f"{100 * share:.2f} %",
+        "setting_word": _setting_word,
         "flat": lambda figures: list(_flat(figures, "")),
         "settings": _settings,
         "chart": class_size_chart,
@@ -88,6 +89,11 @@ def _number(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _setting_word(value: object) -> object:
+    """A value of a setting; of one with a value for each column all of them on a line."""
+    return ", ".join(f"{column} {one}" for column, one in value.items()) if isinstance(value, Mapping) else value
 
 
 def _settings(settings: Section) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from cloister.exploration.outcome import RULES, figures_of_record
 from cloister.io import write_private
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.exploring import JSON, word_of
-from cloister.pipeline.grids import NOT_IN_A_GRID
+from cloister.pipeline.grids import FRONTIER, NOT_IN_A_GRID
 from cloister.settings import Given, Keywords
 from cloister.shape import shape_of
 
@@ -67,10 +67,10 @@ def _grid(visit: Visit) -> list[str]:
 def start_exploring(visit: Visit) -> Response:
     """Try all settings of a grid, in a process of its own; what was found stays if it is stopped."""
     state, own = visit.state, visit.state.job.parts[visit.part]
-    grid = _grid(visit)
+    grid = ["--grid", FRONTIER] if visit.say("frontier") else _grid(visit)
     if not grid:
         return explore(visit, "Give values for one setting at least.", 400)
-    skipped = tuple(word.partition("=")[0] for word in grid[1::2])
+    skipped = ("levels", "method") if visit.say("frontier") else tuple(word.partition("=")[0] for word in grid[1::2])
     parent = state.path.parent
     numbers = (f"{state.path.stem}-explored-{number}" for number in range(1, 10_000))
     out = next(name for name in numbers if not (parent / name).exists())

@@ -68,7 +68,7 @@ def test_every_setting_is_protected_as_protect_does(cloister, place):
     assert told["settings"][number - 1]["on_frontier"]
     assert f"Recommended: {number} (" in ran.out
     page = (place / "all" / "exploration.html").read_text()
-    assert page.count("<circle") == len(told["settings"]) + 1
+    assert page.count("<circle") == 2 * (len(told["settings"]) + 1)  # in both pictures
     assert '<desc id="picture-1-desc">1: highest risk ' in page
     assert "<script" not in page
     assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in (place / "all").iterdir() if path.is_file()}
@@ -244,3 +244,29 @@ def test_no_patient_value_is_in_what_is_found_or_said(cloister, place):
     assert not any(marker in ran.out + ran.err for ran in said)
     made = [path for path in (*place.glob("[xyz]/**/*"), place / "z.html") if path.is_file()]
     assert [path for path in made if marker.encode() in path.read_bytes()] == []
+
+
+def test_the_frontier_of_transformations_is_explored(cloister, place):
+    """Each is protected with k of its smallest class and nothing left out, loses more than the last and risks less."""
+    ran = cloister(*TABLE, "--grid", "frontier", "--out", "all", "--json")
+    told = ran.json["settings"]
+    risks = [one["figures"]["risk"] for one in told if one["figures"]]
+
+    assert [one["setting"]["k"] for one in told] == [round(1 / one["figures"]["risk"]) for one in told]
+    assert risks == sorted(risks, reverse=True)
+    assert all(one["on_frontier"] and one["figures"]["suppressed"] == 0 for one in told)
+    assert (
+        cloister(*TABLE, "-k", "9", "--grid", "frontier", "--out", "nine", "--json").json["settings"][0]["setting"]["k"]
+        >= 9
+    )
+    shown = cloister(*TABLE, "--grid", "frontier", "--out", "all").out
+    command = shlex.split(shown.partition("To release it: ")[2].partition("\n")[0])
+    assert cloister(*command[1:], "--quiet").code == 0
+    assert "is for tables" in cloister("explore", "codes", "codes.csv", "--grid", "frontier", "--out", "x").err
+
+
+def test_the_frontier_needs_a_mean_loss(cloister, place):
+    """Otherwise no box of transformations rules out another."""
+    ran = cloister(*TABLE, "--loss", "discernibility", "--grid", "frontier", "--out", "all")
+
+    assert (ran.code, "mean over columns" in ran.err) == (2, True)
