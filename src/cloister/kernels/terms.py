@@ -78,6 +78,17 @@ def _supports(term, bits, offsets, items, limit, found):
 
 
 @jit
+def _any_below(term, bits, codes, starts, set_of, offsets, items, k):
+    """Whether some records, but fewer than k, hold a set that one of these codes is in."""
+    for i in range(codes.shape[0]):
+        for place in range(starts[codes[i]], starts[codes[i] + 1]):
+            s = set_of[place]
+            if 0 < _held(term, bits, items, offsets[s], offsets[s + 1], k) < k:
+                return True
+    return False
+
+
+@jit
 def _first_below(term, bits, offsets, items, k, start):
     """The first set from ``start`` on that some records hold, but fewer than k; the number of sets if none."""
     n_sets = offsets.shape[0] - 1
@@ -200,6 +211,28 @@ def supports(
     found = np.zeros(offsets.size - 1, dtype=np.int64)
     _supports(term, bits, offsets, items, limit, found)
     return found
+
+
+def any_below(
+    term: NDArray[np.int32],
+    bits: NDArray[np.uint64],
+    codes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    set_of: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    items: NDArray[np.int32],
+    k: int,
+) -> bool:
+    """Whether 1 to k - 1 records hold a set that one of some codes is in; the sets were checked by `supports`.
+
+    Parameters
+    ----------
+    codes : whose sets are looked at
+    starts, set_of : (n_codes + 1,) and the sets that each code is in; others are those of `supports`
+    """
+    if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < starts.size - 1:
+        raise ValueError("codes must be numbers of codes")
+    return bool(_any_below(term, bits, codes, starts, set_of, offsets, items, k))
 
 
 def first_below(

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloister.kernels.itemset_support import covered_sets
-from cloister.kernels.terms import Groups, Terms, Waiting, cheapest_pair, first_below, most_held_below, supports
+from cloister.kernels.terms import (
+    Groups,
+    Terms,
+    Waiting,
+    any_below,
+    cheapest_pair,
+    first_below,
+    most_held_below,
+    supports,
+)
 
 N_CODES = 6
 ROWS = st.lists(st.integers(0, 2**70 - 1), min_size=N_CODES, max_size=N_CODES)
@@ -42,6 +51,22 @@ def test_supports_are_counted_up_to_a_limit(rows, kept, sets, limit):
     assert expected == supports(term, bits_of(rows), *flat(sets), limit).tolist()
     below = [number for number, count in enumerate(expected) if 0 < count < limit]
     assert min(below, default=len(sets)) == first_below(term, bits_of(rows), *flat(sets), limit, 0)
+
+
+@given(ROWS, TERM, SETS, st.sets(st.integers(0, N_CODES - 1)).map(sorted), st.integers(1, 80))
+def test_a_set_of_some_codes_that_few_records_hold_is_found(rows, kept, sets, codes, k):
+    """Whether there is one among all sets with one of the codes; others are not looked at."""
+    term = np.where(kept, np.arange(N_CODES), -1).astype(np.int32)
+    offsets, items = flat(sets)
+    order = np.argsort(items, kind="stable")
+    set_of = np.repeat(np.arange(len(sets)), np.diff(offsets))[order]
+    starts = np.searchsorted(items[order], np.arange(N_CODES + 1))
+    expected = any(0 < held_by(rows, kept, own, k) < k for own in sets if {*own} & {*codes})
+
+    asked = np.array(codes, dtype=np.int64)
+    assert expected == any_below(term, bits_of(rows), asked, starts, set_of, offsets, items, k)
+    with pytest.raises(ValueError, match="numbers of codes"):
+        any_below(term, bits_of(rows), np.array([N_CODES]), starts, set_of, offsets, items, k)
 
 
 @given(ROWS, st.lists(st.integers(1, 40), min_size=N_CODES, max_size=N_CODES), st.booleans(), st.data())

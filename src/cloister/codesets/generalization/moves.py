@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import CodeSets, Integers, spread
-from cloister.kernels.terms import supports
+from cloister.kernels.terms import any_below, supports
 
 from .data import Numbers, Sets, record_bits
 from .losses import CodeTree
@@ -47,6 +47,9 @@ class TermSearch:
         order = np.argsort(required.items, kind="stable")
         self.set_of = required.owners()[order]
         self.starts = np.searchsorted(required.items[order], np.arange(codes.n_codes + 1))
+        # What looking at all sets of a code counts, at most; and room for marks of codes.
+        self.work = np.bincount(required.items, required.sizes[required.owners()], codes.n_codes).astype(np.int64)
+        self.mark = np.zeros(codes.n_codes, dtype=np.bool_)
         self.counted, self.tried, self.most_tried = 0, 0, FROM_TERMS
         self.start(np.full(codes.n_codes, -1, dtype=np.int32))
 
@@ -56,6 +59,7 @@ class TermSearch:
         self.members = {int(name): np.flatnonzero(self.term == name) for name in np.unique(self.term[self.term >= 0])}
         for name, own in self.members.items():
             self.bits[name] = np.bitwise_or.reduce(self.base[own])
+        self.heights = {name: self.tree.joint_level(own) for name, own in self.members.items()}
         self.prices = {name: self._price(own, self.bits[name]) for name, own in self.members.items()}
 
     @property
@@ -128,13 +132,11 @@ class TermSearch:
         self.tried += 1
         old = np.concatenate([*(self.members[name] for name in gone), np.zeros(0, dtype=np.int64)])
         new = np.concatenate([*made, np.zeros(0, dtype=np.int64)])
-        touched = np.union1d(old, new)
+        touched = np.concatenate([old, self._beyond(new, old)])
         before = self.term[touched]
         rows = [np.bitwise_or.reduce(self.base[codes]) for codes in made]
         prices = [self._price(codes, row) for codes, row in zip(made, rows, strict=True)]
-        suppressed = int(
-            self.occurrences[np.setdiff1d(touched, new)].sum() - self.occurrences[touched[before < 0]].sum()
-        )
+        suppressed = int(self.occurrences[self._beyond(old, new)].sum() - self.occurrences[touched[before < 0]].sum())
         change = sum(prices) - sum(self.prices[name] for name in gone) + suppressed * self.unit
         if change >= 0 or any(int(np.bitwise_count(row).sum()) < self.k for row in rows):
             return False
@@ -143,14 +145,29 @@ class TermSearch:
         self.term[touched] = -1
         for name, codes, row in zip(names, made, rows, strict=True):
             self.term[codes], self.bits[name] = name, row
-        if self._rare(touched).size:
+        if self._is_rare(touched):
             self.term[touched], self.bits[names] = before, kept
             return False
         for name in gone:
             del self.members[name], self.prices[name]
         self.members.update(zip(names, made, strict=True))
         self.prices.update(zip(names, prices, strict=True))
+        self.heights.update((name, self.tree.joint_level(codes)) for name, codes in zip(names, made, strict=True))
         return True
+
+    def _beyond(self, codes: Integers, others: Integers) -> Integers:
+        """The codes that are not among others; NumPy's set operations take longer than all else of a move."""
+        self.mark[others] = True
+        found: Integers = codes[~self.mark[codes]]
+        self.mark[others] = False
+        return found
+
+    def _is_rare(self, codes: Integers) -> bool:
+        """Whether 1 to k - 1 records hold a set with one of these codes."""
+        self.counted += int(self.work[codes].sum()) * self.bits.shape[1]
+        return any_below(
+            self.term, self.bits, codes, self.starts, self.set_of, self.required.offsets, self.required.items, self.k
+        )
 
     def _rare(self, codes: Integers) -> Integers:
         """The sets with one of these codes that 1 to k - 1 records hold."""
@@ -206,7 +223,7 @@ class TermSearch:
         held = np.bitwise_count(self.bits[names] | self.base[code]).sum(axis=1)
         sizes = np.array([self.members[name].size for name in names.tolist()])
         near = (self.tree.paths[names] == self.tree.paths[code]).argmax(axis=1) + 1
-        levels = np.maximum(near, [self.tree.joint_level(self.members[name]) for name in names.tolist()])
+        levels = np.maximum(near, [self.heights[name] for name in names.tolist()])
         added = (sizes + 1) * levels * held - [self.prices[name] for name in names.tolist()]
         order = np.argsort(added, kind="stable")[:MOST_JOINED]
         found: list[int] = names[order[added[order] < self.occurrences[code] * self.unit]].tolist()
