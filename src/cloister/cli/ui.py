@@ -25,12 +25,13 @@ def run_ui(options: UiOptions) -> None:
     from cloister.web.server import Endpoint, prepare, serve  # only this command needs a server
 
     served = prepare(options.folder, Endpoint(options.port, options.socket, options.bind, options.behind_proxy))
-    whom = "to whom the proxy lets in" if options.behind_proxy else "to this machine alone"
+    is_local = options.socket is None and not options.behind_proxy
+    whom = "to this machine alone" if is_local else "to whom the proxy or the socket lets in"
 
     def ready() -> None:
         if options.socket is not None and not options.behind_proxy:
             say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
-        where = "a browser" if options.behind_proxy else "a browser on this machine"
+        where = "a browser on this machine" if is_local else "a browser"
         say(f"Open this address, once, in {where}: {served.address}")
         if not options.quiet:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."

@@ -144,8 +144,8 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
         yield f"link names {unknown[0]}, which is no part.{hint} Parts: {', '.join(parts)}."
     if written.link:
         yield f"link cannot be met, since no method of this version protects it: {APART}."
-    of_claims = {source for part in parts.values() if part.shape == CLAIMS for source in _used(part)}
-    of_others = {source for part in parts.values() if part.shape != CLAIMS for source in _used(part)}
+    of_claims = {source for part in parts.values() if part.shape == CLAIMS for source in sources_used(part)}
+    of_others = {source for part in parts.values() if part.shape != CLAIMS for source in sources_used(part)}
     for name, source in sources.items():
         if name in of_claims - of_others and source.id is not None:
             yield f"sources.{name}.id is not for claims: their plan names the ids."
@@ -175,11 +175,12 @@ def _of_parts(written: Written, parts: Mapping[str, Part], sources: Mapping[str,
 
 def unused(job: Job) -> list[str]:
     """Return notes on sources that no part uses."""
-    used = {source for part in job.parts.values() for source in _used(part)}
+    used = {source for part in job.parts.values() for source in sources_used(part)}
     return [f"sources.{name} is used by no part" for name in job.sources if name not in used]
 
 
-def _used(part: Part) -> set[str]:
+def sources_used(part: Part) -> set[str]:
+    """Return the names of the sources that a part is read from, that of its codes among them."""
     codes = {part.keywords["codes"]} if part.shape == "table" and "codes" in part.keywords else set()
     return {*part.sources.values(), *codes}
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cloister.errors import CloisterError
+from cloister.errors import CloisterError, InputError
 from cloister.version import __version__
 
 from .folder import Folder
@@ -33,6 +33,8 @@ KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_FIELDS = 20_000
 TABLE_STEPS = ("data", "roles", "hierarchies", "promise", "explore", "release", "utility")
 OTHER_STEPS = ("data", "promise", "explore", "release")
+OF_TABLES = ("/roles", "/hierarchies", "/levels", "/utility")
+"""Pages that other shapes have not: of a part of another shape, what is read is shown instead."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,10 @@ class Visit:
     @property
     def part(self) -> str:
         """The part of the job; its first one where none is named."""
-        return self.say("part") or next(iter(self.state.job.parts))
+        name, parts = self.say("part"), self.state.job.parts
+        if name and name not in parts:
+            raise InputError(f"{self.state.path.name} has no part of that name any more. Go back to the start.")
+        return name or next(iter(parts))
 
     def to(self, step: str, **more: str | Sequence[str]) -> str:
         """Return the address of a page about the same job."""
@@ -221,7 +226,8 @@ def _answering(app: Application, place: str) -> Callable[[Request], Awaitable[Re
         form = FormData()
         if request.method == "POST":
             form = await request.form(max_files=0, max_fields=MOST_FIELDS)
-        return await run_in_threadpool(_answered, _visit(app, request, form), module, name)
+        is_of_tables = request.url.path.startswith(OF_TABLES)
+        return await run_in_threadpool(_answered, _visit(app, request, form), module, name, is_of_tables)
 
     return answer
 
@@ -231,9 +237,11 @@ def status_of(error: CloisterError) -> int:
     return 409 if type(error).__name__ == "Conflict" else 400  # its module loads dataframes
 
 
-def _answered(visit: Visit, module: str, name: str) -> Response:
+def _answered(visit: Visit, module: str, name: str, is_of_tables: bool = False) -> Response:
     """What a page answers; an error is said in the library's words, and one that nobody expected by type and place."""
     try:
+        if is_of_tables and visit.state.job.parts[visit.part].shape != "table":
+            return RedirectResponse(visit.to("data", part=visit.part), 303)
         page: Page = getattr(import_module(f"cloister.web.{module}"), name)
         return page(visit)
     except CloisterError as error:

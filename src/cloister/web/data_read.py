@@ -17,8 +17,8 @@ from cloister.claims.first_plan import Guess
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import Query, Source, as_text, sha256
-from cloister.io.query import DIALECTS
+from cloister.io import Source, as_text, sha256
+from cloister.io.query import is_address, is_file_of_sql
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
@@ -46,6 +46,9 @@ KEPT, MOST_FIGURES = 6, 500
 
 SEARCH_S = 1.0
 """For the transformation that levels by hand begin with."""
+
+IN_FILES = ("duckdb", "sqlite")
+"""Kinds of databases that are files."""
 
 MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
 """Transformations that are drawn and listed together, and records counted for that."""
@@ -206,21 +209,28 @@ class DataRead:
 
     def _confine_source(self, source: FileSource, folder: Path) -> None:
         """Refuse a file of data, of SQL or of a database that lies outside; called in the folder of the job."""
-        texts = [source.file, *([source.query] if source.query and source.query.endswith(".sql") else [])]
+        texts = [source.file, *([source.query] if source.query and is_file_of_sql(source.query) else [])]
         if any(not path.resolve().is_relative_to(self.folder) for path in files_named(texts, folder)):
             raise InputError("The file of this job lies outside this folder. Run the job from the command line.")
-        if isinstance(data := source.data("the database"), Query):
-            confine_database(data, folder, self.folder)
+        if source.url is not None:
+            confine_address(source.url, folder, self.folder)
 
-    def confine(self, job: Job, folder: Path) -> None:
-        """Refuse a job that names a file outside the folder of the application, to be read or to be written."""
+    def confine(self, job: Job, folder: Path, also: Sequence[str] = ()) -> None:
+        """Refuse a job that names a file outside the folder of the application, to be read or to be written.
+
+        ``also``: further words that may name files
+        """
         named: list[Path] = []
         with self.at(folder):
             for part in job.parts.values():
                 for called in part.sources.values():
                     self._confine_source(job.sources[called], folder)
-                named += files_named(part.keywords, folder)
+                engine = str(part.keywords.get("engine", ""))
+                if is_address(engine):
+                    confine_address(engine, folder, self.folder)
+                named += files_named({key: one for key, one in part.keywords.items() if key != "engine"}, folder)
                 named += [value for value in part.options().values() if isinstance(value, Path)]
+            named += files_named(list(also), folder)
             outside = [path.name for path in named if not path.resolve().is_relative_to(self.folder)]
         if outside:
             raise InputError(
@@ -309,9 +319,16 @@ class DataRead:
             return problem.measure(levels)
 
 
-def confine_database(query: Query, folder: Path, around: Path) -> None:
+def _scheme_and_place(url: str) -> tuple[str, str]:
+    """What kind of database an address names, empty for a file by its name, and where it is."""
+    scheme, colon, place = url.partition(":")
+    return (scheme.lower(), place) if colon else ("", url)
+
+
+def confine_address(url: str, folder: Path, around: Path) -> None:
     """Refuse a database in a file, named from a folder, that lies outside another; any server may be asked."""
-    if DIALECTS.get(query.scheme) != "postgres" and not (folder / query.place).resolve().is_relative_to(around):
+    scheme, place = _scheme_and_place(url)
+    if scheme in ("", *IN_FILES) and not (folder / place).resolve().is_relative_to(around):
         raise InputError("The database lies outside this folder. Move it here, or use the command line.")
 
 
@@ -322,15 +339,18 @@ def count_between(low: Sequence[int], high: Sequence[int]) -> int:
 
 def stamp_of(folder: Path, source: FileSource) -> str:
     """Return a word for a source as it is now: another one once the file, or how it is read, has changed."""
-    if source.url is not None:
-        return version_of(repr(source) + (source.url or "") + (source.query or ""))
-    collection = profiled(source.file)
+    collection = None if source.url is not None else profiled(source.file)
     files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
-    parts = []
+    parts = [str(folder), str(source.url), str(source.query)]
+    if source.url is not None:  # what a server gave is read once while the application runs
+        scheme, place = _scheme_and_place(source.url)
+        path = folder / (place if scheme in ("", *IN_FILES) else "")
+        files = [file for file in (path, path.with_name(f"{path.name}.wal")) if file.is_file()]
+        files += [folder / source.query] if source.query and is_file_of_sql(source.query) else []
     for file in files:
         try:
             status = file.stat()
-            parts.append((str(file), status.st_mtime_ns, status.st_size, status.st_ino))
+            parts.append(repr((str(file), status.st_mtime_ns, status.st_size, status.st_ino)))
         except OSError:
             raise InputError(f"{file.name} is not there any more. Choose another file.", file=file.name) from None
     return version_of(repr(source) + repr(parts))

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from cloister.claims.plan import ClaimsPlan
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import pictures, rows_of
-from cloister.exploration.outcome import RULES, figures_of_record
+from cloister.exploration.outcome import RULES, figures_of_record, outcome_from_record
 from cloister.io import write_private
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.exploring import JSON, word_of
@@ -73,7 +74,10 @@ def start_exploring(visit: Visit) -> Response:
     skipped = ("levels", "method") if visit.say("frontier") else tuple(word.partition("=")[0] for word in grid[1::2])
     parent = state.path.parent
     numbers = (f"{state.path.stem}-explored-{number}" for number in range(1, 10_000))
-    out = next(name for name in numbers if not (parent / name).exists())
+    out = next(name for name in numbers if not any((parent / one).exists() for one in (name, f"{name}.plan.toml")))
+    visit.app.data.confine(state.job, parent, grid)
+    if any(state.job.sources[called].url for called in own.sources.values()):
+        return explore(visit, "Exploring reads files alone. Write what the query gives to a file first.", 400)
     try:
         words = ["explore", own.shape, *words_of(state, visit.part, (*NOT_EXPLORED, *skipped)), *grid, "--out", out]
     except InputError as error:
@@ -100,11 +104,12 @@ def _plan_file(plan: str | Keywords, file: Path) -> str:
 
 def _content(visit: Visit) -> Given:
     path = visit.app.folder.existing(visit.say("folder")) / JSON
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         content: Given = json.loads(path.read_bytes())
-        return content
-    except (OSError, ValueError):
-        pass
+        rows = [(outcome_from_record(row), row["number"], row["on_frontier"]) for row in content["settings"]]
+        pictures(content)
+        if rows and isinstance(content["recommendation"]["why"], str) and "measure" in content:
+            return content
     raise InputError("This exploration has no result yet, or cannot be read. Start it again with the same settings.")
 
 

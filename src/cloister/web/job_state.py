@@ -13,7 +13,7 @@ from cloister.errors import InputError
 from cloister.io import write_private
 from cloister.io.csv import load_text
 from cloister.jobs.job import Job, part_of
-from cloister.jobs.job_file import parse_job
+from cloister.jobs.job_file import parse_job, sources_used
 from cloister.settings import Given, Keywords
 from cloister.typed_toml import read_toml
 
@@ -171,9 +171,10 @@ def add_part(state: JobState, made: JobState) -> tuple[Given, str]:
 def without_part(state: JobState, part: str) -> Given:
     """Return the content of a job without a part, and without the sources that only it was read from."""
     place, parts = state.place(part), state.job.parts
-    used = {called for name, one in parts.items() if name != part for called in one.sources.values()}
+    still = {called for name, one in parts.items() if name != part for called in sources_used(one)}
+    gone = sources_used(parts[part]) - still
     kept = [section for number, section in enumerate(state.content["protect"]) if number != place]
-    sources = {called: source for called, source in state.content["sources"].items() if called in used}
+    sources = {called: source for called, source in state.content["sources"].items() if called not in gone}
     return {**state.content, "sources": sources, "protect": kept}
 
 
@@ -194,10 +195,14 @@ def new_job(path: Path, content: Keywords) -> JobState:
     return load_job(path)
 
 
-def release_to(path: Path, output: str) -> None:
-    """Have a job that was just made release to another folder; all else of its text stays, comments too."""
+def release_to(path: Path, output: str, name: str = "") -> None:
+    """Have a job that was just made release to another folder; all else of its text stays, comments too.
+
+    ``name``: of the job, in place of its own
+    """
     made = load_job(path)
     text = made.text.replace(f"output = {toml_text(made.job.output)}", f"output = {toml_text(output)}", 1)
+    text = text.replace(f"name = {toml_text(made.job.name)}", f"name = {toml_text(name or made.job.name)}", 1)
     if text != made.text:
         _replace(path, text)
 

@@ -10,7 +10,7 @@ from cloister.jobs.job import Written
 from .app import Visit, address, status_of
 from .data_pages import job_page, saved
 from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
-from .job_state import Conflict, undo, without_part
+from .job_state import Conflict, load_job, undo, without_part
 
 HELPS = {
     "name": "What the release is called in its report.",
@@ -87,8 +87,9 @@ def run(visit: Visit) -> Response:
 def go_back(visit: Visit) -> Response:
     """Undo the last change of the job."""
     undo(visit.state.path, visit.say("version"))
-    step = visit.say("step")
-    return RedirectResponse(visit.to(step if step.isalpha() else "release"), 303)
+    step = visit.say("step") if visit.say("step").isalpha() else "release"
+    is_there = visit.say("part") in load_job(visit.state.path).job.parts
+    return RedirectResponse(visit.to(step) if is_there else address("release", job=visit.say("job")), 303)
 
 
 def remove_part(visit: Visit) -> Response:

@@ -1,6 +1,8 @@
 """The server: of this machine alone, or behind a proxy; with a token, until it is stopped or was long not used."""
 
+import errno
 import os
+import re
 import secrets
 import socket
 import threading
@@ -8,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -20,6 +21,9 @@ from .guard import Guard
 
 HOST = "127.0.0.1"
 """Where it is bound."""
+
+PROXY = re.compile(r"https://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::([0-9]{1,5}))?/?")
+LAST_PORT = 65_535
 
 SILENT = {
     "version": 1,
@@ -47,9 +51,9 @@ class Endpoint:
 
     def opened(self) -> tuple[socket.socket, str, Sequence[str]]:
         """Return a socket that is bound, the address of the first page, and what a browser may call it."""
-        outside = urlsplit(self.proxy)
-        if self.proxy and (outside.scheme != "https" or not outside.netloc or outside.path.strip("/")):
-            raise InputError("The address of a proxy is https://NAME or https://NAME:PORT, without a path.")
+        outside = _outside(self.proxy)
+        if self.file is not None and self.port:
+            raise InputError(f"{setting('socket')} answers at a file, and not at {setting('port')}. Give one of them.")
         if self.bind != HOST and not self.proxy:
             raise InputError(f"{setting('bind')} takes another address only behind a proxy: {setting('behind_proxy')}.")
         if self.file is not None:
@@ -58,7 +62,18 @@ class Endpoint:
             bound = _bound(self.bind, self.port)
             hosts = f"{HOST}:{bound.getsockname()[1]}", f"localhost:{bound.getsockname()[1]}"
             base = f"http://{hosts[0]}"
-        return (bound, self.proxy.rstrip("/"), (outside.netloc,)) if self.proxy else (bound, base, hosts)
+        return (bound, f"https://{outside}", (outside,)) if outside else (bound, base, hosts)
+
+
+def _outside(proxy: str) -> str:
+    """How browsers name a proxy in each request: in small letters, and without the port that HTTPS has anyway."""
+    found = PROXY.fullmatch(proxy.lower())
+    if proxy and (found is None or int(found[2] or 0) > LAST_PORT):
+        raise InputError(
+            "The address of a proxy is https://NAME or https://NAME:PORT, without user and path; of a name with other "
+            "letters than a to z its form in ASCII, which begins with xn--."
+        )
+    return "" if found is None else found[1] if found[2] in (None, "443") else f"{found[1]}:{found[2]}"
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -71,7 +86,7 @@ def _bound(host: str, port: int) -> socket.socket:
         problem = True
     if problem:
         bound.close()
-        raise InputError(f"Port {port} is taken, or not ours to use. Give another one, or none.")
+        raise InputError(f"Port {port} of {host} is taken, or not ours to use. Give another one, or none.")
     return bound
 
 
@@ -79,7 +94,12 @@ def _unix(path: Path) -> socket.socket:
     """A socket that only this user may open: it is made under a mask, so that it never is anybody else's."""
     bound, mask, problem = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM), os.umask(0o177), False
     try:
+        if path.is_socket() and bound.connect_ex(str(path)) == errno.ECONNREFUSED:  # of a server that was killed
+            path.unlink()
+        bound.close()
+        bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         bound.bind(str(path))
+        bound.listen()  # from here on another server finds that somebody answers
     except OSError:
         problem = True
     finally:
@@ -87,7 +107,7 @@ def _unix(path: Path) -> socket.socket:
     if problem:
         bound.close()
         raise InputError(
-            f"No socket {path.name} can be made there. Give a name that is not taken, in a folder of yours."
+            f"No socket {path.name} can be made there. Give a short name that is not taken, in a folder of yours."
         )
     return bound
 

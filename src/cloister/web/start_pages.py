@@ -1,5 +1,6 @@
 """The first page, and the one that makes a job of a file."""
 
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,23 +88,29 @@ def database(visit: Visit, problem: str = "", status: int = 200) -> Response:
 
 
 def make_of_database(visit: Visit) -> Response:
-    """Make a first job of what a database gives; the job lies in the folder itself."""
+    """Make a first job of what a database gives, beside the job that it is to be a part of, or in the folder itself."""
     from cloister.errors import InputError
+    from cloister.io import write_private
     from cloister.io.query import Query
     from cloister.pipeline.first_jobs import name_of
 
-    from .data_read import confine_database
+    from .data_read import confine_address
 
-    shape, folder = visit.say("shape"), visit.app.folder.path
+    shape, top = visit.say("shape"), visit.app.folder.path
+    folder = visit.app.folder.existing(visit.say("into")).parent if visit.say("into") else top
     if shape not in SHAPES or shape == "claims":
         return database(visit, "Say what the query gives.", 400)
     try:
-        query = Query(visit.say("url").strip(), visit.say("query").strip(), "the query")
-        confine_database(query, folder, folder)
+        query = Query(visit.say("url").strip(), visit.say("query").strip(), "the database")
+        confine_address(query.url, folder, top)
     except InputError as error:
         return database(visit, error.message, 400)
     target = _free(folder / name_of(visit.say("name") or shape))
-    return _first(visit, [query.url, "--query", query.query], target, shape, visit.to("new/database"))
+    # A query may hold values of patients: it is no argument of a process, nor of the page that shows the command.
+    text = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.sql")
+    write_private(text, query.query.encode())
+    back = address("new/database", into=visit.say("into"))
+    return _first(visit, ["--query", text.name, "--", query.url], target, shape, back, passing=[text])
 
 
 def _usual_profile(place: str) -> str:
@@ -144,7 +151,7 @@ def make(visit: Visit) -> Response:
     target = _free(path)
     if visit.say("empty") and shape != "claims" and into is None:
         return _started(visit, target, shape, {"file": called, **source})
-    words = [called, *command_words(RunOptions, source)]
+    words = [*command_words(RunOptions, source), "--", called]
     back = address("new", file=visit.say("file"), into=visit.say("into"))
     if second is None:
         return _first(visit, words, target, shape, back)
@@ -153,40 +160,57 @@ def make(visit: Visit) -> Response:
 
 
 def _first(
-    visit: Visit, words: "Sequence[str]", target: Path, shape: str, back: str, files: "Sequence[Given]" = ()
+    visit: Visit,
+    words: "Sequence[str]",
+    target: Path,
+    shape: str,
+    back: str,
+    files: "Sequence[Given]" = (),
+    passing: "Sequence[Path]" = (),
 ) -> Response:
     """Have ``cloister init`` guess, and go to the pages of the job, or of the part that was added to one.
 
     ``files``: of claims, of which it writes a plan
     """
-    from .job_state import add_part, load_job, release_to
+    from .job_state import release_to
 
     into = visit.app.folder.existing(visit.say("into")) if visit.say("into") else None
-    made = target.with_name(f".{target.stem}.part.toml") if into is not None else target
-    out = target.with_name(f".{target.stem}.plan.toml") if files else made
+    own = secrets.token_hex(4)
+    made = target if into is None else target.with_name(f".{target.stem}.{own}.part.toml")
+    out = target.with_name(f".{target.stem}.{own}.plan.toml") if files else made
     step = "roles" if shape == "table" else OTHER_STEPS[1]
 
     def after(work: "Work") -> None:
         if files:
-            _of_claims(made, out, *files)
-        if into is not None:
-            try:
-                content, part = add_part(load_job(into), load_job(made))
-                load_job(into).changed(content).save(load_job(into).version)
-            finally:
-                made.unlink()
-            work.then = address(step, job=visit.app.folder.place(into), part=part)
-        elif not files:
-            release_to(target, f"{target.stem}-release")
+            _of_claims(made, out, target.stem, *files)
+        elif into is None:
+            release_to(target, f"{target.stem}-release", target.stem if passing else "")
         if shape == "table":
             work.doing = "looking at the columns"
-            _look(visit, into or target)
+            _look(visit, made)
+        if into is not None:
+            work.then = address(step, job=visit.app.folder.place(into), part=_added(into, made))
 
     work = visit.app.works.start(
-        ["init", shape, *words, "--out", out.name, "--json"], target.parent, what=f"Looking at {target.stem}",
+        ["init", shape, "--out", out.name, "--json", *words], target.parent, what=f"Looking at {target.stem}",
         then=address(step, job=visit.app.folder.place(target)), back=back, after=after,
+        passing=(*passing, *(path for path in {made, out} if path != target)),
     )  # fmt: skip
     return visit.working(work)
+
+
+def _added(into: Path, made: Path) -> str:
+    """Add the part of a job to another one, whatever another window does to that meanwhile; return its name."""
+    from .job_state import Conflict, add_part, load_job
+
+    while True:
+        state = load_job(into)
+        content, part = add_part(state, load_job(made))
+        try:
+            state.changed(content).save(state.version)
+        except Conflict:
+            continue
+        return part
 
 
 def _look(visit: Visit, job: Path) -> None:
@@ -195,7 +219,7 @@ def _look(visit: Visit, job: Path) -> None:
     from .job_state import load_job
 
     made = load_job(job).job
-    called, source, form = source_of(made, list(made.parts)[-1])
+    called, source, form = source_of(made, next(iter(made.parts)))
     visit.app.data.sample(job.parent, called, source, form)
 
 
@@ -219,7 +243,7 @@ def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Respons
     return RedirectResponse(address(step, job=visit.app.folder.place(target), part=name), 303)
 
 
-def _of_claims(target: Path, plan: Path, patients: "Given", claims: "Given") -> None:
+def _of_claims(target: Path, plan: Path, name: str, patients: "Given", claims: "Given") -> None:
     """The job of a plan that was written for two files."""
     from cloister.io.csv import load_text
     from cloister.typed_toml import read_toml
@@ -227,7 +251,6 @@ def _of_claims(target: Path, plan: Path, patients: "Given", claims: "Given") -> 
     from .job_state import new_job
 
     content = read_toml(load_text(plan).data.decode(), plan.name, "cloister init")
-    plan.unlink()
     part = {"shape": "claims", "name": "claims", "patients": "patients", "claims": "claims", "plan": content}
     sources = {"patients": patients, "claims": claims}
-    new_job(target, {"name": target.stem, "output": f"{target.stem}-release", "sources": sources, "protect": [part]})
+    new_job(target, {"name": name, "output": f"{name}-release", "sources": sources, "protect": [part]})

@@ -51,6 +51,7 @@ class Work:
     code: int | None = None
     seconds: float = 0.0
     is_cancelled: bool = False
+    passing: tuple[Path, ...] = ()  # files that are taken away at the end
 
     @property
     def is_running(self) -> bool:
@@ -92,9 +93,17 @@ class Work:
             self.answer = json.loads(b"".join(said))
         try:
             if after is not None and code == 0:
-                after(self)
+                if self.is_cancelled:
+                    self.answer, code = {}, 130
+                else:
+                    after(self)
         except CloisterError as error:
             self.answer, code = {"error": {"message": error.message}}, error.exit_code
+        except Exception as error:  # whoever waits must hear of it; a message could quote a value
+            self.answer, code = {"error": {"message": f"An unexpected {type(error).__name__} occurred."}}, 3
+        finally:
+            for path in self.passing:
+                path.unlink(missing_ok=True)
         self.seconds = time.monotonic() - self.started
         self.code = code
 
@@ -125,6 +134,7 @@ class Works:
         then: str,
         back: str,
         after: Callable[[Work], None] | None = None,
+        passing: tuple[Path, ...] = (),
     ) -> Work:
         """Start a command in a folder; ``after`` is called once it is done, before anybody sees that."""
         command = [sys.executable, "-m", "cloister", *words]
@@ -143,7 +153,7 @@ class Works:
             os.close(reports)
         pipes = os.fdopen(answering, "rb"), os.fdopen(reporting, "rb")
         shown = shlex.join(["cloister", *(word for word in words if word != "--json")])
-        work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes)
+        work = Work(secrets.token_urlsafe(12), what, then, back, shown, process, *pipes, passing=passing)
 
         threading.Thread(target=work.listen, args=(after,), daemon=True).start()
         with self._lock:

@@ -326,8 +326,81 @@ def test_a_database_becomes_a_job(window):
     page = window.wait(window.post("/new/database", form | {"name": "from base"}))
     assert page.status_code == 200, page.text
     assert 'name="role-2"' in page.text
+    assert "SELECT" not in window.get("/work", key=next(iter(window.served.app.works._all))).text.partition("<nav")[0]
+    state = load_job(window.folder / "from_base.toml")
+    assert (state.job.name, state.job.sources["data"].query) == ("from_base", form["query"])
+    assert list(window.folder.glob(".*.sql")) == []
+    sample = window.served.app.data.sample
+    source = state.job.sources["data"]
+    before = sample(window.folder, "data", source).records
+    with duckdb.connect(str(window.folder / "hospital.duckdb")) as changed:
+        changed.execute("DELETE FROM patients WHERE sex = 'F'")
+    assert sample(window.folder, "data", source).records < before
+    assert "reads files alone" in window.post("/explore", {"job": "from_base.toml", "g:k": "3"}).text
     page = window.wait(stepped(window, window.get("/release", job="from_base.toml"), "/release/run"))
     assert "Verified just now" in page.text, page.text
+
+
+def test_adding_and_saving_at_once_lose_nothing(window, monkeypatch):
+    """What another window saves while a part is added stays."""
+    from cloister.web import job_state
+
+    job, real = window.folder / "patients.toml", job_state.add_part
+
+    def meanwhile(state, made):
+        content = real(state, made)
+        if "seed" not in load_job(job).content:
+            now = load_job(job)
+            now.changed({"seed": 7, **now.content}).save(now.version)
+        return content
+
+    monkeypatch.setattr(job_state, "add_part", meanwhile)
+    window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+
+    assert load_job(job).content["seed"] == 7
+    assert list(load_job(job).job.parts) == ["patients", "codes"]
+
+
+def test_a_part_takes_only_its_own_sources_with_it(window):
+    """Those of a table joined with its codes stay, as do those that no part is read from."""
+    job = window.folder / "joined.toml"
+    job.write_text(
+        'name = "j"\noutput = "out"\nk = 3\n[sources.p]\nfile = "patients.csv"\nid = "mrn"\n[sources.c]\nfile = '
+        '"codes.csv"\n[sources.t]\nfile = "trajectories.csv"\n[sources.spare]\nfile = "x.csv"\n[[protect]]\nshape = '
+        '"table"\nsource = "p"\ncodes = "c"\ndefault_role = "drop"\n[protect.qi]\nsex = "suppress"\n[[protect]]\n'
+        'shape = "trajectories"\nsource = "t"\n'
+    )
+    state = load_job(job)
+    assert window.post("/part/remove", {"job": job.name, "part": "t", "version": state.version}).status_code == 200
+    assert list(load_job(job).job.sources) == ["p", "c", "spare"]
+
+
+def test_pages_of_tables_lead_on_for_parts_of_other_shapes(window):
+    """What is read is shown in their place; a part that is gone is said to be."""
+    window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+    version = load_job(window.folder / "patients.toml").version
+    for path in ("/roles", "/hierarchies", "/levels", "/utility"):
+        answer = window.get(path, job="patients.toml", part="codes")
+        assert (answer.status_code, answer.url.path) == (200, "/data")
+    undone = window.post("/undo", {"job": "patients.toml", "part": "codes", "version": version, "step": "data"})
+    assert (undone.status_code, undone.url.path) == (200, "/release")
+    gone = window.get("/data", job="patients.toml", part="codes")
+    assert (gone.status_code, "no part of that name" in gone.text) == (400, True)
+
+
+def test_an_error_nobody_expected_ends_the_work(window, monkeypatch):
+    """The page says so, and the server can stop; stopping amid the last step stops that as well."""
+    from cloister.web import start_pages
+
+    def broken(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(start_pages, "_added", broken)
+    page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
+
+    assert "An unexpected OSError occurred" in page.text
+    assert window.served.app.works.running == []
+    assert [path.name for path in window.folder.glob(".*.part.toml")] == []
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,17 @@ def test_claims_are_explored_and_a_setting_goes_into_the_plan(window):
     assert (plan["risk"]["threshold"], plan["risk"]["draws"]) == ({"1": 0.2, "2": 0.3}[number], 1000)
 
 
+@pytest.mark.parametrize("content", ["{}", "[]", "null", '{"settings": []}', '{"settings": [{}]}', "no JSON"])
+def test_an_exploration_that_is_damaged_is_said(window, content):
+    """In a sentence."""
+    folder = window.folder / "explored"
+    folder.mkdir()
+    (folder / "exploration.json").write_text(content)
+    answer = window.get("/explored", folder="explored")
+
+    assert (answer.status_code, "cannot be read" in answer.text) == (400, True)
+
+
 def test_a_grid_that_is_wrong_is_said(window):
     """Before anything is started, or in the command's own words."""
     _, job = made(window)

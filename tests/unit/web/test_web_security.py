@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -41,8 +42,14 @@ def test_binds_to_this_machine_alone(served):
     [
         (Endpoint(bind="0.0.0.0"), "only behind a proxy"),
         (Endpoint(bind="0.0.0.0", proxy="http://hospital.example"), "https://NAME"),
-        (Endpoint(bind="0.0.0.0", proxy="https://hospital.example/cloister"), "without a path"),
+        (Endpoint(bind="0.0.0.0", proxy="https://hospital.example/cloister"), "without user and path"),
         (Endpoint(bind="0.0.0.0", proxy="https://"), "https://NAME"),
+        (Endpoint(proxy="https://me@hospital.example"), "without user"),
+        (Endpoint(proxy="https://hospital.example?x=1"), "without user"),
+        (Endpoint(proxy="https://hospital.example:99999"), "https://NAME"),
+        (Endpoint(proxy=" https://hospital.example"), "https://NAME"),
+        (Endpoint(proxy="https://[::1"), "https://NAME"),
+        (Endpoint(port=8123, file=Path("pages")), "Give one of them"),
     ],
 )
 def test_another_address_needs_a_proxy(tmp_path, place, words):
@@ -51,9 +58,10 @@ def test_another_address_needs_a_proxy(tmp_path, place, words):
         prepare(tmp_path, place)
 
 
-def test_behind_a_proxy_only_its_name_is_ours(tmp_path):
+@pytest.mark.parametrize("typed", ["https://hospital.example", "HTTPS://Hospital.Example:443/"])
+def test_behind_a_proxy_only_its_name_is_ours(tmp_path, typed):
     """Its cookie is for HTTPS alone; the port that is bound is no name of ours, nor is a page of plain HTTP."""
-    made = prepare(tmp_path, Endpoint(proxy="https://hospital.example"))
+    made = prepare(tmp_path, Endpoint(proxy=typed))
     client = stranger(made)
     answer = client.get(made.address, follow_redirects=False)
 
@@ -95,6 +103,16 @@ def test_a_socket_answers_and_goes(tmp_path):
 
     assert answer.startswith(b"HTTP/1.1 403")
     assert not (tmp_path / "pages").exists()
+
+
+def test_a_socket_of_a_server_that_was_killed_is_made_anew(tmp_path):
+    """It answers nobody, so that it may go; any other file stays."""
+    prepare(tmp_path, Endpoint(file=tmp_path / "pages")).socket.close()
+    prepare(tmp_path, Endpoint(file=tmp_path / "pages")).socket.close()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="No socket file"):
+        prepare(tmp_path, Endpoint(file=tmp_path / "file"))
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize("path", [*EVERY_GET, "/static/app.css", "/nothing"])
@@ -270,6 +288,26 @@ def test_a_job_cannot_read_or_write_outside(window, what):
     version = re.search(r'name="version" value="(\w+)"', window.get("/release", job="job.toml").text)[1]
     assert window.post("/release/run", {"job": "job.toml", "version": version}).status_code == 400
     assert not (window.folder / "x").exists()
+
+
+@pytest.mark.parametrize("where", ["source", "hierarchy", "grid"])
+def test_what_is_explored_lies_inside(window, where):
+    """Neither the job nor the grid leads to a file outside: nothing is started."""
+    outside = window.folder.parent / "outside.csv"
+    outside.write_text("sex,1\nF,*\nM,*\n")
+    job = window.folder / "patients.toml"
+    text, grid = job.read_text(), {"g:k": "3"}
+    if where == "source":
+        job.write_text(text.replace('"patients.csv"', '"../outside.csv"'))
+    elif where == "hierarchy":
+        job.write_text(text.replace('"sex" = "suppress"', '"sex" = "../outside.csv"'))
+    else:
+        grid["g:qi.sex"] = "../outside.csv"
+    answer = window.post("/explore", {"job": "patients.toml", "part": "patients", **grid})
+
+    assert where == "grid" or job.read_text() != text
+    assert answer.status_code == 400
+    assert "outside this folder" in answer.text
 
 
 def test_a_form_that_is_too_large_is_refused(window):
