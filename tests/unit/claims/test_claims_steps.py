@@ -180,7 +180,7 @@ def test_derived_columns():
     assert years_of(done).to_list() == [2008] * 7
 
 
-def test_days_begin_anew_with_each_year():
+def test_days_begin_again_with_each_year():
     """Where days of a year are asked for, from the first claim of a patient in that calendar year."""
     events = [
         (who, date.replace("2008-06", "2009-06").replace("2008-07", "2009-07"), *rest) for who, date, *rest in CLAIMS

@@ -105,7 +105,7 @@ def test_a_socket_answers_and_goes(tmp_path):
     assert not (tmp_path / "pages").exists()
 
 
-def test_a_socket_of_a_server_that_was_killed_is_made_anew(tmp_path):
+def test_a_socket_of_a_server_that_was_killed_is_made_again(tmp_path):
     """It answers nobody, so that it may go; any other file stays."""
     prepare(tmp_path, Endpoint(file=tmp_path / "pages")).socket.close()
     prepare(tmp_path, Endpoint(file=tmp_path / "pages")).socket.close()
