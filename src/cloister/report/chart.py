@@ -80,8 +80,8 @@ LEFT, TOP, WIDE, HIGH = 56, 24, 400, 260
 
 PICTURE_WIDTH, PICTURE_HEIGHT = LEFT + WIDE + 24, TOP + HIGH + 44
 STEPS = tuple(digit * 10.0**power for power in range(-2, 9) for digit in (1, 2, 5))
-LONGEST = 30
-"""Letters beside a point, at most."""
+LONGEST, CLOSE = 30, 14
+"""Letters beside a point, at most; and how near points are that are named together."""
 
 MOST_NAMES = 40
 """Pictures of more points name those of the frontier only."""
@@ -138,17 +138,17 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
     def y(value: float) -> float:
         return round(TOP + HIGH * (1 - value / high[-1]), 1)
 
+    spots = [(x(row.across), y(row.upwards)) for row in rows]
     dots = tuple(
         Dot(
             row.label,
             f"{across} {row.across:.4g}, {upwards} {row.upwards:.4g}",
-            x(row.across),
-            y(row.upwards),
+            *spot,
             row.on_frontier,
             row.recommended,
-            _written(place, rows),
+            written,
         )
-        for place, row in enumerate(rows)
+        for row, spot, written in zip(rows, spots, _written(rows, spots), strict=True)
     )
     best = sorted((dot.x, dot.y) for dot in dots if dot.on_frontier)
     path = " ".join(f"{'L' if place else 'M'}{x} {y}" for place, (x, y) in enumerate(best))
@@ -156,18 +156,16 @@ def scatter(rows: Sequence[Placed], across: str, upwards: str) -> Scatter:
     return Scatter((across, upwards), dots, path, *marks)
 
 
-def _written(place: int, rows: Sequence[Placed]) -> str:
-    """The names of all points that stand in the same place, beside the first of them."""
-    here = _corner(rows[place])
-    alike = [other for other, row in enumerate(rows) if _corner(row) == here]
-    if alike[0] != place or not (rows[place].on_frontier or len(rows) <= MOST_NAMES):
-        return ""
-    names = ", ".join(rows[other].label for other in alike)
-    return names if len(names) <= LONGEST else f"{names[: LONGEST - 1]}\u2026"
-
-
-def _corner(row: Placed) -> tuple[float, float]:
-    return round(row.across, 4), round(row.upwards, 4)
+def _written(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> list[str]:
+    """What is written beside each point: its name, with those of later points so near that names would overlap."""
+    names: dict[int, list[str]] = {}
+    for place, row in enumerate(rows):
+        if row.on_frontier or len(rows) <= MOST_NAMES:
+            x, y = spots[place]
+            near = (own for own in names if abs(spots[own][0] - x) < CLOSE and abs(spots[own][1] - y) < CLOSE)
+            names.setdefault(next(near, place), []).append(row.label)
+    whole = [", ".join(names.get(place, ())) for place in range(len(rows))]
+    return [text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026" for text in whole]
 
 
 def _marks(values: Sequence[float]) -> list[float]:
