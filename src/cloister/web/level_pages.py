@@ -134,16 +134,10 @@ def levels(visit: Visit) -> Response:
     listed = [
         (one, _place(visit, one.levels, pins), _place(visit, chosen, [*pins, one.levels])) for one in safe[:SHOWN]
     ]
-    side = [
-        (
-            one,
-            problem.is_safe(one),
-            _place(visit, one.levels, pins),
-            _place(visit, chosen, [x for x in pins if x != pin]),
-        )
-        for pin in pins
-        for one in [visit.app.data.measured(problem, pin)]
-    ]
+    side = []
+    for pin in pins:
+        one, without = visit.app.data.measured(problem, pin), [other for other in pins if other != pin]
+        side.append((one, problem.is_safe(one), _place(visit, pin, pins), _place(visit, chosen, without)))
     rows = zip(problem.names, problem.lowest.tolist(), problem.top, chosen, *bounds, strict=True)
     return job_page(
         visit, "levels", rows=list(rows), lattice=problem.lattice, best=found.best, names=problem.names,

@@ -149,7 +149,9 @@ def make(visit: Visit) -> Response:
     source = filled(reading_specs(), {}, visit.form)
     called = f"{visit.say('profile')}:{path.name}" if visit.say("profile") else path.name
     target = _free(path)
-    if visit.say("empty") and shape != "claims" and into is None:
+    if visit.say("empty") and into is not None:
+        return new(visit, "A part of a job begins with guesses. Make it so, and change them.", 400)
+    if visit.say("empty") and shape != "claims":
         return _started(visit, target, shape, {"file": called, **source})
     words = [*command_words(RunOptions, source), "--", called]
     back = address("new", file=visit.say("file"), into=visit.say("into"))

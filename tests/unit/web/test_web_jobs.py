@@ -296,6 +296,8 @@ def test_a_part_is_added_and_taken_out(window):
     """With guesses of its own, under a name that is free; the job then releases both together."""
     page = window.get("/part", into="patients.toml").text
     assert "codes.csv" in page
+    empty = window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml", "empty": "1"})
+    assert (empty.status_code, "begins with guesses" in empty.text) == (400, True)
     page = window.wait(window.post("/new", {"file": "codes.csv", "shape": "codes", "into": "patients.toml"}))
     assert page.status_code == 200, page.text
     state = load_job(window.folder / "patients.toml")
