@@ -2,13 +2,14 @@
 
 import random
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles.full_domain import at_least, best_policy
-from tests.tables import cases
+from tests.tables import Case, cases
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal
@@ -28,9 +29,22 @@ def answer(search, problem, **options):
     return tuple(found.levels[name] for name in problem.names), found.suppressed
 
 
+# Two transformations lose as much and suppress nothing: (1, 0), and (0, 2), whose levels come first but are more.
+TIE = Case(
+    names=("c0", "c1"),
+    records=[("x", "a"), ("y", "a"), ("x", "b"), ("y", "b")],
+    hierarchies=[[("x", "*"), ("y", "*")], [("a", "a1", "*"), ("b", "b1", "*")]],
+    k=2,
+    suppression=Decimal(0),
+    loss="iyengar",
+    weights=(1.0, 1.0),
+)
+
+
 @pytest.mark.parametrize("name", SEARCHES)
 @examples(200)
 @given(case=cases(losses=LOSSES))
+@example(case=TIE)
 def test_search_finds_the_optimum(name, case):
     """Whatever the loss, levels and suppressed records are those of the best policy by definition, ties included."""
     best = best_policy(case.records, case.hierarchies, at_least(case.k), case.limit, case.loss, case.weights)
