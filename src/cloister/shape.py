@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
@@ -131,11 +131,16 @@ class Shape(Protocol[Options, Read]):
     def changed(self, options: Options, setting: Keywords) -> Options:
         """Return the settings with the values of a grid in their place."""
 
-    def frontier(self, options: Options) -> list[dict[str, object]]:
-        """Return the settings of transformations that no other beats in risk and loss, or refuse."""
-
     def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well."""
+
+
+@runtime_checkable
+class WithFrontier(Protocol[Options]):
+    """A shape whose settings can be compared without a release; others need not say that they have none."""
+
+    def frontier(self, options: Options, read: Callable[[Options], object]) -> list[dict[str, object]]:
+        """Return the settings that no other beats in risk and loss."""
 
 
 AnyShape: TypeAlias = Shape[Any, Any]

@@ -99,12 +99,8 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
         raise InputError(f"Name the part of the job that is explored: {', '.join(run.job.parts)}.")
     asked = replace(asked, out=None if asked.out is None else asked.out.absolute())
     one = run.job.parts[name]
-    run = replace(
-        run,
-        job=replace(
-            run.job, parts={**run.job.parts, name: without_keys(one, [] if asked.grid == FRONTIER else asked.grid)}
-        ),
-    )
+    given = without_keys(one, [] if asked.grid == FRONTIER else asked.grid)
+    run = replace(run, job=replace(run.job, parts={**run.job.parts, name: given}))
     with chdir(run.path.parent), of_part(run.job, name):
         return explored(one.shape, options_of(run, name), asked).exploration
 

@@ -11,6 +11,7 @@ import hmac
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -200,18 +201,10 @@ def derived(data: Claims) -> Stepped:
     return Stepped(whole, StepLine("5 derived columns", counts=counts))
 
 
-def _days_since_first(data: Claims) -> pl.Series:
-    return _days_since(data, DAYS_SINCE_FIRST, [])
-
-
-def _days_of_year(data: Claims) -> pl.Series:
-    return _days_since(data, DAYS_OF_YEAR, [pl.col("day").dt.year()])
-
-
-def _days_since(data: Claims, name: str, period: list[pl.Expr]) -> pl.Series:
-    """Days from the first claim of a patient, within a period if there is one, to each."""
-    days = data.claims.select(PATIENT, data.dates("date", name).alias("day"))
-    first = pl.col("day").min().over(PATIENT, *period)
+def _days_since_first(data: Claims, *, in_year: bool = False) -> pl.Series:
+    """Days from the first claim of a patient, or the first in the calendar year, to each."""
+    days = data.claims.select(PATIENT, data.dates("date", DAYS_OF_YEAR if in_year else DAYS_SINCE_FIRST).alias("day"))
+    first = pl.col("day").min().over(PATIENT, *([pl.col("day").dt.year()] if in_year else []))
     return days.select((pl.col("day") - first).dt.total_days().alias("days"))["days"]
 
 
@@ -258,7 +251,7 @@ def _days_in_hospital(data: Claims) -> pl.Series:
 
 DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
     DAYS_SINCE_FIRST: _days_since_first,
-    DAYS_OF_YEAR: _days_of_year,
+    DAYS_OF_YEAR: partial(_days_since_first, in_year=True),
     LENGTH_OF_STAY: _length_of_stay,
     PAY_DELAY: _pay_delay,
     YEAR: years_of,

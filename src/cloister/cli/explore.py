@@ -11,9 +11,9 @@ from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import InputError, NoSafeRelease
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
-from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting
+from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting, word_of
 from cloister.io import write_private
-from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words, word_of
+from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words
 from cloister.pipeline.grids import parse_grid
 from cloister.pipeline.places import tidy_beside
 from cloister.registry import SHAPES
@@ -113,7 +113,7 @@ def protect_command(shape: str, typed: Keywords, setting: Setting) -> str | None
     for key, value in setting.items():
         head, _, column = key.partition(".")
         kept = [word for word in own.get(head) or [] if word.partition("=")[0] != column] if column else []
-        whole = [word_of(value).replace(", ", ",")] if isinstance(value, Mapping) else value
+        whole = [f"{name}={level}" for name, level in value.items()] if isinstance(value, Mapping) else value
         own[head] = [*kept, f"{column}={word_of(value)}"] if column else whole
     words += command_words(SHAPES[shape].options, own, NOT_REPEATED)
     return shlex.join([*words, "--out", "release"])

@@ -14,7 +14,7 @@ from cloister.report.chart import Placed, Scatter, scatter
 from cloister.results import Figures as Content
 
 from .figures import Figures, figures_of
-from .outcome import Exploration, comparable, frontier, points_of
+from .outcome import Exploration, comparable, frontier, points_of, word_of
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,10 @@ RISK_AND_LOSS = "highest risk", "loss"
 def exploration_page(exploration: Exploration, source: str) -> str:
     """Return the page of an exploration; ``source`` is the name of the data."""
     facts = exploration.as_record()
-    return render_exploration(facts, source, pictures(facts), exploration.known_of_analyses)
+    words = [{key: word_of(value) for key, value in one.setting.items()} for one in exploration.outcomes]
+    return render_exploration(
+        {**facts, "source": source, "words": words, "pictures": pictures(facts), "more": exploration.known_of_analyses}
+    )
 
 
 def pictures(facts: Content) -> dict[str, Scatter]:

@@ -113,6 +113,15 @@ Setting = Mapping[str, object]
 """Values by key; may be written as JSON."""
 
 
+def word_of(value: object) -> str:
+    """Return a value of a setting as it would be typed; values of columns with a space between."""
+    if isinstance(value, list):
+        return ",".join(map(word_of, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{column}={word_of(one)}" for column, one in value.items())
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one setting."""

@@ -16,6 +16,7 @@ SECRET = re.compile(r"pass(word|wd|phrase)?$|pwd|secret|token|credential|authori
 USER_AND_PASSWORD = re.compile(r"[^/]*//[^@]*:[^@]*@")
 SUFFIXES = (".duckdb", ".db", ".sqlite", ".sqlite3")
 DIALECTS = {"postgresql": "postgres", "postgres": "postgres", "duckdb": "duckdb", "sqlite": "sqlite"}
+IN_FILES = ("duckdb", "sqlite")
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -80,6 +81,20 @@ class Call:
             self.cancel()
 
 
+def file_of(url: str) -> str | None:
+    """Return the path of a database in a file, as its address has it; None of one on a server.
+
+    Examples
+    --------
+    >>> [file_of(url) for url in ("duckdb:data/h.duckdb", "hospital.sqlite", "postgresql://host/db")]
+    ['data/h.duckdb', 'hospital.sqlite', None]
+    """
+    found = SCHEME.fullmatch(url)
+    if found is None:
+        return url
+    return found[2] if found[1].lower() in IN_FILES else None
+
+
 def is_address(text: str) -> bool:
     """Whether a word says where a database is, and not which file is to be read.
 
@@ -91,7 +106,7 @@ def is_address(text: str) -> bool:
     found = SCHEME.fullmatch(text)
     if found is None:
         return text.lower().endswith(SUFFIXES)
-    return found[2].startswith("//") or found[1].lower() in ("duckdb", "sqlite")
+    return found[2].startswith("//") or found[1].lower() in IN_FILES
 
 
 def check_address(url: str, name: str) -> None:

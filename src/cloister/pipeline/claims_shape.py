@@ -107,10 +107,6 @@ class ClaimsShape:
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
         return ClaimsWithPlan(**vars(options) | {"stated": plan})
 
-    def frontier(self, _options: ClaimsOptions) -> list[dict[str, object]]:
-        """Refuse what only a table has."""
-        raise InputError(f"{GRID} frontier is for tables. Give keys of the plan and values.")
-
     def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
         """Nothing of a plan is a setting as well."""
 

@@ -22,16 +22,17 @@ from cloister.exploration.outcome import (
     recorded,
     rule_named,
     summed_up,
+    word_of,
 )
 from cloister.io import sha256, write_private
 from cloister.registry import SHAPES
 from cloister.release_folder import is_release, release_around
 from cloister.settings import Keywords, RunOptions, Words, settings_of
-from cloister.shape import SILENCE, Prepared, Run, Voice, shape_of
+from cloister.shape import SILENCE, Prepared, Run, Voice, WithFrontier, shape_of
 from cloister.sources import profiled
 from cloister.version import __version__
 
-from .grids import FRONTIER, settings_in
+from .grids import EXAMPLE, FRONTIER, GRID, settings_in
 from .places import tidy_beside
 
 JSON, PAGE, RELEASES = "exploration.json", "exploration.html", "releases"
@@ -75,10 +76,15 @@ class Ground:
         shape = shape_of(self.shape)
         options = shape.changed(self.options, setting)
         shape.check(options)
+        return shape.prepare(options, Run(), self.data(options))
+
+    def data(self, options: RunOptions) -> object:
+        """Return the data as these settings read them, once."""
+        shape = shape_of(self.shape)
         key = tuple(str(getattr(options, name)) for name in shape.reading)
         if key not in self.read:
             self.read[key] = shape.read(options)
-        return shape.prepare(options, Run(), self.read[key])
+        return self.read[key]
 
     @property
     def source(self) -> str:
@@ -98,14 +104,16 @@ def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voic
             raise InputError(f"{asked.out.name} is a release. Take another folder for {called('out')}.")
     grid: dict[str, tuple[object, ...]] = {}
     settings: Sequence[Setting]
+    ground = Ground(shape, work.changed(options, {}))
     if asked.grid == FRONTIER:
-        settings = work.frontier(options)
+        if not isinstance(work, WithFrontier):
+            raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
+        settings = work.frontier(ground.options, ground.data)
     else:
         wanted = asked.grid or work.usual_grid
         grid = {key: tuple(work.typed(options, key, word) for word in words) for key, words in wanted.items()}
         work.check_grid(options, grid)
         settings = settings_in(grid)
-    ground = Ground(shape, work.changed(options, {}))
     for one in settings:
         with _of_setting(one):
             ground.prepared(one)
@@ -128,15 +136,6 @@ def explored(shape: str, options: RunOptions, asked: ExploreRequest, voice: Voic
 def in_words(setting: Setting) -> str:
     """Return a setting as it would be typed."""
     return " ".join(f"{key}={word_of(value)}" for key, value in setting.items())
-
-
-def word_of(value: object) -> str:
-    """Return a value of a setting as it would be typed."""
-    if isinstance(value, list):
-        return ",".join(map(word_of, value))
-    if isinstance(value, Mapping):
-        return ", ".join(f"{column}={word_of(one)}" for column, one in value.items())
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 @contextmanager

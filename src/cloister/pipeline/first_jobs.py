@@ -14,6 +14,7 @@ from cloister.claims.first_plan import Guess, filled_template, roles_of, toml_te
 from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
+from cloister.io.query import IN_FILES
 from cloister.jobs.guessing import DROP, PATIENT, guess_table
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from cloister.jobs.job import Job
@@ -184,6 +185,6 @@ def _place(data: Path | Query, folder: Path) -> dict[str, str]:
         return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
     if isinstance(data, Path):
         return {"file": Path(os.path.relpath(data, folder)).as_posix()}
-    in_file = data.scheme in ("duckdb", "sqlite")
+    in_file = data.scheme in IN_FILES
     url = f"{data.scheme}:{Path(os.path.relpath(data.place, folder)).as_posix()}" if in_file else data.url
     return {"url": str(url), "query": data.query.strip()}

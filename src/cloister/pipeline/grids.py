@@ -41,10 +41,6 @@ class KeyedShape(Generic[Options]):
         of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
         return cast("Options", SHAPES[self.name].options(**of_source, **keywords))
 
-    def frontier(self, _options: Options) -> list[dict[str, object]]:
-        """Refuse what only a table has: transformations that can be compared without a release."""
-        raise InputError(f"{GRID} {FRONTIER} is for tables. Give keys and values, as {EXAMPLE}.")
-
     def check_grid(self, options: Options, grid: Keywords) -> None:
         """Refuse settings that the grid changes as well, and a k that nobody gives."""
         for one in settings_of(SHAPES[self.name].options):

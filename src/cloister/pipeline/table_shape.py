@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -95,13 +95,13 @@ class TableShape(KeyedShape[TableOptions]):
         request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
 
-    def frontier(self, options: TableOptions) -> list[dict[str, object]]:
+    def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
         """Return k and levels of the transformations that no other beats in risk and loss, with nothing suppressed."""
         from cloister.search import load_kernels
         from cloister.search.risk_frontier import risk_frontier
 
         wanted = replace(options, engine="memory", method=FULL_DOMAIN, k=options.k or 2)
-        prepared = PreparedTable(wanted, Run(), self.read(wanted))
+        prepared = PreparedTable(wanted, Run(), cast("Source", read(wanted)))
         load_kernels(prepared.request.kernels)
         problem = encode(prepared.source.frame, prepared.request, prepared.source.name).problem
         found = [one for one in risk_frontier(problem) if one.smallest >= max(2, options.k)]

@@ -66,7 +66,6 @@ def environment() -> "Environment":
     environment.filters |= {
         "number": _number,
         "percent": lambda share: f"{100 * share:.2f} %",
-        "setting_word": _setting_word,
         "flat": lambda figures: list(_flat(figures, "")),
         "settings": _settings,
         "chart": class_size_chart,
@@ -89,11 +88,6 @@ def _number(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _setting_word(value: object) -> object:
-    """A value of a setting; of one with a value for each column all of them on a line."""
-    return ", ".join(f"{column} {one}" for column, one in value.items()) if isinstance(value, Mapping) else value
 
 
 def _settings(settings: Section) -> list[tuple[str, str]]:
@@ -222,14 +216,9 @@ def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, M
     return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
 
 
-def render_exploration(facts: Figures, source: str, pictures: Mapping[str, Scatter], more: Mapping[str, str]) -> str:
-    """Return the HTML page of an exploration, with pictures by their titles.
-
-    ``more``: names of further figures of a setting, by how they are called
-    """
-    columns = list(facts["settings"][0]["setting"]) if facts["settings"] else []
-    filled = {**facts, "source": source, "pictures": pictures, "columns": columns, "more": more}
-    return environment().get_template("exploration.html").render(e=filled)
+def render_exploration(facts: Figures) -> str:
+    """Return the HTML page of an exploration: its record, settings in words, pictures by their titles."""
+    return environment().get_template("exploration.html").render(e=facts)
 
 
 def render_comparison(

@@ -64,7 +64,7 @@ class Visit:
 
         return load_job(self.app.folder.existing(self.say("job")))
 
-    @property
+    @cached_property
     def part(self) -> str:
         """The part of the job; its first one where none is named."""
         name, parts = self.say("part"), self.state.job.parts

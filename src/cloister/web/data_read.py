@@ -18,7 +18,7 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text, sha256
-from cloister.io.query import is_address, is_file_of_sql
+from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
@@ -46,9 +46,6 @@ KEPT, MOST_FIGURES = 6, 500
 
 SEARCH_S = 1.0
 """For the transformation that levels by hand begin with."""
-
-IN_FILES = ("duckdb", "sqlite")
-"""Kinds of databases that are files."""
 
 MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
 """Transformations that are drawn and listed together, and records counted for that."""
@@ -319,16 +316,10 @@ class DataRead:
             return problem.measure(levels)
 
 
-def _scheme_and_place(url: str) -> tuple[str, str]:
-    """What kind of database an address names, empty for a file by its name, and where it is."""
-    scheme, colon, place = url.partition(":")
-    return (scheme.lower(), place) if colon else ("", url)
-
-
 def confine_address(url: str, folder: Path, around: Path) -> None:
     """Refuse a database in a file, named from a folder, that lies outside another; any server may be asked."""
-    scheme, place = _scheme_and_place(url)
-    if scheme in ("", *IN_FILES) and not (folder / place).resolve().is_relative_to(around):
+    place = file_of(url)
+    if place is not None and not (folder / place).resolve().is_relative_to(around):
         raise InputError("The database lies outside this folder. Move it here, or use the command line.")
 
 
@@ -343,8 +334,7 @@ def stamp_of(folder: Path, source: FileSource) -> str:
     files = [folder / source.file] if collection is None else [folder / file for file in collection.files()]
     parts = [str(folder), str(source.url), str(source.query)]
     if source.url is not None:  # what a server gave is read once while the application runs
-        scheme, place = _scheme_and_place(source.url)
-        path = folder / (place if scheme in ("", *IN_FILES) else "")
+        path = folder / (file_of(source.url) or "")
         files = [file for file in (path, path.with_name(f"{path.name}.wal")) if file.is_file()]
         files += [folder / source.query] if source.query and is_file_of_sql(source.query) else []
     for file in files:

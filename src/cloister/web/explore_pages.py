@@ -12,10 +12,10 @@ from starlette.responses import Response
 from cloister.claims.plan import ClaimsPlan
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import pictures, rows_of
-from cloister.exploration.outcome import RULES, figures_of_record, outcome_from_record
+from cloister.exploration.outcome import RULES, figures_of_record, outcome_from_record, word_of
 from cloister.io import write_private
 from cloister.jobs.job import CLAIMS
-from cloister.pipeline.exploring import JSON, word_of
+from cloister.pipeline.exploring import JSON
 from cloister.pipeline.grids import FRONTIER, NOT_IN_A_GRID
 from cloister.settings import Given, Keywords
 from cloister.shape import shape_of

@@ -6,6 +6,7 @@ import os
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from cloister.claims.first_plan import toml_text
@@ -79,7 +80,7 @@ class JobState:
     version: str  # of the text; a form says which one it was made from
     content: Keywords  # what it states, whatever is wrong with it
 
-    @property
+    @cached_property
     def job(self) -> Job:
         """The job, or what is wrong with it."""
         return parse_job(self.text, self.path.name)
