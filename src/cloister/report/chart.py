@@ -75,13 +75,13 @@ def in_order(labels: Sequence[Figures]) -> list[Figures]:
     return sorted(labels, key=place)
 
 
-LEFT, TOP, WIDE, HIGH = 56, 24, 400, 260
+LEFT, TOP, WIDE, HIGH = 76, 24, 400, 260
 """Of the field in which points stand: its place in the picture, and its size."""
 
 PICTURE_WIDTH, PICTURE_HEIGHT = LEFT + WIDE + 24, TOP + HIGH + 44
 STEPS = tuple(digit * 10.0**power for power in range(-2, 9) for digit in (1, 2, 5))
-LONGEST, CLOSE = 30, 14
-"""Letters beside a point, at most; and how near points are that are named together."""
+LONGEST, LETTER, CLOSE = 30, 6, 10
+"""Letters beside a point at most, how wide one is, and how near to a name points are that are named with it."""
 
 MOST_NAMES = 40
 """Pictures of more points name those of the frontier only."""
@@ -162,7 +162,8 @@ def _written(rows: Sequence[Placed], spots: Sequence[tuple[float, float]]) -> li
     for place, row in enumerate(rows):
         if row.on_frontier or len(rows) <= MOST_NAMES:
             x, y = spots[place]
-            near = (own for own in names if abs(spots[own][0] - x) < CLOSE and abs(spots[own][1] - y) < CLOSE)
+            wide = {own: CLOSE + LETTER * len(", ".join(named)) for own, named in names.items()}
+            near = (own for own in names if abs(spots[own][0] - x) < wide[own] and abs(spots[own][1] - y) < CLOSE)
             names.setdefault(next(near, place), []).append(row.label)
     whole = [", ".join(names.get(place, ())) for place in range(len(rows))]
     return [text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026" for text in whole]
