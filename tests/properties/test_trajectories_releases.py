@@ -1,5 +1,6 @@
 """Laws of whole releases of trajectories over random patients: what is promised holds, and nothing else passes."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -41,6 +42,7 @@ def asked(draw):
         method=draw(st.sampled_from(list(Method))),
         weights=(weight, 1 - weight),
         cost=draw(st.sampled_from(list(Cost))),
+        max_loss=draw(st.sampled_from([None, 0.2, 0.5])),
         drop_empty_pairs=draw(st.booleans()),
         diversity=draw(st.sampled_from([None, Diversity(2, column="s"), Diversity(2, codes=frozenset("a"))])),
     )
@@ -87,7 +89,10 @@ def test_releases_keep_what_is_promised(case):
     origin = [number[name] for name in release.custody.crosswalk["original"]]
 
     assert min(found.count(rows) for rows in found) >= request.k
-    assert sorted(origin) == list(range(len(records)))
+    n_left_out = len(records) - len(set(origin))
+    assert len(set(origin)) == len(origin)
+    assert n_left_out == 0 or (request.max_loss is not None and n_left_out >= request.k)
+    assert release.manifest["records"] == {"in": len(records), "released": len(origin), "suppressed": n_left_out}
     assert release.attributes["s"].to_list() == [side[patient] for patient in origin]
     for rows, patient in zip(found, origin):
         pairs = iter(sorted(records[patient], key=lambda pair: (min(pair[1], 7), pair[0])))
@@ -95,6 +100,20 @@ def test_releases_keep_what_is_promised(case):
         assert told_nothing or all(
             any(code in ABOVE[one] and covers(age, at) for one, at in pairs) for code, age in rows
         )
+
+
+@examples(25)
+@given(asked())
+def test_a_bound_on_the_loss_leaves_out_whole_clusters(case):
+    """With a bound some clusters are left out, the others are as without, and lose no more than it together."""
+    _, _, request = case
+    assume(request.max_loss is not None)
+    release, unbounded = release_of(*case), release_of(*case[:2], replace(request, max_loss=None))
+    assume(release is not None)
+    losses = release.custody.figures["ilm_exact"], release.custody.figures["alm_exact"]
+
+    assert Counter(rows_of(release)) <= Counter(rows_of(unbounded))
+    assert sum(float(weight) * loss for weight, loss in zip(request.weights, losses)) <= request.max_loss + 1e-9
 
 
 @examples(25)

@@ -7,7 +7,7 @@ from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.results import Stopwatch
-from cloister.trajectories.data import Attributes, TrajectoriesRequest
+from cloister.trajectories.data import Attributes, Integers, TrajectoriesRequest
 from cloister.trajectories.domain import FittedTrajectories, fitted
 from cloister.trajectories.facts import codebook, facts_of, shown_of
 from cloister.trajectories.figures import exact_figures, utility_of
@@ -27,6 +27,25 @@ def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) ->
     domain = fitted(given.trajectories, request.code_hierarchy, request.age_hierarchy, request.on_unknown_code)
     column = None if request.diversity is None else request.diversity.column
     return domain, attributes_of(given.attributes, domain.trajectories.n_patients, column)
+
+
+def without_left_out(
+    domain: FittedTrajectories, given: GivenTrajectories, kept: Integers | None
+) -> tuple[FittedTrajectories, GivenTrajectories, int]:
+    """Return what was given of the patients that are released, and how many others there are."""
+    if kept is None:
+        return domain, given, 0
+    beside = given.attributes
+    left = replace(
+        given,
+        trajectories=given.trajectories.only(kept),
+        attributes=None if beside is None else replace(beside, frame=beside.frame[kept]),
+    )
+    return (
+        replace(domain, trajectories=domain.trajectories.only(kept)),
+        left,
+        given.trajectories.n_patients - kept.size,
+    )
 
 
 def protect_trajectories(
@@ -51,17 +70,20 @@ def protect_trajectories(
             lambda: anonymize(domain.trajectories, fit, attributes, threads=threads, cluster=cluster)
         )
     with watch.stage("verify"):
+        domain, given, n_left_out = without_left_out(domain, given, protected.kept)
         order = order_of(protected.released, protected.alignment, given.attributes)
         files = written(protected.released, protected.alignment, given.attributes, order)
         beside = None if given.attributes is None else given.attributes.frame
-        secret = Secret(domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position)
+        secret = Secret(
+            domain.trajectories, domain.codes, domain.ages, beside, order, protected.alignment.position, n_left_out
+        )
         promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        exact = exact_figures(given, request.workload, domain, protected)
+        exact = exact_figures(given, request.workload, domain, protected) | {"patients_left_out": n_left_out}
         asked = settings_of(given, request)
-        facts = facts_of(files, asked)
-        utility = utility_of(facts.counts, protected, request.policy)
+        facts = facts_of(files, asked, n_left_out)
+        utility = utility_of(facts.counts, protected, request.policy, n_left_out)
         check_useful((utility.ilm_exact + utility.alm_exact) / 2, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")

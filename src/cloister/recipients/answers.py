@@ -237,6 +237,7 @@ class TrajectoryAnswers(Answers):
     codebook: pl.DataFrame
     hierarchies: Mapping[str, Hierarchy]
     losses: tuple[float, float]  # of codes and of ages, exact, each rounded
+    n_left_out: int = 0
 
     def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
         """Bound how many patients have each code, or one below it, at an age as asked for, if one is."""
@@ -254,7 +255,8 @@ class TrajectoryAnswers(Answers):
         # Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more.
         share = min(self.losses) + HALF_STEP
         suppressed = floor(self.frame.height * share / (1 - share)) if share < 1 else n_patients
-        return CountBounds(found.lower, found.expected, min(n_patients, found.upper + suppressed))
+        upper = min(n_patients, found.upper + suppressed)
+        return CountBounds(found.lower, found.expected, upper + self.n_left_out)
 
     def _shares(self, name: str, wanted: Wanted) -> Shares:
         rows = self.codebook.filter(pl.col("column") == name)
@@ -303,7 +305,8 @@ def of_trajectories(
     }
     known = {name: parse_hierarchy(spec) for name, (spec, kind) in kinds.items() if kind != "file"}
     losses = manifest.utility.ilm_exact, manifest.utility.alm_exact
-    return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses)
+    left_out = manifest.records.suppressed
+    return TrajectoryAnswers(_texts(folder, manifest), codebook, {**known, **hierarchies}, losses, left_out)
 
 
 def of_table(

@@ -5,7 +5,7 @@ Every method starts from the same form: pairs of a patient by age, then by code.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.io import EventColumns, EventSource, as_text
 from cloister.reading import HowRead
@@ -122,6 +122,13 @@ class Trajectories:
         how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.reading.ReadingWords`
         """
         return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
+
+    def only(self, patients: Integers) -> "Trajectories":
+        """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
+        lengths = np.diff(self.offsets)[patients]
+        source = runs(self.offsets[patients], lengths)
+        ids = None if self.ids is None else self.ids.gather(patients)
+        return replace(self, offsets=bounds_of(lengths), codes=self.codes[source], ages=self.ages[source], ids=ids)
 
     @property
     def n_patients(self) -> int:
@@ -287,6 +294,7 @@ class TrajectoriesRequest:
     cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
     # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
     block: int | Literal["auto", "off"] = "auto"
+    max_loss: float | None = None  # clusters that lose more in the mean of their pairs are left out
     drop_empty_pairs: bool = False  # leave out pairs whose code and age are both suppressed (`*`, `*`)
     diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
     constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
@@ -300,6 +308,8 @@ class TrajectoriesRequest:
         if not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
         object.__setattr__(self, "weights", weights_of(*self.weights))
+        if self.max_loss is not None and not 0 <= self.max_loss <= 1:
+            raise InputError(f"{setting('max_loss')} is {self.max_loss!r}, but must be a number from 0 to 1.")
         if self.workload is not None:
             percent_of(self.workload)
         if isinstance(self.block, str):

@@ -58,8 +58,8 @@ class TrajectoriesFacts:
         return [names.get(name, name) for name, part in vars(self).items() if part != getattr(stated, name)]
 
 
-def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories) -> TrajectoriesFacts:
-    """Return what files say that were released under these settings."""
+def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories, n_left_out: int) -> TrajectoriesFacts:
+    """Return what files say that were released under these settings, some patients left out."""
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
     auxiliary = AttributeColumn(role="auxiliary")
@@ -68,7 +68,9 @@ def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories) -> Tra
     alone = files.frame.select(pl.len().over(ID) == 1).to_series()
     return TrajectoriesFacts(
         attributes=AttributesFile(columns=attributes) if attributes else None,
-        records=ReleasedPatients.model_validate({"in": n_patients, "released": n_patients, "suppressed": 0}),
+        records=ReleasedPatients.model_validate(
+            {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
+        ),
         rules=rules_of(settings.k, settings.diversity_requested()),
         counts=PairCounts(
             pairs=int((~(no_code & no_age)).sum()),

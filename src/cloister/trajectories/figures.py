@@ -10,16 +10,17 @@ exclusion; a pair that is released once may be only one of those asked for.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.utility import frequent_itemsets
 
-from .data import Constraint, Integers, Trajectories, bounds_of, percent_of
-from .domain import FittedTrajectories
+from .data import Constraint, Integers, Numbers, Trajectories, bounds_of, percent_of
+from .domain import FittedTrajectories, ValueTree
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .problem import Alignment, AnonymizedTrajectories, ConstraintOutcome, Losses, ProtectedTrajectories, crossing
 from .request import GivenTrajectories, is_made_of_data
@@ -28,19 +29,21 @@ Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions 
 MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
-def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
+def utility_of(
+    counts: PairCounts, protected: ProtectedTrajectories, policy: str | None, n_left_out: int
+) -> TrajectoriesUtility:
     """Return what was lost, beside what the released files say.
 
     Losses are over values that k patients or more have, so that no other one shows in them. How many sets of codes
     there are, and how many no released code reaches beyond, is not published of sets that are made of the codes of the
     data, rare ones among them.
     """
-    losses = protected.losses
+    losses, all_common = protected.losses, protected.losses.all_common and not n_left_out
     sets = None if policy is None or is_made_of_data(policy) else protected.outcomes
     return TrajectoriesUtility(
         **counts.model_dump(),
-        ilm=round(losses.ilm, DECIMALS) if losses.all_common else None,
-        alm=round(losses.alm, DECIMALS) if losses.all_common else None,
+        ilm=round(losses.ilm, DECIMALS) if all_common else None,
+        alm=round(losses.alm, DECIMALS) if all_common else None,
         ilm_exact=round(losses.ilm_common, DECIMALS),
         alm_exact=round(losses.alm_common, DECIMALS),
         constraints=None if sets is None else len(sets),
@@ -152,10 +155,6 @@ def _none_held(
 def measure(original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, gained: Integers) -> Losses:
     """Return the losses of codes and of ages.
 
-    A pair of the original loses the share of the domain that its released value covers; nothing if it is released as
-    it was, and all if it is suppressed. Of the domain there are two readings: all values, and those that k patients or
-    more have, so that a loss does not say how many others there are; there a generalized value covers one at least.
-
     ``gained``: leaves that codes and ages gained along the way, as the paper counts them: a merged pair's further loss
     once, whoever suffers it
 
@@ -164,24 +163,8 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
     Tamersoy et al. (2012), Definitions 4 and 6, Algorithm 3 step 20. Deviation: the exact losses are means over
     original pairs (micro) and over patients (macro), since Definition 8 forgets suppressed pairs.
     """
-    lengths, there = np.diff(original.offsets), alignment.position >= 0
-    begin = np.repeat(released.offsets[:-1][alignment.cluster_of], lengths)
-    place = (begin + alignment.position)[there]
-    values = common_values(original, released.k)
-    exact: list[NDArray[np.float64]] = []
-    common: list[NDArray[np.float64]] = []
-    for tree, nodes, leaves, is_common in (
-        (released.code_tree, released.codes[place], original.codes[there], values[0]),
-        (released.age_tree, released.ages[place], original.ages[there], values[1]),
-    ):
-        by_rank = np.zeros(tree.n_values, dtype=np.int64)
-        by_rank[tree.low[: tree.n_values]] = is_common
-        before = bounds_of(by_rank)
-        below = np.maximum(1, before[tree.high] - before[tree.low])  # common leaves that each node covers
-        for found, covered, n_values in ((exact, tree.leaves, tree.n_values), (common, below, by_rank.sum())):
-            lost = np.ones(original.n_pairs)  # 1 where suppressed
-            lost[there] = np.where(nodes == leaves, 0, covered[nodes]) / max(1, int(n_values))
-            found.append(lost)
+    lengths, values = np.diff(original.offsets), common_values(original, released.k)
+    exact, common = lost(original, released, alignment), lost(original, released, alignment, values)
     ilm_macro, alm_macro = (float(np.mean(np.add.reduceat(each, original.offsets[:-1]) / lengths)) for each in exact)
     return Losses(
         float(gained[0]) / (original.n_pairs * released.code_tree.n_values),
@@ -190,13 +173,72 @@ def measure(original: Trajectories, released: AnonymizedTrajectories, alignment:
         float(exact[1].mean()),
         ilm_macro,
         alm_macro,
-        int(original.n_pairs - there.sum()),
+        int((alignment.position < 0).sum()),
         float(common[0].mean()),
         float(common[1].mean()),
         all(
             bool(is_common[held].all()) for is_common, held in zip(values, (original.codes, original.ages), strict=True)
         ),
     )
+
+
+def lost(
+    original: Trajectories,
+    released: AnonymizedTrajectories,
+    alignment: Alignment,
+    domain: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each pair of the original lost of its code and of its age: (n_pairs,), from 0 to 1.
+
+    That is the share of the domain that its released value covers; nothing if it is released as it was, and all if it
+    is suppressed. Of the domain there are two readings: all values, and those that k patients or more have, so that a
+    loss does not say how many others there are; there a generalized value covers one at least.
+
+    ``domain``: which codes and which ages make it up; None: all
+    """
+    there = alignment.position >= 0
+    begin = np.repeat(released.offsets[:-1][alignment.cluster_of], np.diff(original.offsets))
+    place = (begin + alignment.position)[there]
+
+    def of(tree: ValueTree, nodes: Numbers, values: Numbers, counted: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+        by_rank = np.ones(tree.n_values, dtype=np.int64)
+        if counted is not None:
+            by_rank[tree.low[: tree.n_values]] = counted
+        before = bounds_of(by_rank)
+        covered = np.maximum(1, before[tree.high] - before[tree.low])
+        found = np.ones(original.n_pairs)  # 1 where suppressed
+        found[there] = np.where(nodes == values, 0, covered[nodes]) / max(1, int(by_rank.sum()))
+        return found
+
+    codes, ages = (None, None) if domain is None else domain
+    return (
+        of(released.code_tree, released.codes[place], original.codes[there], codes),
+        of(released.age_tree, released.ages[place], original.ages[there], ages),
+    )
+
+
+def within(
+    most: float,
+    weights: tuple[Fraction, Fraction],
+    original: Trajectories,
+    released: AnonymizedTrajectories,
+    alignment: Alignment,
+) -> Integers:
+    """Return the patients of the clusters whose pairs lose at most so much in the mean, ascending.
+
+    Clusters stay or go as a whole: every released trajectory keeps its k patients, and k or more are left out.
+    """
+    cluster = np.repeat(alignment.cluster_of, np.diff(original.offsets))
+    sums = [np.bincount(cluster, each) for each in lost(original, released, alignment)]
+    mean = (float(weights[0]) * sums[0] + float(weights[1]) * sums[1]) / np.bincount(cluster)
+    # Rounded, so that the order in which losses are summed up decides nothing.
+    kept = np.flatnonzero((np.round(mean, 9) <= most)[alignment.cluster_of])
+    if not kept.size:
+        raise NoSafeRelease(
+            f"Every cluster loses more than {setting('max_loss')} = {most:g} of what its pairs say, so that all would "
+            f"be left out; the least loses {float(mean.min()):.2f}. Allow more, or ask for a smaller k."
+        )
+    return kept
 
 
 def common_values(original: Trajectories, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

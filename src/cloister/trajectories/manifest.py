@@ -74,6 +74,7 @@ class PublishedTrajectories(Section):
     sensitive_codes: tuple[str, ...] | None
     diversity: Least | None
     policy: FileName | None
+    max_loss: Share | None = None
     workload: Annotated[str, StringConstraints(pattern=f"^{WORKLOAD.pattern}$")] | None
     attributes: FileName | None
     ids: Literal["number"]
@@ -132,11 +133,11 @@ class AttributesFile(Section):
 
 
 class ReleasedPatients(Section):
-    """How many patients there were and are: nobody is left out."""
+    """How many patients there were and are: nobody, or whole clusters are left out."""
 
     in_: Positive = Field(alias="in")
     released: Positive
-    suppressed: Literal[0]
+    suppressed: Count
 
 
 class KAnonymityRule(Section):
@@ -230,10 +231,13 @@ class TrajectoriesManifest(ManifestHead):
         n_sets, policy = self.utility.constraints, settings.policy
         has_sets = policy is not None and not is_made_of_data(policy)
         # One block if all patients fit into it; else each has three times k patients or more.
-        n_patients, block = self.records.released, settings.block
+        records, block = self.records, settings.block
+        n_patients, n_left_out = records.in_, records.suppressed
         is_one = block == "off" or (isinstance(block, int) and block >= n_patients)
         most_blocks = 1 if is_one else max(1, n_patients // (3 * settings.k))
         fits = {
+            "records": n_patients == records.released + n_left_out
+            and (n_left_out == 0 or (settings.max_loss is not None and n_left_out >= settings.k)),
             "columns": all(names_hierarchy(spec, column.hierarchy) for spec, column in hierarchies),
             "attributes": (self.attributes is None) is (settings.attributes is None),
             "settings.delimiter": not self.files
@@ -282,7 +286,7 @@ def settings_of(given: GivenTrajectories, request: TrajectoriesRequest) -> Publi
         "age_unit": None if columns.date is None else columns.unit,
         "not_released": tuple(given.not_released),
     }
-    return PublishedTrajectories.model_validate(found)
+    return PublishedTrajectories.of_known(**found)
 
 
 def columns_of(request: TrajectoriesRequest) -> DataColumns:

@@ -104,6 +104,15 @@ class TrajectoriesSettings:
     drop_empty_pairs: Annotated[
         bool, Help("Leave out pairs of which neither code nor age is told."), Key(YES_OR_NO)
     ] = False
+    max_loss: Annotated[
+        float | None,
+        Help(
+            "Leave out clusters whose pairs lose more than this share of what they say, by the weights, and count "
+            "their patients.",
+            "SHARE",
+        ),
+        Key("a number from 0 to 1", kind=float, holds=lambda share: 0 <= share <= 1),
+    ] = None
     on_unknown_code: Annotated[
         str,
         Help(

@@ -6,7 +6,7 @@ Many patients are cut into blocks inside which they are clustered, so that work 
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from threading import Thread
@@ -215,6 +215,17 @@ class AnonymizedTrajectories:
         rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
         return rows or [(ROOT, ROOT)]
 
+    def of_patients(
+        self, alignment: "Alignment", original: Trajectories, patients: Integers
+    ) -> tuple["AnonymizedTrajectories", "Alignment"]:
+        """Return the clusters of some patients alone, none of whom shares one with others, and their alignment."""
+        clusters, cluster_of = np.unique(alignment.cluster_of[patients], return_inverse=True)
+        lengths = np.diff(self.offsets)[clusters]
+        source, sizes, offsets = runs(self.offsets[clusters], lengths), self.sizes[clusters], bounds_of(lengths)
+        left = replace(self, sizes=sizes, offsets=offsets, codes=self.codes[source], ages=self.ages[source])
+        pairs = runs(original.offsets[patients], np.diff(original.offsets)[patients])
+        return left, Alignment(cluster_of.astype(np.int32), alignment.position[pairs])
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment:
@@ -266,6 +277,7 @@ class ProtectedTrajectories:
     losses: Losses
     blocks: int = 1
     outcomes: tuple[ConstraintOutcome, ...] = ()
+    kept: Integers | None = None  # the patients that are released, ascending, where some may be left out; None: all
 
 
 def cut(problem: Problem, block: int | str, k: int) -> list[Integers]:

@@ -30,7 +30,7 @@ from .data import (
     runs,
 )
 from .domain import ValueTree
-from .figures import measure, outcomes_of
+from .figures import measure, outcomes_of, within
 from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, cut, pose, side_by_side
 
 MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
@@ -106,9 +106,15 @@ def anonymize_under(
         change = suppress_for_diversity if diversity.codes else merge_for_diversity
         clusters = change(problem, clusters, diversity)
     released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty_pairs)
-    losses = measure(trajectories, released, alignment, clusters.gained.sum(axis=0))
+    kept, gained = None, clusters.gained
+    if request.max_loss is not None:
+        kept = within(request.max_loss, request.weights, trajectories, released, alignment)
+        gained = gained[np.unique(clusters.cluster_of()[kept])]
+        released, alignment = released.of_patients(alignment, trajectories, kept)
+        trajectories = trajectories.only(kept)
+    losses = measure(trajectories, released, alignment, gained.sum(axis=0))
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
-    return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes)
+    return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
 
 
 def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:

@@ -74,7 +74,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
         manifest, files, k = release.manifest, release.files, release.manifest.settings.k
-        differing = facts_of(files, manifest.settings).differing(manifest)
+        n_left_out = manifest.records.suppressed if release.original is None else release.original.n_left_out
+        differing = facts_of(files, manifest.settings, n_left_out).differing(manifest)
         failures = [f"{part} in release.json does not follow from the files" for part in differing]
         if not losses_agree(manifest.utility, files, release.original, k):
             failures.append("the losses in release.json are not those of the files")
@@ -134,7 +135,17 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     given = original.given.trajectories
     ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
     origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))
-    return Secret(domain.trajectories, domain.codes, domain.ages, attributes, origin)
+    theirs, n_left_out = domain.trajectories, 0
+    if manifest.settings.max_loss is not None:
+        if origin is None:
+            raise InputError(
+                "Patients may be left out of this release, and only the crosswalk says who. Give "
+                f"{setting('crosswalk')} with the original."
+            )
+        kept = np.unique(origin)
+        n_left_out, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
+        theirs, attributes = theirs.only(kept), None if attributes is None else attributes[kept]
+    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_left_out)
 
 
 def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:

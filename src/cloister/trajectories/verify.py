@@ -43,6 +43,7 @@ class Secret:
     # (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed; None: not
     # known
     position: Numbers | None = None
+    n_left_out: int = 0  # patients that are not released, and not among these trajectories
 
 
 @dataclass(frozen=True)
@@ -291,7 +292,10 @@ def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, se
     if secret is None:
         return True
     held = secret.trajectories.codes, secret.trajectories.ages
-    all_common = all(values[own].all() for values, own in zip(common_values(secret, k), held, strict=True))
+    # What is lost of the values that everybody has is not published either where others were left out.
+    all_common = not secret.n_left_out and all(
+        values[own].all() for values, own in zip(common_values(secret, k), held, strict=True)
+    )
     if (utility.ilm is None) is all_common or rows > secret.trajectories.n_pairs:
         return False
     return all(
