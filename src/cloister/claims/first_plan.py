@@ -262,8 +262,9 @@ def roles_of(guesses: Sequence[Guess]) -> Mapping[str, str]:
 
 
 NAME = "the plan"
-WEIGHTS = {"diagnosis": 3, "procedure": 2}
-"""By role. Codes have many values: counted like any other column, they are what the search gives up first."""
+WEIGHTS = {"diagnosis": 4, "procedure": 2, "age": 2, "quasi-identifier": 0.5, "pay-delay": 0.5}
+"""By role. Codes and ages have many values: counted like any other column, they are what the search gives up first,
+though hardly an analysis does without them. Where somebody lives and when claims were paid matter to few."""
 
 
 @dataclass(frozen=True)
@@ -310,6 +311,7 @@ def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
     if "length-of-stay" in other or LENGTH_OF_STAY in of_claims:
         of_patients[DAYS_IN_HOSPITAL] = "days-in-hospital"
     quasi_identifiers = _hierarchies(events) | of_claims
+    roles = {one.column: one.role for one in (*people, *events) if one.hierarchy is not None} | of_patients | of_claims
     if not quasi_identifiers:
         raise InputError("No column of claims was recognised as a quasi-identifier. Write the plan by hand.")
     return {
@@ -319,7 +321,7 @@ def _filled(people: list[Guess], events: list[Guess]) -> dict[str, Any]:
         "qi_of_claims": quasi_identifiers,
         "grouped": [role for role in ("place", "specialty") if role in other],
         "rules": exclusion_rules(),
-        "weights": {guess.column: WEIGHTS[guess.role] for guess in events if guess.role in WEIGHTS},
+        "weights": {column: WEIGHTS[role] for column, role in roles.items() if role in WEIGHTS},
         "patients": people,
         "claims": events,
     }

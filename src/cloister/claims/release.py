@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloister.io import as_text, write_csv, write_parquet
 from cloister.release import Release
 from cloister.release_folder import read_data
-from cloister.results import Verdict
+from cloister.results import Checks, Verdict
 
 from .data import Claims
 from .encode import EncodedColumn, Encoding, numbers_by_content, sorted_numbers
@@ -178,7 +178,7 @@ class ClaimsRelease(Release):
     files: WrittenClaims = field(repr=False)
     format: str
     delimiter: str
-    _check: Callable[[WrittenClaims, bool], Verdict] = field(repr=False)
+    _check: Callable[[WrittenClaims], Verdict] = field(repr=False)
 
     @property
     def patients(self) -> pl.DataFrame:
@@ -196,7 +196,7 @@ class ClaimsRelease(Release):
 
     def recheck(self) -> Verdict:
         """Return the verdict on the released rows."""
-        return self._check(self.files, True)
+        return self._check(self.files)
 
     def write_data(self, folder: Path) -> tuple[str, ...]:
         """Write both files."""
@@ -211,11 +211,10 @@ class ClaimsRelease(Release):
     def recheck_written(self, folder: Path) -> Verdict:
         """Return the verdict on what is read back of the files.
 
-        They must be equal to what was verified; so the adversary is not simulated once more, which would find the same.
+        Each cell must be equal to what was verified; so nothing is verified once more, which would find the same.
         """
-        read = [read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String) for table in TABLES]
-        for table, frame in zip(TABLES, read, strict=True):
-            if not frame.equals(self.files.of(table)):
-                how = "the files were read back"
-                return Verdict(False, how, (), (f"the file of {table} does not hold what was released",))
-        return self._check(WrittenClaims(read[0], read[1]), False)
+        checks = Checks()
+        for table in TABLES:
+            read = read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String)
+            checks.require(read.equals(self.files.of(table)), f"the file of {table} holds what was verified")
+        return checks.verdict("the files were read back")

@@ -41,10 +41,8 @@ HOW = "form recounted with Polars, risk simulated anew with other random numbers
 OWNER, PLACE = "\0owner", "\0place"
 
 
-def verify(
-    files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None, *, with_risk: bool = True
-) -> Verdict:
-    """Return the verdict on what stands in the files, also against the original; without risk, on their form alone."""
+def verify(files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None) -> Verdict:
+    """Return the verdict on what stands in the files, also against the original."""
     checks = Checks()
     if _form_holds(checks, files, promise.form):
         _order_holds(checks, files, promise.form)
@@ -52,10 +50,9 @@ def verify(
         truth = None if original is None else compare(checks, files, promise.form, original)
         if original is not None and truth is not None and promise.percentile is not None:
             _truncation_holds(checks, files, original, promise.percentile, promise.plan)
-        if with_risk:
-            risk_holds(checks, files, promise)
-            if truth is not None:
-                original_holds(checks, files, promise, truth)
+        risk_holds(checks, files, promise)
+        if truth is not None:
+            original_holds(checks, files, promise, truth)
     return checks.verdict(HOW)
 
 

@@ -141,10 +141,10 @@ def _company_holds(
         pair = pl.DataFrame([keys, files.patients[name].alias(RELEASED_ID)]), pl.DataFrame([keys, own.alias(ID)])
         groups[str(form.patients[name].numbered_with)].append([pair])
     names = form.names(CLAIMS, PSEUDONYM)
-    for name in names:
-        groups[str(form.claims[name].numbered_with)].append(rows.pseudonyms([name]))
-    if len(names) > 1:  # several numbers of a claim stand for ids of one claim
-        groups["\0together"] = [rows.pseudonyms(names)]
+    # several numbers of a claim stand for ids of one claim
+    wanted = [*([name] for name in names), *([names] if len(names) > 1 else [])]
+    for some, pairs in zip(wanted, rows.pseudonyms(wanted), strict=True):
+        groups["\0together" if len(some) > 1 else str(form.claims[some[0]].numbered_with)].append(pairs)
     return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())
 
 
@@ -253,11 +253,16 @@ class ClaimRows:
         )
         return bool(np.all((here < there) == is_flagged) and np.all(here <= there))
 
-    def pseudonyms(self, names: Sequence[str]) -> Iterator[Pair]:
-        """Rows that can be each other, with the numbers and the ids of some columns, together if they are several."""
-        ids = [f"{ID}{name}" for name in names]
-        for own, other in self._alike(names, ids, self.here, self.there):
-            yield _together(own, names, RELEASED_ID), _together(other, ids, ID)
+    def pseudonyms(self, wanted: Sequence[Sequence[str]]) -> Iterator[Iterator[Pair]]:
+        """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
+        names = sorted({name for some in wanted for name in some})
+        alike = list(self._alike(names, [f"{ID}{name}" for name in names], self.here, self.there)) if names else []
+
+        def of(some: Sequence[str]) -> Iterator[Pair]:
+            for own, other in alike:
+                yield _together(own, some, RELEASED_ID), _together(other, [f"{ID}{name}" for name in some], ID)
+
+        return map(of, wanted)
 
     def _alike(
         self, released: Sequence[str], ids: Sequence[str], here: pl.DataFrame, there: pl.DataFrame
@@ -270,13 +275,15 @@ class ClaimRows:
             by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
             # a suppressed cell may stand for any value, so it is no part of the key
             kinds = some.select(by).unique().with_row_index(KEY)
+            theirs = there.filter(pl.col(PATIENT).is_in(some[PATIENT].unique().implode())).select(*by, *ids)
             yield (
                 some.select(*by, *released).join(kinds, on=by, nulls_equal=True).select(KEY, *released),
-                there.select(*by, *ids).join(kinds, on=by, nulls_equal=True).select(KEY, *ids),
+                theirs.join(kinds, on=by, nulls_equal=True).select(KEY, *ids),
             )
 
 
 def _together(frame: pl.DataFrame, names: Sequence[str], name: str) -> pl.DataFrame:
     if len(names) == 1:
-        return frame.rename({names[0]: name})
-    return frame.select(KEY, pl.struct(names).struct.json_encode().alias(name))
+        return frame.select(KEY, pl.col(names[0]).alias(name))
+    texts = pl.concat_str([pl.col(one).fill_null("\1") for one in names], separator="\0")
+    return frame.select(KEY, texts.alias(name))

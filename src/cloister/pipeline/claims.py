@@ -74,5 +74,5 @@ def protect_claims(
         files=laid.files,
         format=data.format,
         delimiter=data.delimiter,
-        _check=lambda found, with_risk: verify(found, promise, original, with_risk=with_risk),
+        _check=lambda found: verify(found, promise, original),
     )

@@ -35,17 +35,11 @@ def without_left_out(
     """Return what was given of the patients that are released, and how many others there are."""
     if kept is None:
         return domain, given, 0
-    beside = given.attributes
-    left = replace(
-        given,
-        trajectories=given.trajectories.only(kept),
-        attributes=None if beside is None else replace(beside, frame=beside.frame[kept]),
-    )
-    return (
-        replace(domain, trajectories=domain.trajectories.only(kept)),
-        left,
-        given.trajectories.n_patients - kept.size,
-    )
+    beside, everybody = given.attributes, given.trajectories
+    beside = None if beside is None else replace(beside, frame=beside.frame[kept])
+    left = replace(given, trajectories=everybody.only(kept), attributes=beside)
+    fitting = replace(domain, trajectories=domain.trajectories.only(kept))
+    return fitting, left, everybody.n_patients - kept.size
 
 
 def protect_trajectories(

@@ -62,15 +62,14 @@ def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories, n_left
     """Return what files say that were released under these settings, some patients left out."""
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
+    records = {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
     auxiliary = AttributeColumn(role="auxiliary")
     attributes = {} if files.attributes is None else dict.fromkeys(files.attributes.columns[1:], auxiliary)
     no_code, no_age = files.frame[CODE] == ROOT, files.frame[AGE] == ROOT
     alone = files.frame.select(pl.len().over(ID) == 1).to_series()
     return TrajectoriesFacts(
         attributes=AttributesFile(columns=attributes) if attributes else None,
-        records=ReleasedPatients.model_validate(
-            {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
-        ),
+        records=ReleasedPatients.model_validate(records),
         rules=rules_of(settings.k, settings.diversity_requested()),
         counts=PairCounts(
             pairs=int((~(no_code & no_age)).sum()),
