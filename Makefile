@@ -30,8 +30,9 @@ help: ## List these targets
 demo: $(VENV)/installed ## Make an example hospital in ./demo, protect it in four shapes, print what was released
 	@$(RUN) -m cloister demo demo
 
+# One process more than there are processors: some tests wait for others.
 test: $(VENV)/installed-dev ## Run the whole test suite (ARGS="-k hierarchy" for a part of it)
-	@$(RUN) -m pytest --numprocesses auto --dist worksteal $(ARGS)
+	@$(RUN) -m pytest --numprocesses $$($(RUN) -c "import os; print((os.cpu_count() or 1) + 1)") --dist worksteal $(ARGS)
 
 soak: $(VENV)/installed-dev ## Try to break every promise for an hour, at random (SOAK_S=600 for ten minutes; SOAK_SEED repeats)
 	@$(RUN) -m tests.soak

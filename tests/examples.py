@@ -7,6 +7,6 @@ from hypothesis import settings
 IS_FULL = os.environ.get("CLOISTER_EXAMPLES") == "full"
 
 
-def examples(count: int) -> settings:
-    """Try so many examples in the full profile."""
-    return settings(max_examples=count if IS_FULL else max(5, count // 4))
+def examples(count: int, quick: int | None = None) -> settings:
+    """Try so many examples in the full profile; ``quick``: in the other, where each one writes files and reads them."""
+    return settings(max_examples=count if IS_FULL else quick or max(5, count // 4))

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from cloister.io import RECORDS, first_records, n_records, tallied, write_csv, write_parquet
 from cloister.io import tally as large
@@ -35,6 +36,7 @@ def piece(request, monkeypatch):
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("delimiter", [",", ";", None])
 @pytest.mark.parametrize("with_id", [False, True])
+@examples(100, quick=10)
 @given(data=st.data())
 def test_a_tally_is_written_as_its_records_are(tmp_path_factory, delimiter, with_id, data):
     """The same bytes, however many records are held at a time; read back, the same tally in the same order."""
@@ -56,6 +58,7 @@ def test_a_tally_is_written_as_its_records_are(tmp_path_factory, delimiter, with
     assert is_as_written(parts, delimiter)
 
 
+@examples(100, quick=10)
 @given(data=st.data())
 def test_runs_of_records_out_of_order_keep_their_order(tmp_path_factory, data):
     """Records that follow in another order are read in that order, so that whoever checks the order sees it."""
@@ -69,6 +72,7 @@ def test_runs_of_records_out_of_order_keep_their_order(tmp_path_factory, data):
     assert all(one != other for one, other in zip(read["x"], read["x"][1:], strict=False))
 
 
+@examples(100, quick=10)
 @given(ids=st.lists(st.integers(1, 6), min_size=1, max_size=8))
 def test_ids_that_do_not_count_on_begin_a_run(tmp_path_factory, ids):
     """A run ends where the next id is not the next number, so that ids out of order cannot hide in it."""
@@ -81,6 +85,7 @@ def test_ids_that_do_not_count_on_begin_a_run(tmp_path_factory, ids):
     assert ids == told
 
 
+@examples(100, quick=10)
 @given(
     st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=20),
     st.sampled_from([(), ("a",), ("a", " ")]),
@@ -97,6 +102,7 @@ def test_a_file_is_tallied_as_its_table_is(tmp_path_factory, rows, missing):
     assert expected.equals(read_tally(path, missing=missing).sort("x", "y"))
 
 
+@examples(100, quick=10)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.integers(0, 45))
 def test_the_first_records_of_a_tally(counts, n):
     """So many records are taken from the beginning, a row that is cut stands for the rest of them."""

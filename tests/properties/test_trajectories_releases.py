@@ -179,7 +179,7 @@ def like_labels(draw):
     return hierarchy, [*records, [("a.1", 0)], [("a.2", 0)]]
 
 
-@examples(150)
+@examples(150, quick=20)
 @given(like_labels(), st.sampled_from([1, 2]))
 def test_codes_named_like_labels_are_told_apart(case, k):
     """A recorded code that is a label of the hierarchy, or that it lacks, is released; the figures are as told."""

@@ -48,7 +48,7 @@ def test_a_plan_is_written_that_runs_as_it_is(cloister, files, tmp_path):
     assert plan.patients.derived == ("age", "days_in_hospital")
     assert plan.claims.derived == ("days_since_first_claim", "length_of_stay", "pay_delay")
     assert plan.claims.qi["pay_delay"] == "pay-delay"
-    assert plan.weights == {"icd9": 3, "cpt": 2}
+    assert plan.weights == {"icd9": 4, "cpt": 2, "age": 2, "pay_delay": 0.5}
     assert encode(prepare(Claims.read(*files, plan)).claims).claims.n_patients == 2
     sections = (tmp_path / "plan.toml").read_text().split("\n[")
     assert [section.partition("]")[0] for section in sections if "# " not in section] == []

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.ruled_tables import ruled_cases
 from tests.tables import cases
 
@@ -255,12 +256,14 @@ def test_texts_that_a_collation_takes_for_the_same_differ(inside, request, tmp_p
     assert expected.manifest["risk"] == release.manifest["risk"]
 
 
+@examples(100, quick=10)
 @given(cases(most_records=30))
 def test_small_tables_are_released_as_from_memory(tmp_path_factory, case):
     """Random tables, hierarchies and losses: DuckDB gives the bytes of memory, or is refused as memory is."""
     _as_memory(tmp_path_factory.mktemp("case"), case.frame(), case.request(accept_empty=True))
 
 
+@examples(100, quick=10)
 @given(ruled_cases(), st.booleans())
 def test_rules_are_kept_as_in_memory(tmp_path_factory, case, keep_suppressed):
     """Random rules about a sensitive column, people and the table: DuckDB gives the bytes of memory."""
