@@ -63,7 +63,7 @@ SHAPES: dict[str, ShapeEntry] = {
         "cloister.codesets.options:CodesOptions",
         "cloister.pipeline.codes_shape:CodesShape",
         "code sets",
-        verified_by=("m", "crosswalk", "privacy", "policy", "visit"),
+        verified_by=("m", "attributes", "crosswalk", "privacy", "policy", "visit"),
     ),
     "trajectories": ShapeEntry(
         "cloister.trajectories.options:TrajectoriesOptions",

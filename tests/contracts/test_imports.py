@@ -15,6 +15,7 @@ COMPOSED = {"table_with_codes": {"tabular", "codesets", "table_with_codes"}}
 ALLOWED = {
     "errors": set(),
     "version": set(),
+    "runs": set(),
     "results": set(),
     "masking": set(),
     "reading": {"errors"},
@@ -65,6 +66,7 @@ ALLOWED = {
     },
     "codesets": {
         "codesets",
+        "runs",
         "codebook",
         "checker",
         "reading",
@@ -84,6 +86,7 @@ ALLOWED = {
     },
     "trajectories": {
         "trajectories",
+        "runs",
         "codebook",
         "checker",
         "reading",
@@ -191,7 +194,7 @@ ALLOWED = {
     },
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),
-        *("checker", "manifest", "registry", "shape", "sources", "reading"),
+        *("checker", "manifest", "registry", "runs", "shape", "sources", "reading"),
         *SHAPES,
     },
     "verification": {

@@ -6,6 +6,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -192,3 +193,26 @@ def test_words_that_make_another_policy(tmp_path, spec):
 
     assert cl.verify_folder(tmp_path / "release").holds
     assert release.summary()["settings"]["policy"] == ("mine" if spec == "mine" else "given")
+
+
+@examples(60, quick=15)
+@given(RECORDS, SETTINGS, st.data())
+def test_attributes_stay_with_their_patients(records, options, data):
+    """Each record stands beside its patient's attributes, in an order that follows from both, and the folder holds."""
+    sites = data.draw(st.lists(st.sampled_from(["a", "b", None]), min_size=len(records), max_size=len(records)))
+    ids = pl.Series("id", [f"P{number}" for number in range(len(records))])
+    attributes = pl.DataFrame({"id": ids, "site": pl.Series(sites, dtype=pl.String)}).sample(fraction=1, shuffle=True)
+    codes = cl.CodeSets.from_records(records, ids)
+    try:
+        release = cl.generalize_codes(codes, **options, attributes=attributes, accept_empty=True)
+    except (cl.NoSafeRelease, cl.InputError):
+        return
+    origin = [int(name[1:]) for name in release.custody.crosswalk["original"]]
+    frame = release.frame.select("codes", "site")
+
+    assert frame["site"].to_list() == [sites[patient] for patient in origin]
+    assert frame.equals(frame.sort("codes", "site"))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "release")
+        release.write(place)
+        assert cl.verify_folder(place).holds

@@ -1,6 +1,7 @@
 """Protecting code sets from Python."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,8 @@ from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
+from cloister.io import from_native
+from cloister.io.attributes import joined
 from cloister.pipeline.codes import protect_codes
 from cloister.pipeline.codes_shape import USUAL_M, disassociation_of, generalization_of
 from cloister.pipeline.generalized_codes import protect_by_generalization
@@ -125,6 +128,7 @@ def generalize_codes(
     loss: str = "ilm",
     hierarchy: Hierarchy | None = None,
     code_weights: Sequence[float] | None = None,
+    attributes: object = None,
     workload: str | None = None,
     accept_empty: bool = False,
     seed: int = 0,
@@ -145,6 +149,7 @@ def generalize_codes(
     hierarchy : how close codes are; ICD-9-CM or ICD-10-CM, whichever knows more of the codes, unless given
     code_weights : weight in the loss of a set of codes whose lowest common node is at each level of the hierarchy, from
         the lowest, at most two decimals, rising to 1; in equal steps unless given
+    attributes : auxiliary attributes, one row a patient and a column with the ids of the codes; released as they are
     workload : case counts whose error the custodian gets: ``"frequent:5"`` (percent) or ``"random:1000"``
     accept_empty : release although nearly everything is lost: a normalized certainty penalty above 0.9
     seed : of a random workload; nothing that protects is random
@@ -186,5 +191,8 @@ def generalize_codes(
     m = USUAL_M if privacy is None else privacy.m
     keywords["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
     given = GivenCodes(codes)
+    if attributes is not None:
+        beside = joined(from_native(attributes).frame, codes.ids, "attributes", None, "the codes")
+        given = replace(given, attributes=beside)
     say_first_call("generalization")
     return protect_by_generalization(given, generalization_of(keywords, given), seed=keywords["seed"])

@@ -8,12 +8,13 @@ from cloister.codesets.policy import UtilityPolicy, as_published
 from cloister.compiling import say_first_call
 from cloister.hierarchy import Hierarchy
 from cloister.io import from_native
+from cloister.io.attributes import joined
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
 from cloister.trajectories.data import Cost, Method, Number, Trajectories, Unknown
 from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, check_trajectories, joined
+from cloister.trajectories.request import GivenTrajectories, check_trajectories
 
 
 def anonymize_trajectories(
@@ -27,6 +28,7 @@ def anonymize_trajectories(
     age_hierarchy: Hierarchy | None = None,
     attributes: object = None,
     block: int | Literal["auto", "off"] = "auto",
+    max_loss: float | None = None,
     drop_empty_pairs: bool = False,
     on_unknown_code: str = "error",
     sensitive: str | None = None,
@@ -52,6 +54,7 @@ def anonymize_trajectories(
     age_hierarchy : what ages are generalized to; 1, 5, 10, 20 years and 90 and over together unless given
     attributes : a dataframe of auxiliary attributes, one row a patient, with the ids of the trajectories
     block : most patients that are compared with each other; ``"off"``: all; ``"auto"``: all where that is feasible
+    max_loss : leave out clusters whose pairs lose more than this share in the mean, by the weights
     drop_empty_pairs : leave out pairs whose code and age are both suppressed
     on_unknown_code : what becomes of codes that the hierarchy does not have: ``"error"``, ``"root"`` (they become `*`
         where they cannot stay) or ``"drop"``

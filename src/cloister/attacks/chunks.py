@@ -14,15 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.checker import Request
-from cloister.codesets.data import CodeSets, owners, postings
+from cloister.codesets.data import CodeSets
 from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Disassociation, lay_out
+from cloister.codesets.disassociation.data import ChunkIndex, Disassociation, lay_out
 from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.disassociation.places import ChunkIndex
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.manifest.head import CLUSTERS
+from cloister.runs import owners, postings
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from cloister.checker import Request
-from cloister.codesets.data import CODES, CodeSets, owners, postings
+from cloister.codesets.data import CODES, CodeSets
 from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN, named
 from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
 from cloister.codesets.generalization.recheck import known_privacy
@@ -21,6 +21,7 @@ from cloister.codesets.manifest import CodesManifest
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.release_folder import read_data
+from cloister.runs import owners, postings
 
 from .adversary import NOT_KNOWN, Adversary, Inference, Integers, KnowledgeStep, RecordGroups, order_of
 from .simulation import OpenedRelease, Traces, patient_ids, released_of

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import postings
 from cloister.hierarchy import BoundHierarchy
+from cloister.runs import postings
 
 from .adversary import Integers, RecordGroups
 

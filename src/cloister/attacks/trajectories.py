@@ -12,7 +12,8 @@ import polars as pl
 from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.trajectories.data import AGE, CODE, ID, Trajectories, runs
+from cloister.runs import spread
+from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
 
@@ -208,8 +209,8 @@ def _sequences(
     groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
     _, first = np.unique(groups, return_index=True)
     lengths = np.diff(offsets)[first]
-    rows, sequence = runs(offsets[first], lengths), np.repeat(np.arange(first.size), lengths)
-    place = runs(np.zeros_like(lengths), lengths)
+    rows, sequence = spread(offsets[first], lengths), np.repeat(np.arange(first.size), lengths)
+    place = spread(np.zeros_like(lengths), lengths)
     order = np.argsort(codes[rows], kind="stable")
     cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
     by_code = list(zip(*(np.split(column[order], cuts) for column in (sequence, place, ages[rows])), strict=True))

@@ -1,5 +1,6 @@
 """``cloister hierarchy``: check, preview and build hierarchies; and those that options of other commands name."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -67,19 +68,21 @@ def preview_hierarchy(options: PreviewOptions) -> None:
 
 
 def build_hierarchy(options: BuildOptions) -> None:
-    """Write the hierarchy of a column's values in the form of an ARX file."""
-    hierarchy, out = parse_hierarchy(options.hierarchy), options.out
+    """Write the hierarchy of a column's values in the form of an ARX file, or a level of it as a utility policy."""
+    hierarchy, out, level = parse_hierarchy(options.hierarchy), options.out, options.policy
     if options.data is None:
         raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
-    bound = _bound(options, hierarchy, options.data)
+    name, values = _column(options, options.data)
+    if level is not None:  # a cell holds a code, or several with spaces between
+        values = values.str.extract_all(r"\S+").explode().drop_nulls()
+    bound = hierarchy.bind(name, distinct_values(values))
     rows = list(zip(*bound.labels, strict=True))
-    lines = [";".join(map(_cell, row)) for row in rows]
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(";".join(map(_cell, row)) + "\n" for row in rows) if level is None else _as_policy(bound, level)
     if out is None:
-        if options.as_json:
+        if options.as_json and level is None:
             print_json({"hierarchy": hierarchy.spec, "column": bound.column, "rows": rows})
         elif sys.stdout.isatty():
-            for line in lines:
+            for line in text.splitlines():
                 say(line)
         else:
             sys.stdout.write(text)
@@ -89,6 +92,16 @@ def build_hierarchy(options: BuildOptions) -> None:
         print_json({"file": out.name, "values": len(rows), "levels": bound.n_levels})
     else:
         console().print(f"{out.name}: {len(rows):,} values, {bound.n_levels} levels.", soft_wrap=True)
+
+
+def _as_policy(bound: BoundHierarchy, level: int) -> str:
+    if not 0 < level < bound.n_levels:
+        raise InputError(f"The levels of {bound.column!r} are 1 to {bound.n_levels - 1}, but --policy is {level}.")
+    sets: dict[str, list[str | None]] = {}
+    for code, label in zip(bound.values, bound.labels[level], strict=True):
+        if label is not None:  # a gap in the file: the code is in no set
+            sets.setdefault(label, []).append(code)
+    return f"{json.dumps(sets, indent=1)}\n"
 
 
 def _cell(label: str | None) -> str:

@@ -349,8 +349,14 @@ class PreviewOptions(CheckOptions):
 class BuildOptions(HierarchyOptions):
     """Options of ``hierarchy build``."""
 
-    hierarchy: Annotated[str, Help("A builder, as interval:5,10,20/top=90.", option="BUILDER")]
+    hierarchy: Annotated[str, Help("A builder, as interval:5,10,20/top=90, or a file.", option="BUILDER|FILE")]
     out: Annotated[Path | None, Help("Write the hierarchy file here; must not exist.", "FILE")] = None
+    policy: Annotated[
+        int | None,
+        Help(
+            "Write a utility policy for --policy of codes instead: the codes that share a label at this level.", "LEVEL"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.io import CodeColumns, CodeSource, Query
+from cloister.io import CodeColumns, CodeSource, Query, Source, read_table
+from cloister.io.attributes import AttributesTable, joined
 from cloister.reading import HowRead
+from cloister.runs import starts_of
 from cloister.sources import read_code_lists
 
 Keys = NDArray[np.int64]
@@ -168,48 +170,6 @@ def check_writable(names: list[str], source: CodeSource, *, repeats: bool) -> No
         )
 
 
-def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
-    """Return where each of some things of these lengths begins, one after the other, and the end."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def spread(starts: Integers, lengths: Integers) -> Integers:
-    """Return the places of runs that begin at ``starts``, one run after the other.
-
-    Examples
-    --------
-    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
-    before: Integers = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-
-
-def owners(offsets: Integers) -> Integers:
-    """Return the number of the run that each value is in, of runs that begin at these places."""
-    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-
-
-def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list[Integers]:
-    """Return the owners of each item, ascending; owners ascend already."""
-    order = np.argsort(items, kind="stable")
-    bounds = np.searchsorted(items[order], np.arange(n_items + 1)).tolist()
-    found = owners[order]
-    return [found[bounds[item] : bounds[item + 1]] for item in range(n_items)]
-
-
-def are_runs(offsets: Integers, end: int) -> bool:
-    """Return whether offsets say where runs begin, from 0 to the end."""
-    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
-
-
-def ascend(values: Codes, offsets: Integers) -> bool:
-    """Return whether values rise strictly within each run."""
-    inside = np.ones(values.size, dtype=np.bool_)
-    inside[offsets[:-1][np.diff(offsets) > 0]] = False
-    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CodeSets:
     """One non-empty set of codes a patient.
@@ -326,6 +286,7 @@ class GivenCodes:
     # ids; never released
     lines: Integers | None = None
     notes: tuple[str, ...] = ()  # what a user should know about how they were read
+    attributes: AttributesTable | None = None  # auxiliary ones, a row a record
 
     def original_ids(self) -> pl.Series:
         """Return what a crosswalk calls each patient: the id, or the number of the record in the file."""
@@ -333,8 +294,10 @@ class GivenCodes:
         return pl.Series(lines + 1) if self.codes.ids is None else self.codes.ids
 
 
-def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = False) -> GivenCodes:
-    """Number the codes of every record.
+def encode(
+    source: CodeSource, *, repeats: bool = False, drop_empty: bool = False, attributes: Source | None = None
+) -> GivenCodes:
+    """Number the codes of every record; ``attributes``: a row for each patient, those without codes too.
 
     If ``repeats``, the n-th occurrence of a code in a record is an item of its own, ``CODE#n``; else it counts once.
 
@@ -366,6 +329,9 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
             row=first,
             column=source.columns.codes or source.columns.code,
         )
+    beside = None
+    if attributes is not None:
+        beside = joined(attributes.frame, found.ids, attributes.name, source.columns.id, source.name).of(kept)
     ids = found.ids.gather(kept) if found.ids is not None and n_empty else found.ids
     return GivenCodes(
         codes=CodeSets(tuple(names), starts_of(sizes[kept]), item.astype(np.int32), ids, repeats),
@@ -377,6 +343,7 @@ def encode(source: CodeSource, *, repeats: bool = False, drop_empty: bool = Fals
         n_empty=n_empty,
         lines=kept,
         notes=(*source.notes, *found.notes),
+        attributes=beside,
     )
 
 
@@ -386,9 +353,12 @@ def read_given(
     *,
     repeats: bool = False,
     drop_empty: bool = False,
+    attributes: str | Path | None = None,
     usual_delimiter: str | None = None,
     **how: Unpack[HowRead],
 ) -> GivenCodes:
     """Read code sets with where they came from; ``usual_delimiter`` is taken where none can be detected."""
-    source = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how)
-    return encode(source, repeats=repeats, drop_empty=drop_empty)
+    source, beside = read_code_lists(path, columns=columns, usual_delimiter=usual_delimiter, **how), None
+    if attributes is not None:
+        beside = read_table(attributes, usual_delimiter=source.delimiter or ",", **how | {"delimiter": None})
+    return encode(source, repeats=repeats, drop_empty=drop_empty, attributes=beside)

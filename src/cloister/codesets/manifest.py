@@ -9,7 +9,7 @@ import polars as pl
 from annotated_types import Ge, Le
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from cloister.codebook import Row, codebook_of
+from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.manifest.head import (
     Count,
     Delimiter,
@@ -260,11 +260,16 @@ def framed(column: pl.Series, numbered: bool) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(ID, np.arange(1, len(column) + 1)), column]) if numbered else column.to_frame()
 
 
-def codebook_of_codes(meanings: Mapping[str, str], of_numbers: str | None) -> pl.DataFrame:
-    """Return the codebook of codes or terms by what they mean, and of the numbers of records, if there are any."""
+def codebook_of_codes(
+    meanings: Mapping[str, str], of_numbers: str | None, beside: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return the codebook of codes or terms by what they mean, and of numbers and auxiliary attributes, if any."""
     rows: list[Row] = [] if of_numbers is None else [(ID, "identifier", None, None, None, of_numbers)]
     rows += [(CODES, "codes", None, None, text, meaning) for text, meaning in meanings.items()]
-    return codebook_of(rows, {ID: "number", CODES: "text"})
+    columns = [] if beside is None else beside.get_columns()
+    rows += [(column.name, "auxiliary", None, None, None, "as recorded") for column in columns]
+    types: dict[str, Type] = {column.name: type_of(column) for column in columns}
+    return codebook_of(rows, types | {ID: "number", CODES: "text"})
 
 
 def code_texts(codes: CodeSets) -> pl.Series:

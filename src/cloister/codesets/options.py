@@ -27,6 +27,7 @@ METHODS_OF = {
     "code_hierarchy": (*BY_SETS, APRIORI),
     "code_weights": (*BY_SETS, APRIORI),
     "uncovered": BY_SETS,
+    "attributes": (*BY_SETS, APRIORI),
     "loss": OF_PAPERS,
 }
 """Settings that only some methods look at."""
@@ -95,6 +96,11 @@ class CodesSettings:
             typed=str,
         ),
         Key("a list of numbers, as [0.1, 0.3, 0.6, 1]", kind=tuple[float, ...]),
+    ] = None
+    attributes: Annotated[
+        Path | None,
+        Help("Of generalization: auxiliary attributes as they are, one row a patient, beside the terms.", "FILE"),
+        Key(FILE),
     ] = None
     max_cluster_size: Annotated[
         int | None,

@@ -37,6 +37,7 @@ def read_original(request: Request, settings: SharedCodesSettings) -> CodesOrigi
             CodeColumns(**settings.input_columns.model_dump()),
             repeats=settings.repeats,
             drop_empty=settings.drop_empty,
+            attributes=request.attributes,
             **how_read(words),
             usual_delimiter=settings.delimiter,
         )

@@ -11,9 +11,10 @@ from numbers import Integral
 import numpy as np
 
 from cloister.errors import InputError
+from cloister.runs import owners
 from cloister.utility import CountedSets, frequent_itemsets
 
-from .data import CodeSets, occurrence, owners
+from .data import CodeSets, occurrence
 from .policy import UtilityPolicy, least_support
 
 LARGEST_QUERY = 4

@@ -5,7 +5,7 @@ columns and files. What does not fit its type was not written by cloister.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -76,6 +76,23 @@ class NumberColumn(Section):
 
     role: Literal["identifier"]
     ids: Literal["number"]
+
+
+class AttributeColumn(Section):
+    """A column of auxiliary attributes."""
+
+    role: Literal["auxiliary"]
+
+
+class AttributesFile(Section):
+    """The columns of auxiliary attributes, in a file of their own or beside codes."""
+
+    columns: dict[str, AttributeColumn]
+
+    @classmethod
+    def of(cls, columns: Iterable[str]) -> Self:
+        """Declare these columns."""
+        return cls(columns={column: AttributeColumn(role="auxiliary") for column in columns})
 
 
 class Machine(Section):

@@ -22,7 +22,7 @@ from cloister.sources import profiled
 
 from .codes import protect_codes
 from .grids import KeyedShape
-from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of
+from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of, recorded_beside
 from .stages import MOST_LOST
 
 if TYPE_CHECKING:  # one method loads nothing of the others
@@ -37,7 +37,7 @@ class CodesShape(KeyedShape[CodesOptions]):
     """One set of codes a patient."""
 
     name = "codes"
-    reading: tuple[str, ...] = ("codes", "code", "repeats", "drop_empty")
+    reading: tuple[str, ...] = ("codes", "code", "repeats", "drop_empty", "attributes")
 
     def check(self, options: CodesOptions) -> None:
         """Refuse words that no setting has, and settings that the method does not look at."""
@@ -64,6 +64,7 @@ class CodesShape(KeyedShape[CodesOptions]):
             CodeColumns(options.id, options.codes, options.code),
             repeats=options.repeats,
             drop_empty=options.drop_empty,
+            attributes=options.attributes,
             **how_read(options),
         )
 
@@ -147,6 +148,8 @@ class PreparedTerms(PreparedCodes):
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
         notes, codes = super().notes(release, manifest), self.given.codes
+        if self.given.attributes is not None:
+            notes.append(recorded_beside(self.given.attributes.frame.columns, "auxiliary attributes"))
         statuses = release.custody.figures["statuses"]
         sets, vacuous = sum(statuses.values()), statuses["vacuous"]
         if vacuous:

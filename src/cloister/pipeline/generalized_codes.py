@@ -20,6 +20,7 @@ from cloister.codesets.manifest import described
 from cloister.codesets.policy import as_published, classified
 from cloister.codesets.request import check_codes
 from cloister.io.foreign import interruptible
+from cloister.manifest.head import AttributesFile
 from cloister.release import Custody
 from cloister.results import Stopwatch
 
@@ -36,7 +37,7 @@ def protect_by_generalization(
 ) -> GeneralizedCodesRelease:
     """Take code sets through the stages, by generalization."""
     watch = watch or Stopwatch()
-    check_writable(check_codes(given.codes))
+    check_writable(check_codes(given.codes), given.attributes)
     with watch.stage("start"):
         interruptible(load_kernels)
     with watch.stage("protect"):
@@ -44,6 +45,7 @@ def protect_by_generalization(
         check_size(protected.released)
     released, secret = protected.released, GeneralizationSecret(protected.original, protected.origin)
     guarantee = guarantee_of(request)
+    beside = None if given.attributes is None else given.attributes.frame[protected.origin]
     with watch.stage("verify"):
         passed(verify(released, guarantee, secret))
     with watch.stage("measure"):
@@ -62,14 +64,16 @@ def protect_by_generalization(
             utility=utility_of(counts, request, protected),
             risk=risk,
         )
+        if beside is not None:
+            manifest |= {"attributes": AttributesFile.of(beside.columns).published()}
         check_useful(protected.figures.ncp, accept_empty=request.accept_empty)
     return GeneralizedCodesRelease(
-        codebook=codebook(released, numbered=request.numbered),
+        codebook=codebook(released, numbered=request.numbered, beside=beside),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
         custody=Custody(exact | dict(custody or {}), crosswalk(given, protected)),
-        shown=lambda: shown_of(released),
+        shown=lambda: shown_of(released, beside),
         generalized=released,
-        frame=data_frame(released, numbered=request.numbered),
+        frame=data_frame(released, numbered=request.numbered, beside=beside),
         format=given.format,
         delimiter=given.delimiter,
         _check=lambda found: verify(found, guarantee, secret),

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cloister.errors import InputError, setting
@@ -14,6 +15,14 @@ from cloister.sources import profiled
 
 IN_MEMORY = setting("engine", "memory")
 WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
+
+
+def recorded_beside(columns: Sequence[str], file: str) -> str:
+    """Return what is said of auxiliary attributes."""
+    return (
+        f"the columns of {file} ({', '.join(columns)}) are released as they are: whoever knows a patient's values "
+        "there may find the patient by them"
+    )
 
 
 def tidy_beside(place: Path, voice: Voice) -> None:

@@ -36,7 +36,7 @@ def without_left_out(
     if kept is None:
         return domain, given, 0
     beside, everybody = given.attributes, given.trajectories
-    beside = None if beside is None else replace(beside, frame=beside.frame[kept])
+    beside = None if beside is None else beside.of(kept)
     left = replace(given, trajectories=everybody.only(kept), attributes=beside)
     fitting = replace(domain, trajectories=domain.trajectories.only(kept))
     return fitting, left, everybody.n_patients - kept.size

@@ -24,7 +24,7 @@ from cloister.trajectories.protect import ClusterBlocks
 from cloister.trajectories.request import GivenTrajectories, read_given
 
 from .grids import KeyedShape
-from .places import WORKLOAD_NOTE, custody_of
+from .places import WORKLOAD_NOTE, custody_of, recorded_beside
 from .stages import MOST_LOST
 from .trajectories import fit_to_each_other, protect_trajectories
 
@@ -127,10 +127,7 @@ class PreparedTrajectories(Prepared):
         if options.on_unknown_code == "drop":
             notes.append("lines with codes that the hierarchy does not have are left out, as asked")
         if given.attributes is not None:
-            notes.append(
-                f"the columns of {ATTRIBUTES} ({', '.join(given.attributes.frame.columns)}) are released as they are: "
-                "whoever knows a patient's values there may find the patient by them"
-            )
+            notes.append(recorded_beside(given.attributes.frame.columns, ATTRIBUTES))
         sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
         absent = sensitive - {*given.trajectories.vocabulary}
         if absent:

@@ -14,12 +14,13 @@ from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.io import EventColumns, EventSource, as_text
 from cloister.reading import HowRead
+from cloister.runs import spread, starts_of
 from cloister.sources import read_code_events
 
 Integers = NDArray[np.int64]
@@ -94,7 +95,7 @@ class Trajectories:
         code_at = {code: number for number, code in enumerate(codes)}
         age_at = {age: number for number, age in enumerate(ages)}
         numbered = [sorted((age_at[age], code_at[code]) for code, age in pairs) for pairs in rows]
-        offsets = bounds_of([len(pairs) for pairs in numbered])
+        offsets = starts_of([len(pairs) for pairs in numbered])
         flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
         return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), names)
 
@@ -126,9 +127,9 @@ class Trajectories:
     def only(self, patients: Integers) -> "Trajectories":
         """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
         lengths = np.diff(self.offsets)[patients]
-        source = runs(self.offsets[patients], lengths)
+        source = spread(self.offsets[patients], lengths)
         ids = None if self.ids is None else self.ids.gather(patients)
-        return replace(self, offsets=bounds_of(lengths), codes=self.codes[source], ages=self.ages[source], ids=ids)
+        return replace(self, offsets=starts_of(lengths), codes=self.codes[source], ages=self.ages[source], ids=ids)
 
     @property
     def n_patients(self) -> int:
@@ -211,24 +212,8 @@ def encode(source: EventSource) -> Trajectories:
     ids = source.ids.unique().sort()
     patients = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
     order = np.lexsort((codes, ages, patients))
-    offsets = bounds_of(np.bincount(patients, minlength=len(ids)))
+    offsets = starts_of(np.bincount(patients, minlength=len(ids)))
     return Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes[order], ages[order], ids)
-
-
-def bounds_of(lengths: ArrayLike) -> Integers:
-    """Return where each of some runs of these lengths begins, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-
-def runs(starts: Integers, lengths: Integers) -> Integers:
-    """Return the whole numbers from each start on, as many as each length says, one run after another.
-
-    Examples
-    --------
-    >>> runs(np.array([7, 2]), np.array([3, 2])).tolist()
-    [7, 8, 9, 2, 3]
-    """
-    return np.arange(int(lengths.sum())) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
 
 
 class Method(StrEnum):

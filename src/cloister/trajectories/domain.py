@@ -9,8 +9,9 @@ import numpy as np
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, BoundHierarchy, FileHierarchy, Hierarchy, IntervalHierarchy, icd9, icd10
+from cloister.runs import starts_of
 
-from .data import Integers, Numbers, Trajectories, Unknown, age_text, bounds_of, is_code
+from .data import Integers, Numbers, Trajectories, Unknown, age_text, is_code
 
 # Ages by one, five, ten and twenty years; 90 and over together, as the Safe Harbor rule of HIPAA asks
 USUAL_AGES = IntervalHierarchy((1, 5, 10, 20), top=90)
@@ -338,7 +339,7 @@ def _without(trajectories: Trajectories, outside: set[str]) -> Trajectories:
         trajectories,
         vocabulary=tuple(code for code in trajectories.vocabulary if code not in outside),
         age_values=tuple(trajectories.age_values[age] for age in present.tolist()),
-        offsets=bounds_of(sizes),
+        offsets=starts_of(sizes),
         codes=number[trajectories.codes[stays]],
         ages=ages.astype(np.int32),
     )

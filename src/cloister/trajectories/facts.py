@@ -11,12 +11,11 @@ import polars as pl
 from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
+from cloister.manifest.head import AttributesFile
 from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data import AGE, CODE, ID, Diversity, WrittenTrajectories
 from .manifest import (
-    AttributeColumn,
-    AttributesFile,
     DiversityRule,
     KAnonymityRule,
     PairCounts,
@@ -63,12 +62,11 @@ def facts_of(files: WrittenTrajectories, settings: PublishedTrajectories, n_left
     sizes = files.frame.group_by(ID).agg(CODE, AGE).group_by(CODE, AGE).len()["len"].to_list()
     n_patients = sum(sizes)
     records = {"in": n_patients + n_left_out, "released": n_patients, "suppressed": n_left_out}
-    auxiliary = AttributeColumn(role="auxiliary")
-    attributes = {} if files.attributes is None else dict.fromkeys(files.attributes.columns[1:], auxiliary)
+    attributes = None if files.attributes is None else AttributesFile.of(files.attributes.columns[1:])
     no_code, no_age = files.frame[CODE] == ROOT, files.frame[AGE] == ROOT
     alone = files.frame.select(pl.len().over(ID) == 1).to_series()
     return TrajectoriesFacts(
-        attributes=AttributesFile(columns=attributes) if attributes else None,
+        attributes=attributes,
         records=ReleasedPatients.model_validate(records),
         rules=rules_of(settings.k, settings.diversity_requested()),
         counts=PairCounts(

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, setting
+from cloister.runs import starts_of
 from cloister.utility import frequent_itemsets
 
-from .data import Constraint, Integers, Numbers, Trajectories, bounds_of, percent_of
+from .data import Constraint, Integers, Numbers, Trajectories, percent_of
 from .domain import FittedTrajectories, ValueTree
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .problem import Alignment, AnonymizedTrajectories, ConstraintOutcome, Losses, ProtectedTrajectories, crossing
@@ -204,7 +205,7 @@ def lost(
         by_rank = np.ones(tree.n_values, dtype=np.int64)
         if counted is not None:
             by_rank[tree.low[: tree.n_values]] = counted
-        before = bounds_of(by_rank)
+        before = starts_of(by_rank)
         covered = np.maximum(1, before[tree.high] - before[tree.low])
         found = np.ones(original.n_pairs)  # 1 where suppressed
         found[there] = np.where(nodes == values, 0, covered[nodes]) / max(1, int(by_rank.sum()))

@@ -10,6 +10,7 @@ from cloister.hierarchy import names_hierarchy
 from cloister.manifest.head import (
     ALL_LOST,
     ATTRIBUTES,
+    AttributesFile,
     Count,
     Delimiter,
     FileName,
@@ -118,18 +119,6 @@ class DataColumns(Section):
     id: NumberColumn
     code: GeneralizedColumn
     age: GeneralizedColumn
-
-
-class AttributeColumn(Section):
-    """A column of the attributes file."""
-
-    role: Literal["auxiliary"]
-
-
-class AttributesFile(Section):
-    """The columns of the attributes file."""
-
-    columns: dict[str, AttributeColumn]
 
 
 class ReleasedPatients(Section):

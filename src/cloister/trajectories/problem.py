@@ -19,19 +19,9 @@ from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Branches, Domain
 from cloister.kernels.clusters import Sequences
+from cloister.runs import spread, starts_of
 
-from .data import (
-    Attributes,
-    Constraint,
-    Cost,
-    Integers,
-    Method,
-    Numbers,
-    Trajectories,
-    TrajectoriesRequest,
-    bounds_of,
-    runs,
-)
+from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .domain import ValueTree
 
 LARGEST_LOSS = 2**60  # No sum of losses reaches this
@@ -66,10 +56,10 @@ class Problem:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
         patients = self.order[self.first[chosen]]
         lengths = np.diff(self.offsets)[patients]
-        symbols = self.symbols[runs(self.offsets[patients], lengths)]
+        symbols = self.symbols[spread(self.offsets[patients], lengths)]
         present, symbol = np.unique(symbols, return_inverse=True)
         code, age, times = self.code[present], self.age[present], self.counts()[chosen]
-        return Sequences(bounds_of(lengths), symbol.astype(np.int32), code, age, times, self.value[patients])
+        return Sequences(starts_of(lengths), symbol.astype(np.int32), code, age, times, self.value[patients])
 
     def counts(self) -> Integers:
         """Return how many patients have each distinct content."""
@@ -221,9 +211,9 @@ class AnonymizedTrajectories:
         """Return the clusters of some patients alone, none of whom shares one with others, and their alignment."""
         clusters, cluster_of = np.unique(alignment.cluster_of[patients], return_inverse=True)
         lengths = np.diff(self.offsets)[clusters]
-        source, sizes, offsets = runs(self.offsets[clusters], lengths), self.sizes[clusters], bounds_of(lengths)
+        source, sizes, offsets = spread(self.offsets[clusters], lengths), self.sizes[clusters], starts_of(lengths)
         left = replace(self, sizes=sizes, offsets=offsets, codes=self.codes[source], ages=self.ages[source])
-        pairs = runs(original.offsets[patients], np.diff(original.offsets)[patients])
+        pairs = spread(original.offsets[patients], np.diff(original.offsets)[patients])
         return left, Alignment(cluster_of.astype(np.int32), alignment.position[pairs])
 
 

@@ -16,19 +16,9 @@ from cloister.hierarchy import suppress
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Domain, align, distances
 from cloister.kernels.clusters import Groups, Sequences, group
+from cloister.runs import spread, starts_of
 
-from .data import (
-    Attributes,
-    Cost,
-    Diversity,
-    Integers,
-    Method,
-    Numbers,
-    Trajectories,
-    TrajectoriesRequest,
-    bounds_of,
-    runs,
-)
+from .data import Attributes, Cost, Diversity, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .domain import ValueTree
 from .figures import measure, outcomes_of, within
 from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, cut, pose, side_by_side
@@ -158,7 +148,7 @@ class FoundClusters:
         """Return the clusters without some pairs of their sequences: (n_nodes,) bool; those behind are suppressed."""
         if not dropped.any():
             return self
-        kept_before = bounds_of(~dropped)
+        kept_before = starts_of(~dropped)
         owner = np.repeat(self.cluster_of(), np.diff(problem.offsets))
         there = self.position >= 0
         begin = self.offsets[owner[there]]
@@ -176,12 +166,12 @@ def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups
     patient = np.empty(member.size, dtype=np.int64)
     patient[np.argsort(member, kind="stable")] = problem.order  # equal contents in the order of clusters
     position = np.empty(problem.symbols.size, dtype=np.int32)
-    places = runs(problem.offsets[patient], np.diff(problem.offsets)[patient])
+    places = spread(problem.offsets[patient], np.diff(problem.offsets)[patient])
     position[places] = np.concatenate([found.position for found in groups])
     return FoundClusters(
         patient,
         np.concatenate([found.size for found in groups]),
-        bounds_of(np.concatenate([found.length for found in groups])),
+        starts_of(np.concatenate([found.length for found in groups])),
         np.concatenate([found.code for found in groups]),
         np.concatenate([found.age for found in groups]),
         position,
@@ -201,13 +191,13 @@ def release(
     found = AnonymizedTrajectories(k, *trees, clusters.size, clusters.offsets, *nodes)
     # Larger clusters first where rows are equal, then that of the first patient; code points sort as UTF-8 bytes.
     rows = [found.rows_of(cluster) for cluster in range(found.n_clusters)]
-    least = np.minimum.reduceat(problem.place[clusters.patient], bounds_of(clusters.size)[:-1])
+    least = np.minimum.reduceat(problem.place[clusters.patient], starts_of(clusters.size)[:-1])
     keys = list(zip(rows, (-clusters.size).tolist(), least.tolist(), strict=True))
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
     lengths = np.diff(found.offsets)[order]
-    source = runs(found.offsets[order], lengths)
+    source = spread(found.offsets[order], lengths)
     ordered = replace(
-        found, sizes=found.sizes[order], offsets=bounds_of(lengths), codes=found.codes[source], ages=found.ages[source]
+        found, sizes=found.sizes[order], offsets=starts_of(lengths), codes=found.codes[source], ages=found.ages[source]
     )
     return ordered, Alignment(np.argsort(order).astype(np.int32)[clusters.cluster_of()], clusters.position)
 
@@ -267,7 +257,7 @@ def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Di
     return FoundClusters(
         np.concatenate([cluster.patients for cluster in found]).astype(np.int64),
         np.array([len(cluster.position) for cluster in found], dtype=np.int64),
-        bounds_of([cluster.code.size for cluster in found]),
+        starts_of([cluster.code.size for cluster in found]),
         np.concatenate([cluster.code for cluster in found]),
         np.concatenate([cluster.age for cluster in found]),
         np.concatenate([where[patient] for patient in range(len(where))]),
@@ -322,7 +312,7 @@ def _partner(problem: Problem, grown: dict[int, Cluster], patients: list[int], d
     if not able:
         return others[min(range(len(others)), key=lambda at: (excess[at], first[at]))]
     chosen = [others[at] for at in able]
-    start = bounds_of([each.code.size for each in chosen])
+    start = starts_of([each.code.size for each in chosen])
     sizes = np.array([len(each.position) if problem.domain.weighted else 1 for each in chosen], dtype=np.int64)
     sequences = start, np.concatenate([each.code for each in chosen]), np.concatenate([each.age for each in chosen])
     loss = distances(problem.domain, sequences, sizes, _ranks(problem, patients[0])).tolist()

@@ -8,14 +8,16 @@ import numpy as np
 import polars as pl
 
 from cloister.io import write_csv
+from cloister.io.attributes import AttributesTable, ranks
 from cloister.manifest.head import ATTRIBUTES
 from cloister.release import DataFileRelease
 from cloister.release_folder import read_data
 from cloister.results import Verdict
+from cloister.runs import spread, starts_of
 
-from .data import AGE, CODE, ID, Integers, WrittenTrajectories, bounds_of, runs
+from .data import AGE, CODE, ID, Integers, WrittenTrajectories
 from .problem import Alignment, AnonymizedTrajectories
-from .request import AttributesTable, GivenTrajectories, ranks
+from .request import GivenTrajectories
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,10 +71,10 @@ def written(
 ) -> WrittenTrajectories:
     """Return what is written of the patients in this order."""
     rows = [released.rows_of(cluster) for cluster in range(released.n_clusters)]
-    starts, cluster = bounds_of([len(each) for each in rows]), alignment.cluster_of[order]
+    starts, cluster = starts_of([len(each) for each in rows]), alignment.cluster_of[order]
     lengths, number = np.diff(starts)[cluster], np.arange(1, order.size + 1)
     texts = pl.DataFrame([pair for each in rows for pair in each], {CODE: pl.String, AGE: pl.String}, orient="row")
-    frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[runs(starts[cluster], lengths)])
+    frame = pl.DataFrame({ID: np.repeat(number, lengths)}).hstack(texts[spread(starts[cluster], lengths)])
     if attributes is None:
         return WrittenTrajectories(frame)
     return WrittenTrajectories(frame, pl.DataFrame({ID: number}).hstack(attributes.frame[order]))

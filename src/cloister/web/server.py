@@ -139,25 +139,27 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
         served.guard, log_config=SILENT, access_log=False, server_header=False, ws="none", lifespan="off",
         loop="asyncio", timeout_graceful_shutdown=2,
     )  # fmt: skip
-    server, name = uvicorn.Server(config), served.socket.getsockname()
+    server, name, ended = uvicorn.Server(config), served.socket.getsockname(), threading.Event()
 
     def watch() -> None:
-        while not server.started and not server.should_exit:
-            time.sleep(SHORT_S)
+        while not server.started and not ended.wait(SHORT_S):
+            pass
         ready()  # from here on a signal ends the server in good order
-        time.sleep(FIRST_S)
-        load_pages()
-        while not server.should_exit:
-            time.sleep(min(LOOK_S, idle_minutes * 60))
+        if not ended.wait(FIRST_S):
+            load_pages()
+        while not ended.wait(min(LOOK_S, idle_minutes * 60)):
             idle = time.monotonic() - served.guard.last
             if idle > idle_minutes * 60 and not served.app.works.running:
                 server.should_exit = True
 
     served.guard.last = time.monotonic()
-    threading.Thread(target=watch, daemon=True).start()
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
     try:
         server.run(sockets=[served.socket])
     finally:
+        ended.set()
+        watching.join()  # nothing may be loaded while the interpreter ends
         served.app.works.stop()
         served.socket.close()
         if isinstance(name, str):  # of a Unix socket, that of its file

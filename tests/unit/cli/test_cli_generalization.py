@@ -605,3 +605,22 @@ def test_repeated_codes(protect, cloister, diagnoses, method, words, tmp_path):
         checked = cloister("verify", "release", *more)
         assert checked.code == 0, checked.err
         assert "has those of all earlier ones" in checked.out
+
+
+def test_attributes_beside_the_codes(protect, cloister, diagnoses, tmp_path, manifest):
+    """They are released as they are, said to be, compared with the original, and not taken for terms."""
+    samples, others, secret = (tmp_path / name for name in ("samples.csv", "others.csv", "map.csv"))
+    samples.write_text("id,sample\n" + "".join(f"{name},S{number}\n" for number, name in enumerate(IDS)))
+    others.write_text(samples.read_text().replace(",S1\n", ",S2\n"))
+    assert protect("--attributes", samples, "--crosswalk", secret).code == 0
+    out, original = tmp_path / "release", ("--original", diagnoses, "--crosswalk", secret)
+
+    assert (out / "data.csv").read_text().splitlines()[0] == "id,codes,sample"
+    assert manifest()["attributes"] == {"columns": {"sample": {"role": "auxiliary"}}}
+    assert "Released as they are, beside the codes: sample." in (out / "report.html").read_text()
+    assert cloister("verify", out).code == 0
+    assert cloister("verify", out, *original, "--attributes", samples).code == 0
+    assert "auxiliary attributes are not those" in cloister("verify", out, *original, "--attributes", others).err
+    assert "Give --attributes" in cloister("verify", out, *original).err
+    samples.write_text(samples.read_text().replace("id,sample", "id,codes"))
+    assert "Rename it" in protect("--attributes", samples, out="again").err

@@ -1,5 +1,6 @@
 """``cloister hierarchy``: check, preview and build."""
 
+import json
 import stat
 
 import pytest
@@ -123,3 +124,18 @@ def test_neither_file_nor_builder(cloister, data, command):
 
     assert ran.code == 2
     assert "Did you mean interval?" in ran.err
+
+
+def test_a_level_becomes_a_utility_policy(cloister, tmp_path):
+    """Codes under one label are a set, codes in a gap are in none; protect takes the policy as any other."""
+    levels, drugs, policy = (tmp_path / name for name in ("atc.csv", "drugs.csv", "policy.json"))
+    levels.write_text("A01;A;x\nA02;A;x\nB01;B;x\nC01;;x\n")
+    drugs.write_text("id,codes\n1,A01 B01\n2,A02 A01\n3,A01 A02 B01\n4,A01\n5,C01 A02\n")
+    build = ("hierarchy", "build", levels, drugs, "--column", "codes", "--policy")
+
+    assert json.loads(cloister(*build, "1").out) == {"A": ["A01", "A02"], "B": ["B01"]}
+    assert "levels of 'codes' are 1 to 2" in cloister(*build, "3").err
+    assert cloister(*build, "1", "--out", policy).code == 0
+    asked = ("-k", "2", "-m", "1", "--method", "cba", "--code-hierarchy", levels, "--policy", policy)
+    assert cloister("protect", "codes", drugs, *asked, "--out", tmp_path / "out").code == 0
+    assert cloister("verify", tmp_path / "out", "--policy", policy).code == 0

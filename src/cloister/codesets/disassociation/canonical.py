@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, starts_of
+from cloister.codesets.data import Integers
 from cloister.kernels.horpart import Split, Tree
 from cloister.kernels.parts import Entries
 from cloister.kernels.sequences import Filled, Nest, nest, sequence_classes, sequence_order, take_sequences, written
 from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK
+from cloister.runs import starts_of
 
 from .data import Chunks, Disassociation, lay_out
 

@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import starts_of
 from cloister.errors import InputError
 from cloister.io import private_file
+from cloister.runs import starts_of
 
 from .data import Chunks, Disassociation
 

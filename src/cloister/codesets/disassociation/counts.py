@@ -44,12 +44,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, occurrences, owners, postings, spread, starts_of
+from cloister.codesets.data import Integers, occurrences
 from cloister.errors import InputError
 from cloister.results import CountBounds
+from cloister.runs import owners, postings, spread, starts_of
 
-from .data import Disassociation, lay_out
-from .places import ChunkIndex, Pools
+from .data import ChunkIndex, Disassociation, Pools, lay_out
 from .programs import Program, first_these, most_taken, transported, unmoved
 
 NONE = -1

@@ -10,7 +10,7 @@ from annotated_types import Gt, Le
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from cloister.codesets.data import CODES, MARK, CodeSets, GivenCodes, Integers, owners, plain_code
+from cloister.codesets.data import CODES, MARK, CodeSets, GivenCodes, Integers, plain_code
 from cloister.codesets.manifest import (
     CodesGuarantee,
     CodesManifest,
@@ -28,6 +28,7 @@ from cloister.codesets.policy import is_made_of_codes, made_of
 from cloister.manifest.head import CLUSTERS, DATA, Count, Positive, Section, Share, fitting
 from cloister.masking import below
 from cloister.report_figures import Counted, Counts, ReportCounts
+from cloister.runs import owners
 
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Refine, lay_out
 from .verify_chunks import count_ties, ties_of_repeats

@@ -24,13 +24,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, occurrences, owners
+from cloister.codesets.data import CodeSets, occurrences
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.horpart import Records, Split, Tree, make_tree, split_records
 from cloister.kernels.parts import Entries, Marks, partition_parts
 from cloister.kernels.sequences import record_chunks, shared_chunks, take_sequences
 from cloister.kernels.shared_chunks import Shared, entries_to_keep, share
 from cloister.kernels.verpart import ITEM_CHUNK, KEPT_BACK, SHARED, Rule
+from cloister.runs import owners
 
 from .canonical import arrange
 from .data import (

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, GivenCodes, Integers, occurrences, owners, starts_of
+from cloister.codesets.data import CodeSets, GivenCodes, Integers, occurrences
 from cloister.codesets.request import CodesWorkload, counted
 from cloister.errors import InputError
 from cloister.io import write_csv
@@ -34,6 +34,7 @@ from cloister.manifest.head import CLUSTERS, DATA
 from cloister.release import Release
 from cloister.release_folder import read_data
 from cloister.results import Verdict
+from cloister.runs import owners, starts_of
 from cloister.utility import (
     QueryErrors,
     error_histogram,

@@ -10,8 +10,9 @@ import numpy as np
 
 from cloister.codesets.data import occurrence, occurrences
 from cloister.results import Checks, Verdict
+from cloister.runs import are_runs, ascend, owners
 
-from ..data import Integers, are_runs, ascend, owners
+from ..data import Integers
 from .data import Chunks, Disassociation, Layout, is_forest, lay_out
 from .verify_chunks import orders, rare_chunks
 from .verify_original import DisassociationSecret as DisassociationSecret

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import Integers, owners, plain_code, spread, starts_of
+from cloister.codesets.data import Integers, plain_code
+from cloister.runs import owners, spread, starts_of
 
 from .data import Chunks, Disassociation
 

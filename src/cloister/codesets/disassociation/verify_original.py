@@ -11,8 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import plain_code
+from cloister.runs import owners, spread
 
-from ..data import Codes, CodeSets, Integers, owners, spread
+from ..data import Codes, CodeSets, Integers
 from .data import Chunks, Disassociation, Layout
 from .verify_chunks import BLOCK
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import LARGEST, CodeSets, encode, owners, spread, starts_of
+from cloister.codesets.data import LARGEST, CodeSets, encode
 from cloister.codesets.policy import read_policy_file
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError, setting
@@ -24,6 +24,7 @@ from cloister.io import Source, as_text, read_table
 from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.reading import ReadingWords, how_read
+from cloister.runs import owners, spread, starts_of
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]

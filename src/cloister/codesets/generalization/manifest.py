@@ -26,7 +26,7 @@ from cloister.codesets.manifest import (
 )
 from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, is_built
 from cloister.hierarchy.icd import load_classification
-from cloister.manifest.head import Count, Positive, Section, Share, fitting
+from cloister.manifest.head import AttributesFile, Count, FileName, Positive, Section, Share, fitting
 
 from .data import (
     ALL,
@@ -52,6 +52,7 @@ class GeneralizationSettings(SharedCodesSettings):
     loss: TermLoss | None
     code_hierarchy: str
     code_weights: tuple[Share, ...] | None = None
+    attributes: FileName | None = None
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -128,6 +129,7 @@ class GeneralizationManifest(CodesManifest):
     guarantee: TermsGuarantee
     utility: GeneralizationUtility
     risk: TermRisk
+    attributes: AttributesFile | None = None
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -138,11 +140,18 @@ class GeneralizationManifest(CodesManifest):
         else:
             possible = left_out == 0 or (drops and left_out >= k)
         by_sets = self.method is not GeneralizationMethod.APRIORI
-        return fitting(self, {"records": possible, "settings": self.settings.by_sets is by_sets})
+        has_attributes = (self.attributes is None) is (self.settings.attributes is None)
+        fits = {"records": possible, "settings": self.settings.by_sets is by_sets, "attributes": has_attributes}
+        return fitting(self, fits)
+
+    def roles(self) -> dict[str, str]:
+        """Return the role of each column of the data file, auxiliary attributes last."""
+        return super().roles() | dict.fromkeys(self.attributes.columns if self.attributes else (), "auxiliary")
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
-        """Return the data file, each record of which has the terms of one patient."""
-        return str(self.data_file), {CODES: "terms"}
+        """Return the data file, each record of which has the terms and auxiliary attributes of one patient."""
+        roles = {name: role for name, role in self.roles().items() if role == "auxiliary"}
+        return str(self.data_file), {CODES: "terms"} | roles
 
     def risk_and_loss(self) -> tuple[None, float | None]:
         """Return no risk of a record, and the loss of the terms."""
@@ -161,6 +170,7 @@ def settings_of(
             "uncovered": request.uncovered if request.by_sets else None,
             "loss": request.loss if request.by_sets else None,
             "code_hierarchy": closeness,
+            **({} if given.attributes is None else {"attributes": given.attributes.name}),
             **(
                 {}
                 if request.code_weights is None

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, Integers, spread
+from cloister.codesets.data import CodeSets, Integers
 from cloister.kernels.terms import any_below, supports
+from cloister.runs import spread
 
 from .data import Numbers, Sets, record_bits
 from .losses import CodeTree

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cloister.codesets.data import MARK, CodeSets, occurrence, spread, starts_of
+from cloister.codesets.data import MARK, CodeSets, occurrence
 from cloister.errors import InputError
 from cloister.kernels.itemset_support import covered_sets
 from cloister.kernels.terms import supports
+from cloister.runs import spread, starts_of
 
 from .data import (
     ALL,

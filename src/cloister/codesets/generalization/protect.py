@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, owners, starts_of
+from cloister.codesets.data import CodeSets
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.terms import supports
+from cloister.runs import owners, starts_of
 
 from .data import (
     Generalization,

@@ -168,6 +168,7 @@ class GeneralizedFile:
     name: str
     frame: pl.DataFrame
     released: Generalization
+    beside: pl.DataFrame | None  # auxiliary attributes, in the order of the file
 
 
 ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
@@ -180,18 +181,24 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         """Read the data file and its terms."""
         name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
         frame = read_data(folder / name, settings.delimiter)
-        if frame.columns != list(manifest.columns.published()):
+        auxiliary = [] if manifest.attributes is None else [*manifest.attributes.columns]
+        if frame.columns != [*manifest.columns.published(), *auxiliary]:
             raise InputError(f"{name} does not have the columns that {MANIFEST} declares.")
         frame = frame.cast(pl.String)
         released = read_released(frame[CODES], settings.k, settings.m, repeats=settings.repeats)
         if not len(released.terms):
             raise InputError(f"{name} has no codes.")
-        return GeneralizedFile(name, frame, released)
+        return GeneralizedFile(name, frame, released, frame.select(auxiliary) if auxiliary else None)
 
     def read_original(
         self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
     ) -> CodesOriginal | None:
         """Read what the custodian has."""
+        if manifest.attributes is not None and request.original is not None and request.attributes is None:
+            raise InputError(
+                "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
+                f"{setting('attributes')}."
+            )
         return read_original(request, manifest.settings)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
@@ -200,6 +207,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         failures = _contradictions(manifest, file)
         if original is not None:
             failures += _consistency_errors(file.released, original.given, manifest)
+            if not _attributes_fit(file, original):
+                failures.append("auxiliary attributes are not those of the original")
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
         released, (privacy, guarantee) = _released(release), _promised(release)
@@ -216,8 +225,9 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
-        listed = codebook(release.files.released, numbered=release.manifest.columns.id is not None)
-        return Facts([], listed, shown_of(_released(release)))
+        beside, numbered = release.files.beside, release.manifest.columns.id is not None
+        listed = codebook(release.files.released, numbered=numbered, beside=beside)
+        return Facts([], listed, shown_of(_released(release), beside))
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with the recipient's own k and m, and another privacy policy."""
@@ -295,7 +305,10 @@ def _contradictions(manifest: GeneralizationManifest, file: GeneralizedFile) -> 
     failures = [
         f"{part} in {MANIFEST} does not follow from the data file" for part, holds in follows.items() if not holds
     ]
-    is_written = file.frame.equals(data_frame(released, numbered=numbered).cast(pl.String))
+    plain = data_frame(released, numbered=numbered).cast(pl.String)
+    # Records whose terms are equal stand in the order of their attributes.
+    content = file.frame.select(CODES, *(() if file.beside is None else file.beside.columns))
+    is_written = file.frame.select(plain.columns).equals(plain) and content.equals(content.sort(content.columns))
     return failures if is_written else [*failures, "the data file is not written as a release is"]
 
 
@@ -314,6 +327,21 @@ def _consistency_errors(released: Generalization, given: GivenCodes, manifest: G
     if len(set(plain.values())) != manifest.utility.codes:
         return ["utility.codes are not those of the original", *counts]
     return counts
+
+
+def _attributes_fit(file: GeneralizedFile, original: CodesOriginal) -> bool:
+    """Whether each record has its patient's attributes; without a crosswalk, whether some patient each has them."""
+    beside, given = file.beside, original.given.attributes
+    if beside is None or given is None:
+        return beside is None
+    places = origins(original.crosswalk, original.given.original_ids(), file.released.n_records)
+    if places is not None:
+        return beside.equals(given.frame[places])
+    if beside.columns != given.frame.columns:
+        return False
+    there = given.frame.group_by(beside.columns).len("there")
+    counts = beside.group_by(beside.columns).len("here").join(there, on=beside.columns, how="left", nulls_equal=True)
+    return bool((counts["here"] <= counts["there"].fill_null(0)).all())
 
 
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:

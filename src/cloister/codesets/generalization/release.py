@@ -13,6 +13,7 @@ import polars as pl
 from cloister.codesets.data import CODES, MARK, CodeSets, plain_code
 from cloister.codesets.manifest import codebook_of_codes, framed
 from cloister.errors import InputError
+from cloister.io.attributes import AttributesTable, ranks
 from cloister.release import DataFileRelease
 from cloister.report_figures import Counted, ReportCounts
 from cloister.results import Verdict
@@ -23,8 +24,10 @@ MOST_BYTES = 2**31  # A larger data file is refused
 MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
-def check_writable(codes: CodeSets) -> None:
-    """Refuse codes that could not be told from terms."""
+def check_writable(codes: CodeSets, beside: AttributesTable | None = None) -> None:
+    """Refuse codes that could not be told from terms, and auxiliary attributes that are called as codes are."""
+    if beside is not None and CODES in beside.frame.columns:
+        raise InputError(f"{beside.name} has a column {CODES!r}, as the release calls its terms. Rename it.")
     odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)
     if odd:
         raise InputError(
@@ -44,19 +47,23 @@ def check_size(released: Generalization) -> None:
         )
 
 
-def texts_in_file(released: Generalization) -> tuple[list[str], Integers]:
+def texts_in_file(released: Generalization, beside: pl.DataFrame | None = None) -> tuple[list[str], Integers]:
     """Return the terms of each record as text, and the records in the order in which they are written.
 
-    Terms are separated by spaces; of a record without any there is nothing. The order is that of the UTF-8 bytes.
+    Terms are separated by spaces; of a record without any there is nothing. The order is that of the UTF-8 bytes, then
+    that of auxiliary attributes, which stand ``beside`` the records.
     """
     texts = [" ".join(terms) for terms in released.named_records()]
-    return texts, np.array(sorted(range(len(texts)), key=lambda number: texts[number].encode()), dtype=np.int64)
+    rank = np.zeros(len(texts), dtype=np.int64) if beside is None else ranks(beside)
+    keys = [(text.encode(), own) for text, own in zip(texts, rank.tolist(), strict=True)]
+    return texts, np.array(sorted(range(len(texts)), key=keys.__getitem__), dtype=np.int64)
 
 
-def data_frame(released: Generalization, *, numbered: bool) -> pl.DataFrame:
+def data_frame(released: Generalization, *, numbered: bool, beside: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return one row a record, in the order of the text of its terms; a record without any is an empty cell."""
-    texts, order = texts_in_file(released)
-    return framed(pl.Series(CODES, [texts[number] or None for number in order.tolist()], dtype=pl.String), numbered)
+    texts, order = texts_in_file(released, beside)
+    cells = pl.Series(CODES, [texts[number] or None for number in order.tolist()], dtype=pl.String)
+    return framed(cells, numbered) if beside is None else framed(cells, numbered).hstack(beside[order])
 
 
 def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> Generalization:
@@ -85,18 +92,18 @@ def read_released(cells: pl.Series, k: int, m: int | None, *, repeats: bool) -> 
     return Generalization(k, vocabulary, members, none, found.chosen(found.order()), m, repeats)
 
 
-def codebook(released: Generalization, *, numbered: bool) -> pl.DataFrame:
-    """Return one row for each term, as the data file writes it, and one for the id."""
+def codebook(released: Generalization, *, numbered: bool, beside: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return one row for each term, as the data file writes it, and one for the id and for each auxiliary column."""
     ending = f"; {MARK}n is the n-th occurrence of a code" if released.repeats else ""
     meanings = {
         term_text(codes): "as recorded" if len(codes) == 1 else f"one or more of these {len(codes)} codes"
         for codes in released.named_terms()
     }
     listed = {text: meaning + ending for text, meaning in meanings.items()}
-    return codebook_of_codes(listed, "number of the record in this file" if numbered else None)
+    return codebook_of_codes(listed, "number of the record in this file" if numbered else None, beside)
 
 
-def shown_of(released: Generalization) -> ReportCounts:
+def shown_of(released: Generalization, beside: pl.DataFrame | None = None) -> ReportCounts:
     """Return what is shown of code sets.
 
     Whoever has one of the codes of a term has the term, and is released: as many as before.
@@ -113,7 +120,7 @@ def shown_of(released: Generalization) -> ReportCounts:
         of="terms",
         by="the number of patients who have them",
         columns=(Counted("data", CODES, "patients", counts),),
-        files={},
+        files={} if beside is None else {"data": beside},
         members=False,
     )
 

@@ -29,7 +29,7 @@ from math import prod
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets, occurrences, starts_of
+from cloister.codesets.data import CodeSets, occurrences
 from cloister.errors import InputError
 from cloister.kernels.terms import (
     SUPPRESSED,
@@ -41,6 +41,7 @@ from cloister.kernels.terms import (
     most_held_below,
     supports,
 )
+from cloister.runs import starts_of
 
 from .data import Integers, Numbers, Sets, record_bits
 from .losses import CodeTree

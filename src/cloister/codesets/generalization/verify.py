@@ -16,10 +16,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, are_runs, ascend, occurrence, owners, plain_code, spread, starts_of
+from cloister.codesets.data import CodeSets, occurrence, plain_code
 from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import InputError
 from cloister.results import Checks, Verdict
+from cloister.runs import are_runs, ascend, owners, spread, starts_of
 
 from .data import Generalization, GeneralizationMethod, GeneralizationRequest, PrivacySets, Sets, Uncovered
 

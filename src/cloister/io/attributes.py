@@ -1,0 +1,95 @@
+"""Auxiliary attributes: what is known of patients besides codes, a row a patient, joined by id, released as it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+
+from .columns import ID_NAMES, as_text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AttributesTable:
+    """Auxiliary columns of some patients, in their order."""
+
+    frame: pl.DataFrame  # (n_patients,) rows of text, null where missing; without the id
+    name: str
+
+    def of(self, patients: NDArray[np.int64]) -> "AttributesTable":
+        """Return the rows of some patients, by their places."""
+        return AttributesTable(self.frame[patients], self.name)
+
+
+def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
+    """Return the auxiliary columns in the order of the patients."""
+    if ids is None:
+        raise InputError("Auxiliary columns are joined by id, but the patients have none.")
+    ids = as_text(ids)
+    column = id if id in frame.columns else next((usual for usual in ID_NAMES if usual in frame.columns), None)
+    if column is None:
+        usual = ", ".join(ID_NAMES if id is None else (id, *ID_NAMES))
+        raise InputError(f"{name} has no column of patients: none is called {usual}. Call it so.", file=name)
+    keys = as_text(frame[column]).str.strip_chars()
+    _check_keys(keys, column, name)
+    absent, unknown = int((~ids.is_in(keys.implode())).sum()), int((~keys.is_in(ids.implode())).sum())
+    if absent or unknown:
+        raise InputError(
+            f"{events} and {name} must have the same patients, but {absent} of {len(ids)} patients of {events} are not "
+            f"in {name}, and {unknown} of {len(keys)} of {name} are not in {events}. Give a row for each and no more.",
+            file=name,
+        )
+    rest = [as_text(frame[other]).alias(other) for other in frame.columns if other != column]
+    _check_columns(rest, keys, name, column)
+    order = pl.DataFrame({"key": ids}).join(
+        pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
+    )
+    return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name)
+
+
+def _check_keys(keys: pl.Series, column: str, name: str) -> None:
+    absent = keys.is_null() | (keys == "")
+    if absent.any():
+        first = int(absent.arg_true()[0]) + 1
+        raise InputError(
+            f"{int(absent.sum())} of {len(keys)} rows of {name} have no patient in column {column!r} (record {first} "
+            "is the first). Complete or remove them.",
+            file=name,
+            row=first,
+            column=column,
+        )
+    if keys.n_unique() != len(keys):
+        raise InputError(
+            f"{name} must have one row a patient, but has {len(keys)} rows of {keys.n_unique()} patients. Make one row "
+            "of each.",
+            file=name,
+            column=column,
+        )
+
+
+def _check_columns(columns: Sequence[pl.Series], keys: pl.Series, name: str, id: str) -> None:  # noqa: A002
+    if not columns:
+        raise InputError(
+            f"{name} has no column besides {id!r}, so there is nothing to release. Leave it out.", file=name
+        )
+    for column in columns:
+        same = column.str.strip_chars() == keys
+        if column.name.strip().casefold() in ID_NAMES or same.fill_null(False).all():
+            raise InputError(
+                f"Column {column.name!r} of {name} identifies patients, and original ids are never released. Remove "
+                "it, or give it another name if it holds something else.",
+                file=name,
+                column=column.name,
+            )
+
+
+def ranks(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Return the rank of each row by content, column by column, missing first; equal for equal rows."""
+    rank = np.zeros(frame.height, dtype=np.int64)
+    for column in frame.get_columns():
+        dense = column.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        rank = np.unique(rank * (int(dense.max(initial=0)) + 1) + dense, return_inverse=True)[1].astype(np.int64)
+    return rank

@@ -1,0 +1,50 @@
+"""Lists of different lengths in one array, run after run: where each begins, whose a value is, who has one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+def starts_of(lengths: Sequence[int] | NDArray[np.integer] | NDArray[np.bool_]) -> Integers:
+    """Return where each of some things of these lengths begins, one after the other, and the end."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def spread(starts: Integers, lengths: Integers) -> Integers:
+    """Return the places of runs that begin at ``starts``, one run after the other.
+
+    Examples
+    --------
+    >>> spread(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    before: Integers = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def owners(offsets: Integers) -> Integers:
+    """Return the number of the run that each value is in, of runs that begin at these places."""
+    return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+
+
+def postings(items: NDArray[np.integer], owners: Integers, n_items: int) -> list[Integers]:
+    """Return the owners of each item, ascending; owners ascend already."""
+    order = np.argsort(items, kind="stable")
+    bounds = np.searchsorted(items[order], np.arange(n_items + 1)).tolist()
+    found = owners[order]
+    return [found[bounds[item] : bounds[item + 1]] for item in range(n_items)]
+
+
+def are_runs(offsets: Integers, end: int) -> bool:
+    """Return whether offsets say where runs begin, from 0 to the end."""
+    return bool(offsets.size and offsets[0] == 0 and offsets[-1] == end and np.all(np.diff(offsets) >= 0))
+
+
+def ascend(values: NDArray[np.int32], offsets: Integers) -> bool:
+    """Return whether values rise strictly within each run."""
+    inside = np.ones(values.size, dtype=np.bool_)
+    inside[offsets[:-1][np.diff(offsets) > 0]] = False
+    return bool(np.all(np.diff(values, prepend=np.int32(-1))[inside] > 0))
