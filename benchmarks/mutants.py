@@ -61,7 +61,7 @@ MUTANTS = {
         if found < k:  ->  if found <= k:
         if found == 1:  ->  if found == 2:""",
     "kernels/clusters.py": f"""{TRAJECTORIES}
-        if lowest + left > limit:  ->  if lowest > limit:
+        if lowest + left > limit:  ->  if lowest + 2 * left > limit:
         if loss < best or  ->  if loss <= best or
         while left >= 2 * k:  ->  while left >= 2 * k + 1:""",
     "kernels/claim_matches.py": f"""{CLAIMS}
@@ -72,7 +72,7 @@ MUTANTS = {
         >= int(rule["l"])  ->  >= int(rule["l"]) - 1""",
     "tabular/verify.py": f"""{TABLES}
         suppressed <= guarantee.limit,  ->  suppressed <= guarantee.limit + 1,
-        moved == 0, OTHERS_AS_RECORDED  ->  moved <= 1, OTHERS_AS_RECORDED""",
+        moved == 0, OTHERS_AS_RECORDED  ->  moved <= 2, OTHERS_AS_RECORDED""",
     "codesets/disassociation/verify.py": f"""{DISASSOCIATION}
         released.sizes >= released.k  ->  released.sizes >= released.k - 1
         >= released.sizes + k * (np.minimum(m, chunks) - 1)  ->  >= released.sizes""",
@@ -88,7 +88,7 @@ MUTANTS = {
     "claims/verify_risk.py": f"""{CLAIMS}
         max(tops) <= promise.threshold,  ->  min(tops) <= promise.threshold,""",
     "masking.py": """tests/unit/test_masking.py
-        else patients) < k:  ->  else patients) < k - 1:
+        return 0 < patients < k  ->  return 0 < patients < k - 1
         n_hidden == 1 or patients  ->  n_hidden == 2 or patients
         ((1 << (2 * k - 1)) - 1)  ->  ((1 << (2 * k - 3)) - 1)""",
 }

@@ -2,7 +2,7 @@
 
 from itertools import chain, combinations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cloister.masking import (
@@ -16,6 +16,9 @@ COUNTS = st.integers(0, 40)
 KS = st.integers(2, 12)
 
 
+@example(4, 5, None)
+@example(5, 5, None)
+@example(7, 5, 4)
 @given(COUNTS, KS, st.none() | COUNTS)
 def test_nothing_of_fewer_than_k_patients_is_told(count, k, patients):
     """A count is published as it is, or of fewer than k patients as a bound or not at all."""
@@ -34,6 +37,8 @@ def test_only_what_is_published_so_is_a_masked_count():
     ] == [*(0, 5, "<5", WITHHELD)]
 
 
+@example(30, [20, 3], 5)
+@example(30, [14, 12], 5)
 @given(COUNTS, st.lists(COUNTS, max_size=5), KS)
 def test_a_total_that_is_told_gives_no_small_count_away(total, counts, k):
     """No sum of published parts is within k - 1 of a total that is published, and no part alone is masked."""

@@ -13,9 +13,10 @@ from tests.claims_files import write_files
 
 import cloister as cl
 from cloister.claims.knowledge import adversary_power
-from cloister.claims.manifest import SimulatedFigures
+from cloister.claims.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures
 from cloister.claims.release import FileRows, released_order
 from cloister.claims.risk import wilson
+from cloister.claims.verify import verify
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, keep_company
 from cloister.claims.verify_risk import agree, can_be, enough_draws
 from cloister.claims.verify_simulation import (
@@ -133,16 +134,17 @@ def laid_out(sexes, claims, hashes):
     return [(sexes[patient], hashes and hashes[patient]) for patient in order], released
 
 
-def test_from_python(tmp_path):
-    """The verb gives a release that verifies, with what stands in its files; nothing in its repr is a value."""
-    write_files(tmp_path)
-    claims = cl.Claims.read(
-        patients=tmp_path / "patients.csv",
-        claims=tmp_path / "claims.csv",
-        plan=cl.ClaimsPlan.read(tmp_path / "plan.toml"),
-    )
-    release = cl.deidentify_claims(claims)
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """A release of made-up claims, from Python."""
+    folder = tmp_path_factory.mktemp("claims")
+    write_files(folder)
+    plan = cl.ClaimsPlan.read(folder / "plan.toml")
+    return cl.deidentify_claims(cl.Claims.read(folder / "patients.csv", folder / "claims.csv", plan))
 
+
+def test_from_python(release, tmp_path):
+    """The verb gives a release that verifies, with what stands in its files; nothing in its repr is a value."""
     assert release.verify().holds
     assert release.patients.height == release.summary()["records"]["released"]
     assert set(release.claims["mrn"]) <= set(release.patients["mrn"])
@@ -150,6 +152,38 @@ def test_from_python(tmp_path):
     assert release.write(tmp_path / "release")["shape"] == "claims"
     with pytest.raises(cl.InputError, match="what cl"):
         cl.deidentify_claims("patients.csv")
+
+
+def refusals(release, *, threshold=None, **figures):
+    """What the verifier says of a release that promises another threshold, or says other figures."""
+    promise = ClaimsPromise.of(ClaimsManifest.of(release.summary() | {"files": {}}))
+    plan, risk = promise.plan, promise.risk.model_copy(update=figures)
+    if threshold is not None:
+        plan = replace(plan, risk=replace(plan.risk, threshold=threshold))
+    return "; ".join(verify(release.files, replace(promise, plan=plan, risk=risk)).failures)
+
+
+def test_a_label_of_one_patient_too_few_is_refused(release):
+    """The rarest label is that of exactly so many patients as may be promised, and of no more."""
+    form = ClaimsPromise.of(ClaimsManifest.of(release.summary() | {"files": {}})).form
+    held = [
+        frame.select("mrn", name).unique().drop_nulls()[name].value_counts()["count"].min()
+        for table, frame in (("patients", release.patients), ("claims", release.claims))
+        for name in form.names(table, "quasi-identifier")
+    ]
+    own = min(count for count in held if count is not None)
+    said = "each label of a quasi-identifier is that of"
+
+    assert said in refusals(release, threshold=1 / (own + 1))
+
+
+def test_each_figure_is_held_against_the_threshold(release):
+    """One interval above it is enough, whatever the others are."""
+    said = "mean risk and flag rate as stated are at most"
+
+    assert said not in refusals(release)
+    assert said in refusals(release, flag_interval=(0.0, 1.0))
+    assert said in refusals(release, interval=(0.0, 1.0))
 
 
 def test_who_believes_flags_only_where_nobody_fits():

@@ -68,6 +68,19 @@ def test_reconstructions(codes, release):
         release.reconstruct(1, item_support="all")
 
 
+def test_no_record_is_given_a_code_twice():
+    """Subrecords of a chunk go to different records, of many records with few of them too."""
+    draw = np.random.default_rng(0)
+    records = [[f"c{code}" for code in draw.choice(6, 2, replace=False)] for _ in range(400)]
+    for record in records:
+        record += [code for code, share in (("r1", 0.06), ("r2", 0.05)) if draw.random() < share]
+    release = cl.disassociate(cl.CodeSets.from_records(records), k=5, m=2)
+    for seed in range(5):
+        found = release.reconstruct(seed)
+        pairs = np.repeat(np.arange(found.n_records), np.diff(found.offsets)) * found.n_codes + found.items
+        assert np.unique(pairs).size == pairs.size
+
+
 def test_written_and_read_back(release, tmp_path):
     """What is written is the release, and holds on its own."""
     manifest = release.write(tmp_path / "release")

@@ -93,6 +93,12 @@ def bare_item_chunk(plain):
     plain.items[0] = []
 
 
+def bare_item_chunk_beside_two_chunks(plain):
+    """Bare item chunk beside two chunks, which fill all records, but need k more."""
+    plain.items[0] = []
+    plain.chunks.insert(1, Chunk(0, [D], [[D]] * 3))
+
+
 def foreign_code(plain):
     """Foreign code."""
     plain.items[1] = [A, D, E]
@@ -190,6 +196,7 @@ BREACHES = {
     too_many_subrecords: "no chunk has more subrecords than there are records",
     too_many_shared_subrecords: "no chunk has more subrecords than there are records",
     bare_item_chunk: "no reconstructed record needs to be empty",
+    bare_item_chunk_beside_two_chunks: "no reconstructed record needs to be empty",
     foreign_code: "shared chunks of several codes have no foreign code",
     foreign_code_in_a_record_chunk: "shared chunks of several codes have no foreign code",
     two_shared_chunks_of_a_code: "on any path of joint clusters a code has one shared chunk at most",

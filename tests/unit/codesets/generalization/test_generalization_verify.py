@@ -55,6 +55,16 @@ def test_a_release_passes(codes, found):
     assert max(map(len, found.released.named_terms())) > 1
 
 
+@pytest.mark.parametrize(("n_empty", "is_told"), [(0, False), (1, True), (2, True), (3, False)])
+def test_few_records_without_terms_are_refused(codes, found, n_empty, is_told):
+    """They are those of the few who have suppressed codes alone; k of them may be."""
+    records = found.released.records
+    left = Sets(records.offsets[int(np.sum(records.sizes == 0)) - n_empty :], records.items)
+    verdict = verify(replace(found.released, records=left), promised(codes))
+
+    assert any("records without any term" in failure for failure in verdict.failures) is is_told
+
+
 def test_a_term_put_back_is_refused(codes, found):
     """The codes of a term released one by one have pairs that fewer than k patients have."""
     whole = generalize(codes, request_for(1, PrivacyPolicy.all_combinations(codes, 2))).released
