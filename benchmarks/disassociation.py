@@ -53,10 +53,13 @@ SUPPORTS = (0.625, 1.25, 2.5, 5.0)
 KS = (2, 5, 10, 15, 20, 25)
 BY_PAPER = [(5, "level:1"), (25, "level:1"), (5, "sim:10"), (5, "sup:2.5")]
 """k and policies with which item chunks are joined as in the paper (section 4), too."""
+COSTS = [("none", 0, 2), ("level:1", 0, 2), ("level:3", 0, 2), ("none", 20, 2), ("none", 20, 5), ("none", 100, 2)]
+"""Policies, how many codes are sensitive (the 101st in frequency and the next), and their diversity."""
 RECONSTRUCTIONS = 10
 QUERIES = 4000
 MOST_SETS = 60_000_000
-"""Sets of codes that Fig. 12 enumerates at most; a larger m is left out."""
+"""Sets of codes that Fig. 12 enumerates at most; of a larger m it samples."""
+SAMPLE = 20_000
 
 SCREEN = Console(width=150)
 Rows = list[dict[str, Any]]
@@ -99,11 +102,30 @@ def figure_12(work: Work) -> Rows:
     sizes = np.diff(codes.offsets)
     for m in (2, 3, 4, 5):
         if sum(math.comb(int(size), m) * int(count) for size, count in enumerate(np.bincount(sizes))) > MOST_SETS:
+            rows += [{"data": work.name, "m": m} | row for row in _sampled(codes, m)]
             continue
         found = np.unique(_sets(codes, m), return_counts=True)[1]
         for low, label in ((1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5 and more")):
             held = int((found >= 5).sum()) if low == 5 else int((found == low).sum())
             rows.append({"data": work.name, "m": m, "records": label, "share": held / len(found)})
+    return rows
+
+
+def _sampled(codes: CodeSets, m: int) -> Rows:
+    """The same shares and their intervals, from sets drawn as often as records hold them, weighed by the inverse."""
+    generator, sizes = np.random.default_rng(m), np.diff(codes.offsets)
+    chances = np.array([math.comb(int(size), m) for size in sizes.tolist()], dtype=np.float64)
+    records = generator.choice(codes.n_records, SAMPLE, p=chances / chances.sum())
+    drawn = (codes.items[codes.offsets[record] : codes.offsets[record + 1]] for record in records.tolist())
+    queries = [tuple(np.sort(generator.choice(own, m, replace=False)).tolist()) for own in drawn]
+    held = counted(codes).counts(queries)
+    weights, rows = 1 / held, []
+    for low, label in ((1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5 and more")):
+        there = held >= 5 if low == 5 else held == low
+        share = float(weights[there].sum() / weights.sum())
+        # of a ratio of means, by the delta method
+        error = float(np.sqrt(np.sum((weights * (there - share)) ** 2)) / weights.sum())
+        rows.append({"records": label, "share": share, "low": share - 1.96 * error, "high": share + 1.96 * error})
     return rows
 
 
@@ -121,13 +143,24 @@ def _sets(codes: CodeSets, m: int) -> np.ndarray:
 
 
 def measured(
-    work: Work, k: int, m: int, spec: str, wanted: tuple[str, ...], refine: Refine = Refine.TREE
+    work: Work,
+    k: int,
+    m: int,
+    spec: str,
+    wanted: tuple[str, ...],
+    refine: Refine = Refine.TREE,
+    sensitive: tuple[int, int] = (0, 2),
 ) -> dict[str, Any]:
-    """Protect, verify, and compare ten reconstructions with the original."""
+    """Protect, verify, and compare ten reconstructions with the original; ``sensitive``: so many codes, diversity."""
     codes = work.codes
-    policy = parse_policy(spec, codes)
+    policy = UtilityPolicy.of({}) if spec == "none" else parse_policy(spec, codes)
+    ranked = np.argsort(-codes.supports(), kind="stable")[100 : 100 + sensitive[0]]
+    kept_apart = tuple(codes.vocabulary[code] for code in ranked.tolist())
+    request = DisassociationRequest(
+        k=k, m=m, policy=policy, refine=refine, sensitive=kept_apart, diversity=sensitive[1]
+    )
     started = time.perf_counter()
-    protected = disassociate(codes, DisassociationRequest(k=k, m=m, policy=policy, refine=refine))
+    protected = disassociate(codes, request)
     protect_s = time.perf_counter() - started
     verdict = verify(protected.released, DisassociationSecret(codes, protected.cluster_of))
     verify_s = time.perf_counter() - started - protect_s
@@ -147,7 +180,7 @@ def measured(
             "answered": found.answered,
             "by_size": found.by_size,
         }
-    if (k, m, spec, refine) == (5, 2, "level:1", Refine.TREE):
+    if (k, m, spec, refine, sensitive[0]) == (5, 2, "level:1", Refine.TREE, 0):
         row["tlost"] = lost_codes(codes, released)
         row["tkd"] = lost_top_itemsets(original, rebuilt[0])
         row["pairs"] = pair_errors(original, rebuilt)
@@ -189,8 +222,10 @@ def figures(out: Path) -> None:
     load_kernels()
     out.mkdir(parents=True, exist_ok=True)
     path = out / "disassociation.json"
-    found = json.loads(path.read_text()) if path.exists() else {"figure_12": [], "runs": [], "by_paper": []}
+    found = dict[str, Any](figure_12=[], runs=[], by_paper=[], costs=[])
+    found |= json.loads(path.read_text()) if path.exists() else {}
     done = {(row["data"], row["k"], row["m"], row["policy"]) for row in found["runs"]}
+    costs = {tuple(row[key] for key in ("data", "policy", "n_sensitive", "diversity")) for row in found["costs"]}
     by_paper = {(row["data"], row["k"], row["policy"]) for row in found["by_paper"]}
     for name in FILES:
         work = load(name)
@@ -199,6 +234,12 @@ def figures(out: Path) -> None:
         for k, m, spec, wanted in wanted_runs():
             if (name, k, m, spec) not in done:
                 found["runs"].append(measured(work, k, m, spec, wanted))
+                path.write_text(json.dumps(found, indent=1) + "\n")
+        for spec, n_sensitive, diversity in COSTS:
+            if (name, spec, n_sensitive, diversity) not in costs:
+                row = measured(work, 5, 2, spec, ("drawn", "frequent:0.625"), sensitive=(n_sensitive, diversity))
+                kept = {name: part for name, part in row.items() if part == part and name != "histogram"}
+                found["costs"].append(kept | {"n_sensitive": n_sensitive, "diversity": diversity})
                 path.write_text(json.dumps(found, indent=1) + "\n")
         for k, spec in BY_PAPER:
             if (name, k, spec) not in by_paper:

@@ -217,6 +217,33 @@ def by_paper_table(found: dict[str, Any]) -> str:
     return table(head, cells)
 
 
+def cost_table(rows: Rows) -> str:
+    """What a policy and sensitive codes cost: codes left without a number, errors of counts."""
+    head = ["data, policy, sensitive codes", "left", "ARE drawn", "ARE frequent 0.625 %", "s"]
+    cells = []
+    for row in rows:
+        beside = f", {row['n_sensitive']} with diversity {row['diversity']}" if row["n_sensitive"] else ""
+        errors = [f"{row[name]['are']:.3f}" for name in ("drawn", "frequent:0.625")]
+        policy = "no policy" if row["policy"] == "none" else f"`{row['policy']}`"
+        seconds = f"{row['protect_s'] + row['verify_s']:.1f}"
+        cells.append([f"{row['data']}, {policy}{beside}", share(row["left"], 2), *errors, seconds])
+    return table(head, cells)
+
+
+def sampled_table(rows: Rows) -> str:
+    """Shares of Fig. 12 that were sampled, with their 95 % intervals."""
+    of = {(row["data"], row["m"]): {} for row in rows if "low" in row}
+    for row in rows:
+        if "low" in row:
+            text = f"{share(row['share'])} ({share(row['low'])} to {share(row['high'])})"
+            of[row["data"], row["m"]][row["records"]] = text
+    labels = ("1", "2", "3", "4", "5 and more")
+    return table(
+        ["data", "codes in a set", *(f"in {label}" for label in labels)],
+        [[data, str(m), *(found[label] for label in labels)] for (data, m), found in of.items()],
+    )
+
+
 def sizes_table(rows: Rows) -> str:
     """Error by the number of codes of a query."""
     head = ["data, policy, queries", "1 code", "2 codes", "3 codes", "4 codes"]
@@ -249,7 +276,9 @@ and more that a patient has are answered with errors of 28 to 91 % in the mean, 
 
 ![Share of the sets of m codes by the number of records that hold them](figure-12.svg)
 
-Sets of m codes are left out where patients have more than 60 million of them.
+Where patients have more than 60 million sets of m codes, 20,000 of these were drawn, with 95 % intervals:
+
+{sampled}
 
 ## Case counts (Figs 15 to 17)
 
@@ -290,6 +319,13 @@ which is not told.
 ![Constraints by MRE, k = 5, m = 5](figure-24.svg)
 
 {sweep}
+
+## What a policy and sensitive codes cost
+
+With k = 5 and m = 2. Sensitive are the 101st code by frequency and those after it: each is in one record in so many of
+its cluster at most, apart from all others, so that reconstructions give it to patients who have nothing to do with it.
+
+{costs}
 
 ## Joining item chunks as in the paper
 
@@ -336,6 +372,8 @@ def write_page(found: dict[str, Any], out: Path) -> None:
         settings=settings_table(rows),
         sweep=sweep,
         by_paper=by_paper_table(found),
+        sampled=sampled_table(found["figure_12"]),
+        costs=cost_table(found["costs"]),
         sizes=sizes_table(level_1),
         other=other,
         scale=scale_table(out),
