@@ -35,7 +35,7 @@ from .hierarchies import OF_NUMBERS, TOP_CODED, NamedHierarchy, hierarchies
 from .manifest import ClaimsPromise
 from .plan import ClaimsPlan
 from .verify_original import PreparedOriginal, compare
-from .verify_risk import original_holds, risk_holds
+from .verify_risk import original_holds, risk_holds, seed_of
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
 OWNER, PLACE = "\0owner", "\0place"
@@ -50,9 +50,10 @@ def verify(files: WrittenClaims, promise: ClaimsPromise, original: PreparedOrigi
         truth = None if original is None else compare(checks, files, promise.form, original)
         if original is not None and truth is not None and promise.percentile is not None:
             _truncation_holds(checks, files, original, promise.percentile, promise.plan)
-        risk_holds(checks, files, promise)
+        seed = seed_of(files)
+        risk_holds(checks, files, promise, seed)
         if truth is not None:
-            original_holds(checks, files, promise, truth)
+            original_holds(checks, files, promise, seed, truth)
     return checks.verdict(HOW)
 
 

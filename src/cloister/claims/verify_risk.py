@@ -17,6 +17,8 @@ from .manifest import NEAR, ClaimsPromise, SimulatedFigures
 from .verify_original import Truth
 from .verify_simulation import SURE, UNKNOWN, Attacks, History, Numbers, Simulated, Simulation, powers, share_error
 
+Seed = list[int]
+AT_ONCE = 1 << 17  # Rows that are written as text at a time
 WIDE = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
 
@@ -87,7 +89,7 @@ def enough_draws(threshold: float) -> int:
     return min(MOST, math.ceil(4 * SURE**2 * share * (1 - share) / (0.2 * threshold) ** 2))
 
 
-def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise) -> None:
+def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, seed: Seed) -> None:
     """Published figures are within the limits; those of values drawn from the released claims come out again."""
     figures, limits, form = promise.risk, promise.plan.adversary, promise.form
     tops = [figures.interval[1], figures.flag_interval[1]]
@@ -114,15 +116,15 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise) -> 
     power = powers(released, files.patients.height, limits.power, limits.rounding)
     found = Simulation(_cells(files, form), released, released, promise.k)
     checks.require(
-        agree(found.run(power, RELEASED_DRAWS, (*_seed_of(files), 1)).exact, figures.as_released),
+        agree(found.run(power, RELEASED_DRAWS, (*seed, 1)).exact, figures.as_released),
         f"the risk of values drawn from the released claims is as stated ({RELEASED_DRAWS:,} other draws)",
     )
 
 
-def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
+def original_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, seed: Seed, truth: Truth) -> None:
     """The risk of values drawn from the original claims, before truncation, comes out again; also where flags count."""
     figures, threshold, limits = promise.risk, promise.threshold, promise.plan.adversary
-    attacked = _Attacked(files, promise, truth)
+    attacked = _Attacked(files, promise, seed, truth)
     known = float(attacked.power.mean()) if attacked.power.size else 0.0
     is_known = abs(known - figures.known) <= HALF_A_DECIMAL
     checks.require(is_known, "the values known in the mean are as stated")
@@ -174,8 +176,8 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
 class _Attacked:
     """A release beside its original, ready to be attacked by those who know more or other things."""
 
-    def __init__(self, files: WrittenClaims, promise: ClaimsPromise, truth: Truth) -> None:
-        self.files, self.promise, self.truth = files, promise, truth
+    def __init__(self, files: WrittenClaims, promise: ClaimsPromise, seed: Seed, truth: Truth) -> None:
+        self.files, self.promise, self.seed, self.truth = files, promise, seed, truth
         self.cells, self.released = _cells(files, promise.form), _released(files, promise.form)
         # the claims of the released patients in the original, numbered as they are released
         place = np.full(truth.n_patients, -1, dtype=np.int64)
@@ -183,7 +185,6 @@ class _Attacked:
         owners = place[truth.recoded.owners]
         columns = [column.filter(pl.Series(owners >= 0)) for column in truth.recoded.columns]
         self.known = History(owners[owners >= 0], columns)
-        self.seed = _seed_of(files)
         self.power = self.power_up_to(promise.plan.adversary.power)
         # values of each column that may be missing of each patient, as the flags say
         hidden = [files.owners[files.claims[name].to_numpy() == "1"] for name in promise.form.names(CLAIMS, FLAG)]
@@ -248,11 +249,12 @@ def _joined(history: History, is_hidden: pl.Series | None = None) -> History:
     return History(history.owners, [texts if is_hidden is None else texts.set(is_hidden, None)])
 
 
-def _seed_of(files: WrittenClaims) -> list[int]:
+def seed_of(files: WrittenClaims) -> Seed:
     """What random numbers begin with: the released cells, so that nobody can try numbers until they are lucky."""
     digest = hashlib.sha256()
     for table in (PATIENTS, CLAIMS):
-        digest.update(files.of(table).write_csv().encode())
+        for number, rows in enumerate(files.of(table).iter_slices(AT_ONCE)):
+            digest.update(rows.write_csv(include_header=number == 0).encode())
     return [int(word) for word in np.frombuffer(digest.digest(), dtype=">u4")]
 
 
