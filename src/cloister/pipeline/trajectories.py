@@ -74,7 +74,7 @@ def protect_trajectories(
         promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        exact = exact_figures(given, request.workload, domain, protected) | {"patients_left_out": n_left_out}
+        exact = exact_figures(given, request.workload, domain, protected)
         asked = settings_of(given, request)
         facts = facts_of(files, asked, n_left_out)
         utility = utility_of(facts.counts, protected, request.policy, n_left_out)
