@@ -91,7 +91,8 @@ def build_hierarchy(options: BuildOptions) -> None:
     if options.as_json:
         print_json({"file": out.name, "values": len(rows), "levels": bound.n_levels})
     else:
-        console().print(f"{out.name}: {len(rows):,} values, {bound.n_levels} levels.", soft_wrap=True)
+        what = f"{bound.n_levels} levels" if level is None else f"sets of level {level} of {bound.n_levels - 1}"
+        console().print(f"{out.name}: {len(rows):,} values, {what}.", soft_wrap=True)
 
 
 def _as_policy(bound: BoundHierarchy, level: int) -> str:

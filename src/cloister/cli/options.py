@@ -151,7 +151,7 @@ class FolderOptions(SayingOptions, FileOptions):
     ] = None
     visit: Visit = None
     attributes: Annotated[
-        Path | None, Help("Of trajectories, with --original: the file of auxiliary attributes.", "FILE")
+        Path | None, Help("Of trajectories and codes, with --original: the file of auxiliary attributes.", "FILE")
     ] = None
     code_hierarchy: Annotated[
         str | None, Help("Of trajectories, with --original: the hierarchy of codes, if a file.", "FILE")

@@ -99,13 +99,14 @@ class PreparedCodes(Prepared):
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
-        options, codes = self.options, self.given.codes
+        options, codes, beside = self.options, self.given.codes, self.given.attributes
         known = f"m = {options.m or USUAL_M}" if options.privacy is None else "the sets of a policy"
         return [
             ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
             ("method", options.method),
             ("rules", f"k = {options.k}, {known}"),
             ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
+            ("released as recorded", "nothing" if beside is None else ", ".join(beside.frame.columns)),
         ]
 
 
@@ -149,7 +150,7 @@ class PreparedTerms(PreparedCodes):
         """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
         notes, codes = super().notes(release, manifest), self.given.codes
         if self.given.attributes is not None:
-            notes.append(recorded_beside(self.given.attributes.frame.columns, "auxiliary attributes"))
+            notes.append(recorded_beside(self.given.attributes.frame.columns, "beside the codes"))
         statuses = release.custody.figures["statuses"]
         sets, vacuous = sum(statuses.values()), statuses["vacuous"]
         if vacuous:

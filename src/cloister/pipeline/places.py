@@ -17,10 +17,10 @@ IN_MEMORY = setting("engine", "memory")
 WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
 
 
-def recorded_beside(columns: Sequence[str], file: str) -> str:
+def recorded_beside(columns: Sequence[str], where: str) -> str:
     """Return what is said of auxiliary attributes."""
     return (
-        f"the columns of {file} ({', '.join(columns)}) are released as they are: whoever knows a patient's values "
+        f"the columns {where} ({', '.join(columns)}) are released as they are: whoever knows a patient's values "
         "there may find the patient by them"
     )
 

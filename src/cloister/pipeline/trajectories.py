@@ -78,7 +78,9 @@ def protect_trajectories(
         asked = settings_of(given, request)
         facts = facts_of(files, asked, n_left_out)
         utility = utility_of(facts.counts, protected, request.policy, n_left_out)
-        check_useful((utility.ilm_exact + utility.alm_exact) / 2, accept_empty=request.accept_empty)
+        kept = facts.records.released / facts.records.in_
+        loss = 1 - kept * (1 - (utility.ilm_exact + utility.alm_exact) / 2)  # of patients left out all is lost
+        check_useful(loss, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")
         has_ids = given.columns.id is not None or given.trajectories.ids is not None

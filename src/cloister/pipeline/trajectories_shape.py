@@ -127,7 +127,7 @@ class PreparedTrajectories(Prepared):
         if options.on_unknown_code == "drop":
             notes.append("lines with codes that the hierarchy does not have are left out, as asked")
         if given.attributes is not None:
-            notes.append(recorded_beside(given.attributes.frame.columns, ATTRIBUTES))
+            notes.append(recorded_beside(given.attributes.frame.columns, f"of {ATTRIBUTES}"))
         sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
         absent = sensitive - {*given.trajectories.vocabulary}
         if absent:

@@ -293,7 +293,8 @@ class TrajectoriesRequest:
         if not 1 <= self.k <= LARGEST:
             raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
         object.__setattr__(self, "weights", weights_of(*self.weights))
-        if self.max_loss is not None and not 0 <= self.max_loss <= 1:
+        most = self.max_loss
+        if most is not None and (isinstance(most, bool | str) or not 0 <= most <= 1):
             raise InputError(f"{setting('max_loss')} is {self.max_loss!r}, but must be a number from 0 to 1.")
         if self.workload is not None:
             percent_of(self.workload)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,7 +238,7 @@ def within(
     if not kept.size:
         raise NoSafeRelease(
             f"Every cluster loses more than {setting('max_loss')} = {most:g} of what its pairs say, so that all would "
-            f"be left out; the least loses {float(mean.min()):.2f}. Allow more, or ask for a smaller k."
+            f"be left out; the least loses {ceil(1000 * float(mean.min())) / 1000:g}. Allow so much, or a smaller k."
         )
     return kept
 

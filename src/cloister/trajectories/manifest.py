@@ -246,9 +246,14 @@ class TrajectoriesManifest(ManifestHead):
         attributes = self.attributes
         return None if attributes is None else (ATTRIBUTES, dict.fromkeys(attributes.columns, "auxiliary"))
 
+    def losses(self) -> tuple[float, float]:
+        """Return the losses of codes and of ages over all patients: of those left out all is lost."""
+        kept = self.records.released / self.records.in_
+        return 1 - kept * (1 - self.utility.ilm_exact), 1 - kept * (1 - self.utility.alm_exact)
+
     def risk_and_loss(self) -> tuple[float, float]:
         """Return the highest risk, and the greater of the losses of codes and ages."""
-        return self.risk.highest, max(self.utility.ilm_exact, self.utility.alm_exact)
+        return self.risk.highest, max(self.losses())
 
     @property
     def empty(self) -> list[str]:

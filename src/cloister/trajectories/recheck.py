@@ -136,10 +136,10 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
     origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))
     theirs, n_left_out = domain.trajectories, 0
-    if manifest.settings.max_loss is not None:
+    if manifest.records.suppressed:
         if origin is None:
             raise InputError(
-                "Patients may be left out of this release, and only the crosswalk says who. Give "
+                "Patients are left out of this release, and only the crosswalk says who. Give "
                 f"{setting('crosswalk')} with the original."
             )
         kept = np.unique(origin)

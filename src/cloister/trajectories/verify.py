@@ -179,7 +179,8 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
     """Compare what is released with the original."""
     n_released = int(released.frame[ID][-1])
     as_many = n_released == secret.trajectories.n_patients
-    if not checks.require(as_many, "there are as many patients as in the original"):
+    aside = f", {secret.n_left_out:,} aside who are left out" if secret.n_left_out else ""
+    if not checks.require(as_many, f"there are as many patients as in the original{aside}"):
         return
     codes, ages = labels_of(secret)
     fits = _attributes_fit(released.attributes, secret)
@@ -191,7 +192,7 @@ def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret
         checks.require(all(held), "every label covers a value of the original")
         return
     is_once = np.array_equal(np.sort(secret.origin), np.arange(n_released))
-    if not checks.require(is_once, "every patient of the original is released once"):
+    if not checks.require(is_once, f"every patient of the original is released once{aside}"):
         return
     if secret.position is None:
         fits = _fit(released.frame, secret, codes, ages)

@@ -611,16 +611,22 @@ def test_attributes_beside_the_codes(protect, cloister, diagnoses, tmp_path, man
     """They are released as they are, said to be, compared with the original, and not taken for terms."""
     samples, others, secret = (tmp_path / name for name in ("samples.csv", "others.csv", "map.csv"))
     samples.write_text("id,sample\n" + "".join(f"{name},S{number}\n" for number, name in enumerate(IDS)))
-    others.write_text(samples.read_text().replace(",S1\n", ",S2\n"))
     assert protect("--attributes", samples, "--crosswalk", secret).code == 0
     out, original = tmp_path / "release", ("--original", diagnoses, "--crosswalk", secret)
+    rows = pl.read_csv(out / "data.csv")
+    one, two = rows["sample"][0], rows["sample"][-1]  # of patients with other terms
+    swapped = {f",{one}\n": f",{two}\n", f",{two}\n": f",{one}\n"}
+    others.write_text(re.sub(f",({one}|{two})\n", lambda found: swapped[found[0]], samples.read_text()))
 
-    assert (out / "data.csv").read_text().splitlines()[0] == "id,codes,sample"
+    assert rows.columns == ["id", "codes", "sample"]
+    assert rows["codes"][0] != rows["codes"][-1]
     assert manifest()["attributes"] == {"columns": {"sample": {"role": "auxiliary"}}}
     assert "Released as they are, beside the codes: sample." in (out / "report.html").read_text()
     assert cloister("verify", out).code == 0
     assert cloister("verify", out, *original, "--attributes", samples).code == 0
     assert "auxiliary attributes are not those" in cloister("verify", out, *original, "--attributes", others).err
+    assert "of the patients with these terms" in cloister("verify", out, *original[:2], "--attributes", others).err
+    assert cloister("verify", out, *original[:2], "--attributes", samples).code == 0
     assert "Give --attributes" in cloister("verify", out, *original).err
     samples.write_text(samples.read_text().replace("id,sample", "id,codes"))
     assert "Rename it" in protect("--attributes", samples, out="again").err

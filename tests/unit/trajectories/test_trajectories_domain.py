@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
-from cloister.trajectories.data import weights_of
+from cloister.trajectories.data import TrajectoriesRequest, weights_of
 from cloister.trajectories.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
 from cloister.trajectories.request import attributes_of, joined
 
@@ -263,3 +263,10 @@ def test_a_sensitive_column_must_be_there():
         attributes_of(None, 3, "dna")
     with pytest.raises(InputError, match="no column 'rna'"):
         attributes_of(attributes(id=[1, 2, 3], dna=list("abc")), 3, "rna")
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "0.7", True])
+def test_a_bound_on_the_loss_is_a_share(share):
+    """Anything else is refused before any work is done."""
+    with pytest.raises(InputError, match="a number from 0 to 1"):
+        TrajectoriesRequest(2, icd9(), USUAL_AGES, max_loss=share)

@@ -364,13 +364,13 @@ def test_stopping_in_the_browser_leaves_nothing(reading, tmp_path):
     """Stop ends what runs, and no folder is there that was not there before."""
     folder = tmp_path / "large"
     folder.mkdir()
-    hospital(n=60_000).patients.write_csv(folder / "patients.csv")
+    hospital(n=250_000).patients.write_csv(folder / "patients.csv")
     (folder / "job.toml").write_text(LARGE)
     reader = reading(folder)
     reader.go("/release?job=job.toml")
     before = {path.name for path in folder.iterdir()}
     reader.click("text=Protect and verify", "/work")
-    time.sleep(2.5)
+    time.sleep(1)
     reader.look("ui-work")
     reader.page.click("text=Stop")
     reader.page.wait_for_selector("[role=alert]")

@@ -207,8 +207,6 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         failures = _contradictions(manifest, file)
         if original is not None:
             failures += _consistency_errors(file.released, original.given, manifest)
-            if not _attributes_fit(file, original):
-                failures.append("auxiliary attributes are not those of the original")
         if failures:
             return Verdict(False, f"{file.name} was read", (), tuple(failures))
         released, (privacy, guarantee) = _released(release), _promised(release)
@@ -217,6 +215,8 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         if not evidence_is_possible(manifest, released, policy):
             failures = [f"utility in {MANIFEST} does not follow from the data file"]
         guarantee = replace(guarantee, utility=policy if manifest.settings.by_sets else None)
+        if original is not None and not _attributes_fit(released, file, original):
+            failures.append("auxiliary attributes are not those of the patients with these terms in the original")
         counted = tuple(_counted(privacy, released, codes))
         secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
         verdict = verify(released, guarantee, secret)
@@ -329,19 +329,24 @@ def _consistency_errors(released: Generalization, given: GivenCodes, manifest: G
     return counts
 
 
-def _attributes_fit(file: GeneralizedFile, original: CodesOriginal) -> bool:
-    """Whether each record has its patient's attributes; without a crosswalk, whether some patient each has them."""
-    beside, given = file.beside, original.given.attributes
-    if beside is None or given is None:
-        return beside is None
-    places = origins(original.crosswalk, original.given.original_ids(), file.released.n_records)
+def _attributes_fit(released: Generalization, file: GeneralizedFile, original: CodesOriginal) -> bool:
+    """Whether each record has its patient's attributes; without a crosswalk, some patient's with its terms.
+
+    ``released``: over the codes of the original
+    """
+    beside, given, codes = file.beside, original.given.attributes, original.given.codes
+    if beside is None or given is None or beside.columns != given.frame.columns:
+        return beside is None and given is None
+    places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
     if places is not None:
         return beside.equals(given.frame[places])
-    if beside.columns != given.frame.columns:
-        return False
-    there = given.frame.group_by(beside.columns).len("there")
-    counts = beside.group_by(beside.columns).len("here").join(there, on=beside.columns, how="left", nulls_equal=True)
-    return bool((counts["here"] <= counts["there"].fill_null(0)).all())
+    own = np.split(released.term_of()[codes.items], codes.offsets[1:-1])
+    recoded = replace(released, records=Sets.of(np.unique(terms[terms >= 0]).tolist() for terms in own))
+    texts = pl.Series(CODES, [text or None for text in texts_in_file(recoded)[0]], dtype=pl.String)
+    here, there = file.frame.select(CODES, *beside.columns), given.frame.with_columns(texts)
+    counts = there.group_by(here.columns).len("there")
+    both = here.group_by(here.columns).len("here").join(counts, on=here.columns, how="left", nulls_equal=True)
+    return bool((both["here"] <= both["there"].fill_null(0)).all())
 
 
 def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
