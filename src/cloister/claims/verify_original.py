@@ -285,5 +285,4 @@ class ClaimRows:
 def _together(frame: pl.DataFrame, names: Sequence[str], name: str) -> pl.DataFrame:
     if len(names) == 1:
         return frame.select(KEY, pl.col(names[0]).alias(name))
-    texts = pl.concat_str([pl.col(one).fill_null("\1") for one in names], separator="\0")
-    return frame.select(KEY, texts.alias(name))
+    return frame.select(KEY, pl.struct(names).struct.json_encode().alias(name))
