@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,7 +147,8 @@ def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambd
             pass
         ready()  # from here on a signal ends the server in good order
         if not ended.wait(FIRST_S):
-            load_pages()
+            with suppress(KeyError, ImportError):  # a stop may end the import of the same page by a request
+                load_pages()
         while not ended.wait(min(LOOK_S, idle_minutes * 60)):
             idle = time.monotonic() - served.guard.last
             if idle > idle_minutes * 60 and not served.app.works.running:
