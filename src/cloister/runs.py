@@ -25,6 +25,12 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
+def picked(offsets: Integers, which: NDArray[np.integer]) -> tuple[Integers, Integers]:
+    """Return where some runs begin, and end, when they alone are there in this order; and where their values stood."""
+    lengths = np.diff(offsets)[which]
+    return starts_of(lengths), spread(offsets[which], lengths)
+
+
 def owners(offsets: Integers) -> Integers:
     """Return the number of the run that each value is in, of runs that begin at these places."""
     return np.repeat(np.arange(offsets.size - 1), np.diff(offsets))

@@ -29,6 +29,7 @@ ALLOWED = {
     "sources": {"sources", "io", "reading", "errors"},
     "engines": {
         "engines",
+        "runs",
         "reading",
         "kernels",
         "sources",

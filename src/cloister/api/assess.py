@@ -181,9 +181,8 @@ def assess_frame(
 
 def assess_trajectories(trajectories: Trajectories, attackers: Attackers) -> HistoriesAssessment:
     """Return the risk of trajectories from attackers who know pairs of code and age, codes alone, or ages alone."""
-    owners = np.repeat(np.arange(trajectories.n_patients), np.diff(trajectories.offsets))
     codes, ages = pl.Series("code", trajectories.codes), pl.Series("age", trajectories.ages)
-    return _of_events(owners, codes, ages, attackers)
+    return _of_events(trajectories.owner, codes, ages, attackers)
 
 
 def assess_events(source: EventSource, attackers: Attackers) -> HistoriesAssessment:

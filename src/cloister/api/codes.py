@@ -1,7 +1,6 @@
 """Protecting code sets from Python."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +16,7 @@ from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native
-from cloister.io.attributes import joined
+from cloister.io.attributes import joined_frame
 from cloister.pipeline.codes import protect_codes
 from cloister.pipeline.codes_shape import USUAL_M, disassociation_of, generalization_of
 from cloister.pipeline.generalized_codes import protect_by_generalization
@@ -190,9 +188,6 @@ def generalize_codes(
     # one of all sets is made anew, since it promises something of all sets of these codes
     m = USUAL_M if privacy is None else privacy.m
     keywords["privacy"] = privacy if m is None else PrivacyPolicy.all_combinations(codes, m)
-    given = GivenCodes(codes)
-    if attributes is not None:
-        beside = joined(from_native(attributes).frame, codes.ids, "attributes", None, "the codes")
-        given = replace(given, attributes=beside)
+    given = GivenCodes(codes, attributes=joined_frame(attributes, codes.ids, "the codes"))
     say_first_call("generalization")
     return protect_by_generalization(given, generalization_of(keywords, given), seed=keywords["seed"])

@@ -1,14 +1,12 @@
 """Protecting trajectories from Python."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from cloister.codesets.policy import UtilityPolicy, as_published
 from cloister.compiling import say_first_call
 from cloister.hierarchy import Hierarchy
-from cloister.io import from_native
-from cloister.io.attributes import joined
+from cloister.io.attributes import joined_frame
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
 from cloister.settings import check_word
@@ -103,10 +101,8 @@ def anonymize_trajectories(
     check_word("on_unknown_code", on_unknown_code, Unknown)
     if policy is not None:
         policy = as_published(policy, code_set(trajectories))
-    request, given = request_of(keywords, trajectories, policy), GivenTrajectories(trajectories)
-    if attributes is not None:
-        frame = from_native(attributes).frame
-        given = replace(given, attributes=joined(frame, trajectories.ids, "attributes", None, "the trajectories"))
+    given = GivenTrajectories(trajectories, joined_frame(attributes, trajectories.ids, "the trajectories"))
+    request = request_of(keywords, trajectories, policy)
     say_first_call("trajectories")
     with clustering_on(engine) as cluster:
         return protect_trajectories(given, request, seed=seed, cluster=cluster)

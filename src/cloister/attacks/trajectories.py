@@ -12,7 +12,7 @@ import polars as pl
 from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.runs import spread
+from cloister.runs import owners, picked
 from cloister.trajectories.data import AGE, CODE, ID, Trajectories
 from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
 from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
@@ -208,9 +208,9 @@ def _sequences(
     bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
     groups = np.array([known.setdefault(pairs[a:b].tobytes(), len(known)) for a, b in bounds], dtype=np.int64)
     _, first = np.unique(groups, return_index=True)
-    lengths = np.diff(offsets)[first]
-    rows, sequence = spread(offsets[first], lengths), np.repeat(np.arange(first.size), lengths)
-    place = spread(np.zeros_like(lengths), lengths)
+    starts, rows = picked(offsets, first)
+    sequence = owners(starts)
+    place = np.arange(rows.size) - starts[sequence]
     order = np.argsort(codes[rows], kind="stable")
     cuts = np.searchsorted(codes[rows][order], np.arange(1, int(codes.max(initial=0)) + 1))
     by_code = list(zip(*(np.split(column[order], cuts) for column in (sequence, place, ages[rows])), strict=True))

@@ -72,10 +72,7 @@ def build_hierarchy(options: BuildOptions) -> None:
     hierarchy, out, level = parse_hierarchy(options.hierarchy), options.out, options.policy
     if options.data is None:
         raise InputError(f"To build {hierarchy.spec}, the values are needed: give a data file, and --column.")
-    name, values = _column(options, options.data)
-    if level is not None:  # a cell holds a code, or several with spaces between
-        values = values.str.extract_all(r"\S+").explode().drop_nulls()
-    bound = hierarchy.bind(name, distinct_values(values))
+    bound = _bound(options, hierarchy, options.data, of_codes=level is not None)
     rows = list(zip(*bound.labels, strict=True))
     text = "".join(";".join(map(_cell, row)) + "\n" for row in rows) if level is None else _as_policy(bound, level)
     if out is None:
@@ -119,8 +116,10 @@ def _column(options: HierarchyOptions, data: Path) -> tuple[str, pl.Series]:
     return name, as_text(frame[name])
 
 
-def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path) -> BoundHierarchy:
+def _bound(options: HierarchyOptions, hierarchy: Hierarchy, data: Path, *, of_codes: bool = False) -> BoundHierarchy:
     name, values = _column(options, data)
+    if of_codes:  # a cell holds a code, or several with spaces between
+        values = values.str.extract_all(r"\S+").explode().drop_nulls()
     return hierarchy.bind(name, distinct_values(values))
 
 

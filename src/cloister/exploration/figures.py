@@ -170,7 +170,7 @@ def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
         head,
         risk=risk.highest,
         average=risk.average,
-        loss=sum(manifest.losses()) / 2,
+        loss=manifest.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2),
         measure="mean loss of codes and of ages",
         more={"ilm": utility.ilm_exact, "alm": utility.alm_exact, "trajectories": utility.trajectories},
     )

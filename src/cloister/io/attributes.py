@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 
 from .columns import ID_NAMES, as_text
+from .frames import from_native
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,6 +23,14 @@ class AttributesTable:
     def of(self, patients: NDArray[np.int64]) -> "AttributesTable":
         """Return the rows of some patients, by their places."""
         return AttributesTable(self.frame[patients], self.name)
+
+
+def lacking() -> InputError:
+    """Return what is said where a release with auxiliary attributes is compared with an original without."""
+    return InputError(
+        "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
+        f"{setting('attributes')}."
+    )
 
 
 def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None, events: str) -> AttributesTable:  # noqa: A002
@@ -48,6 +57,11 @@ def joined(frame: pl.DataFrame, ids: pl.Series | None, name: str, id: str | None
         pl.DataFrame({"key": keys, "row": np.arange(len(keys))}), on="key", how="left", maintain_order="left"
     )
     return AttributesTable(pl.DataFrame(rest)[order["row"].to_numpy()], name)
+
+
+def joined_frame(frame: object, ids: pl.Series | None, events: str) -> AttributesTable | None:
+    """Return the columns of a dataframe of any library in the order of the patients; None where there is none."""
+    return None if frame is None else joined(from_native(frame).frame, ids, "attributes", None, events)
 
 
 def _check_keys(keys: pl.Series, column: str, name: str) -> None:

@@ -94,6 +94,10 @@ class AttributesFile(Section):
         """Declare these columns."""
         return cls(columns={column: AttributeColumn(role="auxiliary") for column in columns})
 
+    def roles(self) -> dict[str, str]:
+        """Return the role of each column."""
+        return {name: column.role for name, column in self.columns.items()}
+
 
 class Machine(Section):
     """Where a release was made."""

@@ -70,7 +70,7 @@ def protect_by_generalization(
     return GeneralizedCodesRelease(
         codebook=codebook(released, numbered=request.numbered, beside=beside),
         manifest=completed(manifest, source=given.name, seed=seed, watch=watch),
-        custody=Custody(exact | dict(custody or {}), crosswalk(given, protected)),
+        custody=Custody(exact | dict(custody or {}), crosswalk(given, protected, beside)),
         shown=lambda: shown_of(released, beside),
         generalized=released,
         frame=data_frame(released, numbered=request.numbered, beside=beside),

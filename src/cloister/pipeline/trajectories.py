@@ -77,9 +77,8 @@ def protect_trajectories(
         exact = exact_figures(given, request.workload, domain, protected)
         asked = settings_of(given, request)
         facts = facts_of(files, asked, n_left_out)
-        utility = utility_of(facts.counts, protected, request.policy, n_left_out)
-        kept = facts.records.released / facts.records.in_
-        loss = 1 - kept * (1 - (utility.ilm_exact + utility.alm_exact) / 2)  # of patients left out all is lost
+        utility = utility_of(facts.counts, protected, request.policy)
+        loss = facts.records.loss_of_all((utility.ilm_exact + utility.alm_exact) / 2)
         check_useful(loss, accept_empty=request.accept_empty)
         if not losses_agree(utility, files, secret, request.k):
             raise InternalError("The losses of the release are not as they were worked out again.")

@@ -20,7 +20,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import ROOT, Hierarchy
 from cloister.io import EventColumns, EventSource, as_text
 from cloister.reading import HowRead
-from cloister.runs import spread, starts_of
+from cloister.runs import owners, picked, starts_of
 from cloister.sources import read_code_events
 
 Integers = NDArray[np.int64]
@@ -126,10 +126,9 @@ class Trajectories:
 
     def only(self, patients: Integers) -> "Trajectories":
         """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
-        lengths = np.diff(self.offsets)[patients]
-        source = spread(self.offsets[patients], lengths)
+        offsets, places = picked(self.offsets, patients)
         ids = None if self.ids is None else self.ids.gather(patients)
-        return replace(self, offsets=starts_of(lengths), codes=self.codes[source], ages=self.ages[source], ids=ids)
+        return replace(self, offsets=offsets, codes=self.codes[places], ages=self.ages[places], ids=ids)
 
     @property
     def n_patients(self) -> int:
@@ -144,7 +143,7 @@ class Trajectories:
     @property
     def owner(self) -> Integers:
         """The patient of each pair: (n_pairs,) int64."""
-        return np.repeat(np.arange(self.n_patients), np.diff(self.offsets))
+        return owners(self.offsets)
 
 
 def _code(code: object, row: int | None = None) -> str:

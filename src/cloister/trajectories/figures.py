@@ -31,21 +31,19 @@ Query = tuple[tuple[int, int], ...]  # Distinct (code, age) pairs, as positions 
 MOST_PAIRS = 12  # Pairs of a query, at most: the work doubles with each
 
 
-def utility_of(
-    counts: PairCounts, protected: ProtectedTrajectories, policy: str | None, n_left_out: int
-) -> TrajectoriesUtility:
+def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str | None) -> TrajectoriesUtility:
     """Return what was lost, beside what the released files say.
 
     Losses are over values that k patients or more have, so that no other one shows in them. How many sets of codes
     there are, and how many no released code reaches beyond, is not published of sets that are made of the codes of the
     data, rare ones among them.
     """
-    losses, all_common = protected.losses, protected.losses.all_common and not n_left_out
+    losses = protected.losses
     sets = None if policy is None or is_made_of_data(policy) else protected.outcomes
     return TrajectoriesUtility(
         **counts.model_dump(),
-        ilm=round(losses.ilm, DECIMALS) if all_common else None,
-        alm=round(losses.alm, DECIMALS) if all_common else None,
+        ilm=round(losses.ilm, DECIMALS) if losses.all_common else None,
+        alm=round(losses.alm, DECIMALS) if losses.all_common else None,
         ilm_exact=round(losses.ilm_common, DECIMALS),
         alm_exact=round(losses.alm_common, DECIMALS),
         constraints=None if sets is None else len(sets),

@@ -128,6 +128,11 @@ class ReleasedPatients(Section):
     released: Positive
     suppressed: Count
 
+    def loss_of_all(self, loss: float) -> float:
+        """Return a loss over all patients, of one over those released: of those left out all is lost."""
+        share = self.released / self.in_
+        return share * loss + (1 - share)
+
 
 class KAnonymityRule(Section):
     """Every trajectory is that of k patients or more."""
@@ -243,17 +248,11 @@ class TrajectoriesManifest(ManifestHead):
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the file of auxiliary attributes, where there are any."""
-        attributes = self.attributes
-        return None if attributes is None else (ATTRIBUTES, dict.fromkeys(attributes.columns, "auxiliary"))
-
-    def losses(self) -> tuple[float, float]:
-        """Return the losses of codes and of ages over all patients: of those left out all is lost."""
-        kept = self.records.released / self.records.in_
-        return 1 - kept * (1 - self.utility.ilm_exact), 1 - kept * (1 - self.utility.alm_exact)
+        return None if self.attributes is None else (ATTRIBUTES, self.attributes.roles())
 
     def risk_and_loss(self) -> tuple[float, float]:
         """Return the highest risk, and the greater of the losses of codes and ages."""
-        return self.risk.highest, max(self.losses())
+        return self.risk.highest, self.records.loss_of_all(max(self.utility.ilm_exact, self.utility.alm_exact))
 
     @property
     def empty(self) -> list[str]:

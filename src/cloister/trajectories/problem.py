@@ -19,7 +19,7 @@ from cloister.errors import InputError
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Branches, Domain
 from cloister.kernels.clusters import Sequences
-from cloister.runs import spread, starts_of
+from cloister.runs import picked
 
 from .data import Attributes, Constraint, Cost, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .domain import ValueTree
@@ -52,14 +52,13 @@ class Problem:
     first: Integers  # (n_distinct,) int64, where in ``order`` the patients of each distinct content begin
     value: Numbers  # (n_patients,) int32, the sensitive value of each patient, -1 for none
 
-    def sequences(self, chosen: Integers) -> Sequences:
+    def sequences(self, contents: Integers) -> Sequences:
         """Return distinct contents, by their numbers in ascending order, for the compiled search."""
-        patients = self.order[self.first[chosen]]
-        lengths = np.diff(self.offsets)[patients]
-        symbols = self.symbols[spread(self.offsets[patients], lengths)]
-        present, symbol = np.unique(symbols, return_inverse=True)
-        code, age, times = self.code[present], self.age[present], self.counts()[chosen]
-        return Sequences(starts_of(lengths), symbol.astype(np.int32), code, age, times, self.value[patients])
+        patients = self.order[self.first[contents]]
+        starts, places = picked(self.offsets, patients)
+        present, symbol = np.unique(self.symbols[places], return_inverse=True)
+        code, age, times = self.code[present], self.age[present], self.counts()[contents]
+        return Sequences(starts, symbol.astype(np.int32), code, age, times, self.value[patients])
 
     def counts(self) -> Integers:
         """Return how many patients have each distinct content."""
@@ -205,16 +204,12 @@ class AnonymizedTrajectories:
         rows = [(self.code_tree.labels[code], self.age_tree.labels[age]) for code, age in pairs]
         return rows or [(ROOT, ROOT)]
 
-    def of_patients(
-        self, alignment: "Alignment", original: Trajectories, patients: Integers
-    ) -> tuple["AnonymizedTrajectories", "Alignment"]:
-        """Return the clusters of some patients alone, none of whom shares one with others, and their alignment."""
-        clusters, cluster_of = np.unique(alignment.cluster_of[patients], return_inverse=True)
-        lengths = np.diff(self.offsets)[clusters]
-        source, sizes, offsets = spread(self.offsets[clusters], lengths), self.sizes[clusters], starts_of(lengths)
-        left = replace(self, sizes=sizes, offsets=offsets, codes=self.codes[source], ages=self.ages[source])
-        pairs = spread(original.offsets[patients], np.diff(original.offsets)[patients])
-        return left, Alignment(cluster_of.astype(np.int32), alignment.position[pairs])
+    def of(self, clusters: NDArray[np.integer]) -> "AnonymizedTrajectories":
+        """Return some of the clusters, in the order asked for."""
+        offsets, places = picked(self.offsets, clusters)
+        return replace(
+            self, sizes=self.sizes[clusters], offsets=offsets, codes=self.codes[places], ages=self.ages[places]
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from cloister.hierarchy import suppress
 from cloister.hierarchy.bound import ROOT
 from cloister.kernels.alignment import Domain, align, distances
 from cloister.kernels.clusters import Groups, Sequences, group
-from cloister.runs import spread, starts_of
+from cloister.runs import picked, starts_of
 
 from .data import Attributes, Cost, Diversity, Integers, Method, Numbers, Trajectories, TrajectoriesRequest
 from .domain import ValueTree
@@ -100,9 +100,13 @@ def anonymize_under(
     if request.max_loss is not None:
         kept = within(request.max_loss, request.weights, trajectories, released, alignment)
         gained = gained[np.unique(clusters.cluster_of()[kept])]
-        released, alignment = released.of_patients(alignment, trajectories, kept)
+        left, cluster_of = np.unique(alignment.cluster_of[kept], return_inverse=True)
+        position = alignment.position[picked(trajectories.offsets, kept)[1]]
+        released, alignment = released.of(left), Alignment(cluster_of.astype(np.int32), position)
         trajectories = trajectories.only(kept)
     losses = measure(trajectories, released, alignment, gained.sum(axis=0))
+    # What is lost of the values that everybody has would tell of those left out.
+    losses = replace(losses, all_common=losses.all_common and trajectories.n_patients == problem.order.size)
     outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
     return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
 
@@ -160,14 +164,13 @@ class FoundClusters:
         )
 
 
-def gather(problem: Problem, chosen: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
-    """Put together what was found in each block; ``chosen`` are the distinct contents of the blocks."""
-    member = np.concatenate([own[found.member] for own, found in zip(chosen, groups, strict=True)])
+def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
+    """Put together what was found in each block; ``contents``: the distinct ones of each block."""
+    member = np.concatenate([own[found.member] for own, found in zip(contents, groups, strict=True)])
     patient = np.empty(member.size, dtype=np.int64)
     patient[np.argsort(member, kind="stable")] = problem.order  # equal contents in the order of clusters
     position = np.empty(problem.symbols.size, dtype=np.int32)
-    places = spread(problem.offsets[patient], np.diff(problem.offsets)[patient])
-    position[places] = np.concatenate([found.position for found in groups])
+    position[picked(problem.offsets, patient)[1]] = np.concatenate([found.position for found in groups])
     return FoundClusters(
         patient,
         np.concatenate([found.size for found in groups]),
@@ -194,12 +197,7 @@ def release(
     least = np.minimum.reduceat(problem.place[clusters.patient], starts_of(clusters.size)[:-1])
     keys = list(zip(rows, (-clusters.size).tolist(), least.tolist(), strict=True))
     order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
-    lengths = np.diff(found.offsets)[order]
-    source = spread(found.offsets[order], lengths)
-    ordered = replace(
-        found, sizes=found.sizes[order], offsets=starts_of(lengths), codes=found.codes[source], ages=found.ages[source]
-    )
-    return ordered, Alignment(np.argsort(order).astype(np.int32)[clusters.cluster_of()], clusters.position)
+    return found.of(order), Alignment(np.argsort(order).astype(np.int32)[clusters.cluster_of()], clusters.position)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from cloister.checker import Checker, Facts, Opened, Request, origins
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import EventColumns
+from cloister.io.attributes import lacking
 from cloister.manifest.head import ATTRIBUTES, DATA
 from cloister.reading import how_read
 from cloister.release_folder import read_data
@@ -128,10 +129,7 @@ def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, rele
     domain = original.fitted_as(manifest)
     attributes = None if original.given.attributes is None else original.given.attributes.frame
     if attributes is None and released.attributes is not None:
-        raise InputError(
-            "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
-            f"{setting('attributes')}."
-        )
+        raise lacking()
     given = original.given.trajectories
     ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
     origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import LARGEST, Codes, Integers
 from cloister.codesets.request import CodesRequest
 from cloister.errors import InputError
-from cloister.runs import owners, postings, spread
+from cloister.runs import owners, picked, postings
 
 
 class Refine(StrEnum):
@@ -236,7 +236,7 @@ def _levels(released: Disassociation, parent: Integers) -> list[Integers]:
     while level.size:
         levels.append(level)
         joints = level[level >= n] - n
-        level = released.children[spread(released.child_offsets[joints], np.diff(released.child_offsets)[joints])]
+        level = released.children[picked(released.child_offsets, joints)[1]]
     return levels
 
 

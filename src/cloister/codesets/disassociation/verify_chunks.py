@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloister.codesets.data import Integers, plain_code
-from cloister.runs import owners, spread, starts_of
+from cloister.runs import owners, picked, spread, starts_of
 
 from .data import Chunks, Disassociation
 
@@ -227,10 +227,9 @@ def _single(values: Integers) -> Ragged:
     return np.arange(values.size + 1), values.astype(np.int32)
 
 
-def _taken(runs: tuple[Integers, NDArray[np.integer]], chosen: Integers) -> tuple[Integers, NDArray[np.integer]]:
-    offsets, values = runs
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    return starts_of(lengths), values[spread(offsets[chosen], lengths)]
+def _taken(runs: tuple[Integers, NDArray[np.integer]], which: Integers) -> tuple[Integers, NDArray[np.integer]]:
+    starts, places = picked(runs[0], which)
+    return starts, runs[1][places]
 
 
 def _joined(*parts: tuple[Integers, NDArray[np.integer]]) -> Ragged:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codesets.data import plain_code
-from cloister.runs import owners, spread
+from cloister.runs import owners, picked
 
 from ..data import Codes, CodeSets, Integers
 from .data import Chunks, Disassociation, Layout
@@ -122,9 +122,8 @@ class _Projection:
     def add(self, rows: Integers) -> None:
         """Find the place of every occurrence of some records, and compare the record chunks of their clusters."""
         released, codes = self.released, self.secret.codes
-        lengths = np.diff(codes.offsets)[rows]
-        row = np.repeat(np.arange(rows.size), lengths)
-        code = codes.items[spread(codes.offsets[rows], lengths)].astype(np.int64)
+        starts, places = picked(codes.offsets, rows)
+        row, code = owners(starts), codes.items[places].astype(np.int64)
         cluster = self.secret.cluster_of[rows[row]].astype(np.int64)
         keys = cluster * max(1, len(released.vocabulary)) + code
         at, in_record = _found(self.record_keys, keys)
@@ -157,14 +156,14 @@ class _Projection:
         return _equal(shared, np.flatnonzero(~self.single), *parts)
 
 
-def _equal(chunks: Chunks, chosen: Integers, chunk: Integers, row: Integers, code: Codes | Integers) -> bool:
+def _equal(chunks: Chunks, which: Integers, chunk: Integers, row: Integers, code: Codes | Integers) -> bool:
     """Whether the chosen chunks have as subrecords, however often, what the rows have of each chunk."""
     order = np.lexsort((code, row, chunk))
     chunk, row, code = chunk[order], row[order], code[order]
     begin = np.flatnonzero(np.diff(chunk, prepend=-1).astype(np.bool_) | np.diff(row, prepend=-1).astype(np.bool_))
     lengths = np.diff(np.append(begin, chunk.size))
-    subrecords = spread(chunks.subrecord_offsets[chosen], np.diff(chunks.subrecord_offsets)[chosen])
-    owner = np.repeat(chosen, np.diff(chunks.subrecord_offsets)[chosen])
+    starts, subrecords = picked(chunks.subrecord_offsets, which)
+    owner = which[owners(starts)]
     published = np.diff(chunks.item_offsets)[subrecords]
     # Subrecords are compared as multisets, length by length.
     if not np.array_equal(np.bincount(lengths), np.bincount(published)):

@@ -24,7 +24,7 @@ from cloister.io import Source, as_text, read_table
 from cloister.io.codes import CodeColumns, code_lists
 from cloister.io.columns import CODE_NAMES, CODES_NAMES, ID_NAMES
 from cloister.reading import ReadingWords, how_read
-from cloister.runs import owners, spread, starts_of
+from cloister.runs import owners, picked, starts_of
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -68,14 +68,13 @@ class Sets:
 
     def chosen(self, which: NDArray[np.bool_] | Integers) -> "Sets":
         """Return some of the sets, in the order asked for."""
-        numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
-        sizes = self.sizes[numbers]
-        offsets = starts_of(sizes)
-        return Sets(offsets, self.items[spread(self.offsets[numbers], sizes)])
+        numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which.astype(np.int64, copy=False)
+        offsets, places = picked(self.offsets, numbers)
+        return Sets(offsets, self.items[places])
 
     def owners(self) -> Integers:
         """Return the number of the set that each item is in."""
-        return np.repeat(np.arange(len(self)), self.sizes)
+        return owners(self.offsets)
 
     def joined(self, *others: "Sets") -> "Sets":
         """Return these sets and others after them."""

@@ -146,12 +146,12 @@ class GeneralizationManifest(CodesManifest):
 
     def roles(self) -> dict[str, str]:
         """Return the role of each column of the data file, auxiliary attributes last."""
-        return super().roles() | dict.fromkeys(self.attributes.columns if self.attributes else (), "auxiliary")
+        return super().roles() | ({} if self.attributes is None else self.attributes.roles())
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:
         """Return the data file, each record of which has the terms and auxiliary attributes of one patient."""
-        roles = {name: role for name, role in self.roles().items() if role == "auxiliary"}
-        return str(self.data_file), {CODES: "terms"} | roles
+        beside = {} if self.attributes is None else self.attributes.roles()
+        return str(self.data_file), {CODES: "terms"} | beside
 
     def risk_and_loss(self) -> tuple[None, float | None]:
         """Return no risk of a record, and the loss of the terms."""

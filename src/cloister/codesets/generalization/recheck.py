@@ -18,6 +18,7 @@ from cloister.codesets.manifest import CodeRecords, left_out_of
 from cloister.codesets.original import CodesOriginal, read_original
 from cloister.codesets.policy import CLASSIFICATIONS, GIVEN, GWAS, UtilityPolicy, parse_policy, policy_words
 from cloister.errors import InputError, setting
+from cloister.io.attributes import lacking as lacking_attributes
 from cloister.manifest.head import DATA
 from cloister.release_folder import MANIFEST, read_data
 from cloister.results import Verdict
@@ -194,12 +195,10 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         self, request: Request, manifest: GeneralizationManifest, _files: GeneralizedFile
     ) -> CodesOriginal | None:
         """Read what the custodian has."""
-        if manifest.attributes is not None and request.original is not None and request.attributes is None:
-            raise InputError(
-                "The release has auxiliary columns, and the file that they come from is needed to compare them. Give "
-                f"{setting('attributes')}."
-            )
-        return read_original(request, manifest.settings)
+        original = read_original(request, manifest.settings)
+        if manifest.attributes is not None and original is not None and original.given.attributes is None:
+            raise lacking_attributes()
+        return original
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the guarantee."""
@@ -215,10 +214,12 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         if not evidence_is_possible(manifest, released, policy):
             failures = [f"utility in {MANIFEST} does not follow from the data file"]
         guarantee = replace(guarantee, utility=policy if manifest.settings.by_sets else None)
-        if original is not None and not _attributes_fit(released, file, original):
-            failures.append("auxiliary attributes are not those of the patients with these terms in the original")
-        counted = tuple(_counted(privacy, released, codes))
-        secret = None if original is None else GeneralizationSecret(original.given.codes, _origin(original, released))
+        counted, secret = tuple(_counted(privacy, released, codes)), None
+        if original is not None:
+            places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
+            secret = GeneralizationSecret(original.given.codes, _origin(places, released))
+            if not _attributes_fit(released, file, original.given, places):
+                failures.append("auxiliary attributes are not those of the patients with these terms in the original")
         verdict = verify(released, guarantee, secret)
         failures += verdict.failures
         return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
@@ -329,15 +330,16 @@ def _consistency_errors(released: Generalization, given: GivenCodes, manifest: G
     return counts
 
 
-def _attributes_fit(released: Generalization, file: GeneralizedFile, original: CodesOriginal) -> bool:
+def _attributes_fit(
+    released: Generalization, file: GeneralizedFile, original: GivenCodes, places: Integers | None
+) -> bool:
     """Whether each record has its patient's attributes; without a crosswalk, some patient's with its terms.
 
-    ``released``: over the codes of the original
+    ``released``: over the codes of the original; ``places``: the record of the original behind each line, if known
     """
-    beside, given, codes = file.beside, original.given.attributes, original.given.codes
+    beside, given, codes = file.beside, original.attributes, original.codes
     if beside is None or given is None or beside.columns != given.frame.columns:
         return beside is None and given is None
-    places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
     if places is not None:
         return beside.equals(given.frame[places])
     own = np.split(released.term_of()[codes.items], codes.offsets[1:-1])
@@ -349,9 +351,8 @@ def _attributes_fit(released: Generalization, file: GeneralizedFile, original: C
     return bool((both["here"] <= both["there"].fill_null(0)).all())
 
 
-def _origin(original: CodesOriginal, released: Generalization) -> Integers | None:
-    """The record of the original behind each released one; None without a crosswalk."""
-    places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
+def _origin(places: Integers | None, released: Generalization) -> Integers | None:
+    """The record of the original behind each released one, from those behind the lines of the file."""
     if places is None:
         return None
     origin = np.empty_like(places)

@@ -25,7 +25,7 @@ MARKS = frozenset(OPEN + CLOSE + BETWEEN)
 
 
 def check_writable(codes: CodeSets, beside: AttributesTable | None = None) -> None:
-    """Refuse codes that could not be told from terms, and auxiliary attributes that are called as codes are."""
+    """Refuse codes that could be taken for terms, and auxiliary attributes that are called as codes are."""
     if beside is not None and CODES in beside.frame.columns:
         raise InputError(f"{beside.name} has a column {CODES!r}, as the release calls its terms. Rename it.")
     odd = sum(not MARKS.isdisjoint(code) for code in codes.vocabulary)

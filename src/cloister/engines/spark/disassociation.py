@@ -25,6 +25,7 @@ from cloister.codesets.disassociation.protect import disassociate, encode_reques
 from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.codesets.request import check_codes
 from cloister.errors import InternalError, NoSafeRelease, setting
+from cloister.runs import owners
 
 from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
 from .tasks import Row, collected, computed, contents, in_pieces, on_workers, pack, rows_of, unpack
@@ -63,7 +64,7 @@ class Splits:
         found = np.zeros(offsets.size - 1, dtype=np.int64)
         used = np.unique(np.array(self.code, dtype=np.int64))
         chosen = np.isin(items, used)
-        record = np.repeat(np.arange(found.size), np.diff(offsets))[chosen]
+        record = owners(offsets)[chosen]
         order = np.argsort(items[chosen], kind="stable")
         record, code_of = record[order], items[chosen][order]
         for new, (node, code) in enumerate(zip(self.node, self.code, strict=True), start=1):
@@ -217,7 +218,7 @@ def _counted(
 ) -> Integers:
     node = active[splits.of(block.offsets, items)]
     n_nodes = int(active.max()) + 1
-    record = np.repeat(np.arange(node.size), np.diff(block.offsets))
+    record = owners(block.offsets)
     inside = node[record] >= 0
     record, items = record[inside], items[inside]
     if table is None:
@@ -366,7 +367,7 @@ def check_others(codes: CodeSets, request: DisassociationRequest) -> None:
     if not request.sensitive:
         return
     secret = np.isin(np.array(codes.vocabulary, dtype=object), list(request.sensitive))
-    record = np.repeat(np.arange(codes.n_records), np.diff(codes.offsets))
+    record = owners(codes.offsets)
     with_others = np.unique(record[~secret[codes.items]]).size
     if with_others < request.k:
         raise NoSafeRelease(
