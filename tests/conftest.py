@@ -48,8 +48,8 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Two runs that share what passed, as on the build machine: as a stranger first, then with every service."""
-    parser.addoption("--passed-to", help="write the files here of which every test passed")
-    parser.addoption("--passed-in", help="leave out the files listed here")
+    parser.addoption("--passed-to", help="write the tests that passed here")
+    parser.addoption("--passed-in", help="leave out the tests listed here")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = set[pytest.Item]()
     if listed := config.option.passed_in:
         passed = set(Path(listed).read_text(encoding="utf-8").split("\n"))
-        left_out |= {item for item in items if _file(item.nodeid) in passed}
+        left_out |= {item for item in items if item.nodeid in passed}
     if not IS_FULL:
         cases = defaultdict[str, list[pytest.Item]](list)
         left_out |= {item for item in items if item.get_closest_marker("full")}
@@ -72,19 +72,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
-    """List the files of which every test passed, none being skipped for what this machine has not."""
+    """List the tests that passed; those that were skipped for what this machine has not are left for the other run."""
     if place := config.option.passed_to:
-        outcomes = {
-            outcome: {_file(report.nodeid) for report in reports if isinstance(report, pytest.TestReport)}
-            for outcome, reports in terminalreporter.stats.items()
-        }
-        passed = outcomes.pop("passed", set())
-        outcomes.pop("", None)
-        Path(place).write_text("\n".join(sorted(passed.difference(*outcomes.values()))), encoding="utf-8")
-
-
-def _file(nodeid: str) -> str:
-    return nodeid.partition("::")[0]
+        passed = {report.nodeid for report in terminalreporter.stats.get("passed", [])}
+        Path(place).write_text("\n".join(sorted(passed)), encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:

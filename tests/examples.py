@@ -1,12 +1,14 @@
-"""How many examples a property is tried on: a quarter in the quick profile, all where CLOISTER_EXAMPLES is ``full``."""
+"""How many examples a property is tried on: by CLOISTER_EXAMPLES a quarter, half (``full``), or all of them (``all``)."""
 
 import os
 
 from hypothesis import settings
 
-IS_FULL = os.environ.get("CLOISTER_EXAMPLES") == "full"
+PROFILE = os.environ.get("CLOISTER_EXAMPLES")
+IS_FULL = PROFILE in ("full", "all")
+SHARE = {"all": 1, "full": 2}.get(PROFILE or "", 4)
 
 
 def examples(count: int, quick: int | None = None) -> settings:
-    """Try so many examples in the full profile; ``quick``: in the other, where each one writes files and reads them."""
-    return settings(max_examples=count if IS_FULL else quick or max(5, count // 4))
+    """Try so many examples where all are; ``quick``: in the quick profile, where each one writes files and reads them."""
+    return settings(max_examples=(None if IS_FULL else quick) or max(5, count // SHARE))

@@ -9,7 +9,7 @@ from tests.examples import IS_FULL
 
 from cloister.attacks.adversary import Attack
 
-PAIRS, TRIES, OTHERS = 10 if IS_FULL else 4, 40, 3
+PAIRS, TRIES, OTHERS = 6 if IS_FULL else 4, 40, 3
 """Pairs to compare of each case, seeds to try for them, and other originals for each; `make soak` tries many more."""
 
 
