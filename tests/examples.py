@@ -1,4 +1,4 @@
-"""How many examples a property is tried on: by CLOISTER_EXAMPLES a quarter, half (``full``), or all of them (``all``)."""
+"""How many examples a property is tried on: a quarter, or by CLOISTER_EXAMPLES half (``full``) or all (``all``)."""
 
 import os
 
@@ -10,5 +10,5 @@ SHARE = {"all": 1, "full": 2}.get(PROFILE or "", 4)
 
 
 def examples(count: int, quick: int | None = None) -> settings:
-    """Try so many examples where all are; ``quick``: in the quick profile, where each one writes files and reads them."""
+    """Try so many examples where all are; ``quick``: in the quick profile, where each one takes its time."""
     return settings(max_examples=(None if IS_FULL else quick) or max(5, count // SHARE))

@@ -14,6 +14,8 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.hierarchy import icd9, icd10
+from cloister.io import as_text
+from cloister.io.columns import packed
 
 from .data import PATIENT, Claims, StepLine, Stepped, numbers_of
 from .group_tables import (
@@ -118,7 +120,8 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
             if none:
-                claims = claims.with_columns(claims[column].replace(dict.fromkeys(none, NO_CODE)))
+                named = as_text(claims[column]).replace(dict.fromkeys(none, NO_CODE))
+                claims = claims.with_columns(packed(named))
         for column in plan.claims.columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)
@@ -229,8 +232,9 @@ def grouping(data: Claims) -> Stepped:
             continue
         groups = groups_of(role, plan.grouping.tables)
         names = {text: groups.group(text) for text in claims[column].drop_nulls().unique()}
-        series = claims[column].replace_strict(names, return_dtype=pl.String) if names else claims[column]
-        claims = claims.with_columns(series)
+        if names:
+            claims = claims.with_columns(packed(claims[column].replace_strict(names, return_dtype=pl.String)))
+        series = claims[column]
         counts[f"{column!r} in group {OTHER}"] = int((series == OTHER).sum())
     return Stepped(replace(data, claims=claims), StepLine("6 grouping", counts=counts))
 
@@ -247,7 +251,7 @@ def top_coding(data: Claims) -> Stepped:
         if table is None:
             raise InputError(f"The plan asks for top-coding of {coding.column!r}, but there is no such column.")
         coded, counts[f"{coding.column!r} top-coded"] = _top_coded(frames[table][coding.column], coding)
-        frames[table] = frames[table].with_columns(coded)
+        frames[table] = frames[table].with_columns(packed(coded) if table == "claims" else coded)
     coded_data = replace(data, patients=frames["patients"], claims=frames["claims"])
     return Stepped(coded_data, StepLine("6 top-coding", counts=counts))
 

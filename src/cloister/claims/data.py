@@ -14,7 +14,7 @@ from pydantic import StringConstraints
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
-from cloister.io.columns import listed, nearest_column
+from cloister.io.columns import listed, nearest_column, of_each, packed
 from cloister.manifest.head import Count, Section
 from cloister.masking import WITHHELD, mask_small_count, total_needs_suppression
 from cloister.reading import HowRead
@@ -36,15 +36,17 @@ MANY_DIGITS = re.compile(r"[0-9]{4}")
 
 def days_in(text: pl.Series) -> pl.Series:
     """The days of dates written ``YYYY-MM-DD`` (a time after them is dropped) or ``YYYYMMDD``; null for all else."""
-    distinct = text.drop_nulls().unique()  # few, however many claims there are
-    iso = distinct.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
-    days = iso.zip_with(iso.is_not_null(), distinct.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
-    return text.replace_strict(distinct, days, default=None, return_dtype=pl.Date)
+
+    def read(texts: pl.Series) -> pl.Series:
+        iso = texts.str.extract(ISO).str.to_date("%Y-%m-%d", strict=False)
+        return iso.zip_with(iso.is_not_null(), texts.str.extract(COMPACT).str.to_date("%Y%m%d", strict=False))
+
+    return of_each(text, read)
 
 
 def whole_numbers_in(text: pl.Series) -> pl.Series:
     """The numbers from 0 on below 10^9, decimals rounded down; null for all else."""
-    return text.str.extract(WHOLE).cast(pl.Int64)
+    return of_each(text, lambda texts: texts.str.extract(WHOLE).cast(pl.Int64))
 
 
 def dates_of(text: pl.Series, table: str) -> pl.Series:
@@ -54,7 +56,7 @@ def dates_of(text: pl.Series, table: str) -> pl.Series:
 
 def numbers_of(values: pl.Series, table: str = "the data") -> pl.Series:
     """The whole numbers of a column, null where missing; of text see `whole_numbers_in`."""
-    if values.dtype != pl.String:
+    if values.dtype.is_integer():
         return values
     advice = "Correct them, or give the column another role"
     return _whole(whole_numbers_in(values), values, table, "numbers from 0 on", advice)
@@ -74,7 +76,8 @@ class Claims:
     """One row a patient, and any number of claims of each.
 
     Both have the columns that the plan names, as text, null where missing, and `PATIENT`, the number of the patient
-    (int64). A release is written as the patients' file was: ``format``, ``delimiter``.
+    (int64). Text of claims is packed: they are many, with few different values. A release is written as the patients'
+    file was: ``format``, ``delimiter``.
     """
 
     patients: pl.DataFrame
@@ -177,6 +180,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
         found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
         raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", joined[claim_id])
     notes, names = (*patients.notes, *claims.notes), (patients.name, claims.name)
+    joined = pl.DataFrame([packed(column) if column.dtype == pl.String else column for column in joined])
     made = Claims(numbered, joined, plan, patients.format, patients.delimiter or ",", notes, names)
     if made.n_without_claims:
         done = "are left out" if plan.patients.without_claims == "drop" else "are kept"

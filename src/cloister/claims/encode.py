@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, InternalError
-from cloister.io import as_text
+from cloister.io.columns import coded, packed
 
 from .data import Claims, years_of
 from .form import CLAIMS, KEPT, PATIENTS, TABLES, kept_columns
@@ -214,8 +214,7 @@ def encode(data: Claims) -> Encoding:
 def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:
     """The quasi-identifiers of a file, each with the lowest and the highest level that the plan allows."""
     for name, words in data.plan.of(table).qi.items():
-        text, (low, high) = as_text(data.of(table)[name]), bounds_of(words)
-        distinct = text.drop_nulls().unique().sort().to_list()
+        (distinct, values), (low, high) = coded(data.of(table)[name]), bounds_of(words)
         bound = hierarchy_named(words, data.plan.grouping.tables).bind(name, distinct)
         highest = bound.n_levels - 1 if high is None else high
         if highest >= bound.n_levels:
@@ -224,7 +223,6 @@ def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[in
                 f"{bound.n_levels - 1}.",
                 column=name,
             )
-        values = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
         numbers = [_numbered(labels) for labels in bound.labels]
         levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
         texts = tuple(labels for _, labels in numbers)
@@ -244,7 +242,7 @@ def _content(columns: Sequence[tuple[EncodedColumn, object]], data: Claims, tabl
     kept = [name for name, one in kept_columns(data.plan, table).items() if one.role == KEPT]
     frame = data.of(table)
     keys = [pl.Series(f"{place}", column.values) for place, (column, _) in enumerate(columns)]
-    keys += [as_text(frame[name]).alias(f"kept {name}") for name in kept]
+    keys += [packed(frame[name]).alias(f"kept {name}") for name in kept]
     return numbers_by_content(pl.DataFrame(keys)) if keys else np.zeros(frame.height, dtype=np.int64)
 
 
@@ -265,10 +263,9 @@ def numbers_by_content(keys: pl.DataFrame) -> RowNumbers:
 
 def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
     """Numbers from 0 in the order of the values of a column, 0 for missing, and how many there may be."""
-    if column.dtype == pl.String:
-        distinct = column.drop_nulls().unique().sort()
-        places = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64)
-        return (places + 1).fill_null(0).to_numpy(), distinct.len() + 1
+    if not column.dtype.is_integer():
+        texts, places = coded(column)
+        return places.astype(np.int64) + 1, len(texts) + 1
     ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
     return ranks, int(ranks.max(initial=0)) + 1
 
@@ -283,7 +280,8 @@ def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:
 
 def sorted_numbers(owners: RowNumbers, numbers: RowNumbers, n: int) -> list[bytes]:
     """The sorted numbers of each of n owners, as bytes that sort alike."""
-    text = numbers[np.lexsort((numbers, owners))].astype(">u4").tobytes()
+    width = int(numbers.max(initial=0)) + 1
+    text = (np.sort(owners * width + numbers) % width).astype(">u4").tobytes()
     ends = np.cumsum(np.bincount(owners, minlength=n)) * 4
     return [text[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 

@@ -158,7 +158,7 @@ def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[
             if column in finest[CLAIMS]
         },
         "6 top-coding": {
-            f"{coding.column!r} top-coded": int(files.of(table)[coding.column].str.ends_with("+").sum())
+            f"{coding.column!r} top-coded": int(as_text(files.of(table)[coding.column]).str.ends_with("+").sum())
             for coding in plan.top_coding
             for table in TABLES
             if coding.column in finest[table]

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.io.columns import coded
 from cloister.masking import WITHHELD, below
 from cloister.results import Manifest
 
@@ -86,9 +87,8 @@ def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) ->
     for table in TABLES:
         own = []
         for name in laid.form.names(table, QUASI):
-            texts = files.of(table)[name].drop_nulls().unique().sort()
-            values = files.of(table)[name].cast(pl.Enum(texts)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-            own.append(EncodedColumn.flat(name, values, texts.to_list()))
+            texts, values = coded(files.of(table)[name])
+            own.append(EncodedColumn.flat(name, values, texts))
         columns.append(tuple(own))
     counts = np.bincount(files.owners, minlength=files.patients.height)
     encoded = EncodedClaims(columns[0], columns[1], np.concatenate(([0], np.cumsum(counts))).astype(np.int64))

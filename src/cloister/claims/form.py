@@ -13,6 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
+from cloister.io import as_text
+from cloister.io.columns import packed
 from cloister.manifest.head import Count, Section
 from cloister.masking import is_masked_count
 from cloister.typed_toml import typed
@@ -117,10 +119,16 @@ class ClaimsForm(Section):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WrittenClaims:
-    """What stands in the two files, as text; an empty cell is null."""
+    """What stands in the two files, as text, that of claims packed but for the ids; an empty cell is null."""
 
     patients: pl.DataFrame
     claims: pl.DataFrame
+
+    @classmethod
+    def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
+        """Hold columns of any type, ids first."""
+        ids, *columns = claims.get_columns()
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([as_text(ids), *map(packed, columns)]))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"

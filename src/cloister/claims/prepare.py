@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.errors import InputError
+from cloister.io.columns import of_each
 from cloister.io.csv import load_bytes
 from cloister.release_folder import release_around
 
@@ -144,9 +145,9 @@ def removals(data: Claims) -> Stepped:
         masks["newborns"] = ((joined["\0date"] - joined["\0born"]).dt.total_days() <= NEWBORN_DAYS).fill_null(False)
     procedure = data.plan.claims.column("procedure")
     if procedure is not None and wanted.letter_procedures:
-        masks["procedure codes with a letter"] = data.claims[procedure].str.contains(LETTER).fill_null(False)
+        masks["procedure codes with a letter"] = _having(data.claims[procedure], LETTER)
     if procedure is not None and wanted.revenue_codes:
-        masks["revenue codes of three digits"] = data.claims[procedure].str.contains(REVENUE).fill_null(False)
+        masks["revenue codes of three digits"] = _having(data.claims[procedure], REVENUE)
     gone = pl.Series([False]).new_from_index(0, data.n_claims)
     for mask in masks.values():
         gone |= mask
@@ -161,6 +162,10 @@ def removals(data: Claims) -> Stepped:
         owners.filter(gone).n_unique(),
     )
     return Stepped(replace(data, claims=data.claims.filter(~gone)), line)
+
+
+def _having(text: pl.Series, pattern: str) -> pl.Series:
+    return of_each(text, lambda texts: texts.str.contains(pattern)).fill_null(False)
 
 
 def leave_out_without_claims(data: Claims) -> Stepped:

@@ -63,8 +63,8 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
             name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
             if name is None:
                 raise InputError(f"The release names no file of {table}.", file="release.json")
-            frames.append(read_data(folder / name, manifest.settings.delimiter).cast(pl.String))
-        return WrittenClaims(frames[0], frames[1])
+            frames.append(read_data(folder / name, manifest.settings.delimiter))
+        return WrittenClaims.of_frames(frames[0], frames.pop())
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
         """Read what the custodian has."""

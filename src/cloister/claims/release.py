@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.io import as_text, write_csv, write_parquet
+from cloister.io.columns import coded, packed
 from cloister.release import Release
 from cloister.release_folder import read_data
 from cloister.results import Checks, Verdict
@@ -64,12 +65,12 @@ def released_order(
     people = _ranked(own.tolist(), sorted_numbers(owners, events, n))
     if hashes is not None:
         people = _ranked(people.tolist(), [text.encode() for text in hashes])
-    if patients.ids or claims.ids:
-        colours: dict[str, dict[str, int]] = {}
+    if groups := _pseudonyms(patients, claims):
         for last in (*[False] * ROUNDS, True):
-            colours = _coloured(patients, claims, people, events, owners, last=last)
-            events = _refined(events, claims, colours, people[owners])
-            mine = _refined(people, patients, colours, np.zeros(n, dtype=np.int64))
+            with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
+            colours = [group.coloured((people, with_patient), is_last=last) for group in groups]
+            events = _refined(events, 1, groups, colours, people[owners])
+            mine = _refined(people, 0, groups, colours, np.zeros(n, dtype=np.int64))
             people = _ranked(mine.tolist(), sorted_numbers(owners, events, n))
     order = np.argsort(people, kind="stable").astype(np.int64)
     place = np.empty(n, dtype=np.int64)
@@ -77,37 +78,67 @@ def released_order(
     return order, np.lexsort((events, place[owners])).astype(np.int64)
 
 
-def _ranked(first: Sequence[int], second: Sequence[bytes]) -> Numbers:
+def _ranked(first: Sequence[int] | Sequence[bytes], second: Sequence[int] | Sequence[bytes]) -> Numbers:
     keys = list(zip(first, second, strict=True))
     rank = {key: number for number, key in enumerate(sorted(set(keys)))}
     return np.array([rank[key] for key in keys], dtype=np.int64)
 
 
-def _coloured(
-    patients: FileRows, claims: FileRows, people: Numbers, events: Numbers, owners: Numbers, *, last: bool
-) -> dict[str, dict[str, int]]:
-    """A number for each id of each group: the same for ids in the same company, but not at last."""
-    with_patient = numbers_by_content(pl.DataFrame({"patient": people[owners], "claim": events}))
-    found: dict[str, list[pl.DataFrame]] = {}
-    for table, rows, colour in ((0, patients, people), (1, claims, with_patient)):
+@dataclass(frozen=True, eq=False, repr=False)
+class _Pseudonyms:
+    """The ids that share numbers.
+
+    columns : of each column with such ids 0 for patients or 1 for claims, and the place of each row's id among the
+        sorted ids, -1 where it is missing; in the order of their names
+    """
+
+    n_ids: int
+    columns: tuple[tuple[int, NDArray[np.int32]], ...]
+
+    def coloured(self, kinds: tuple[Numbers, Numbers], *, is_last: bool) -> Numbers:
+        """A number from 1 for each id: the same for ids in the same company, but not at last; 0 for a missing one.
+
+        kinds : number of each row of patients and of claims, the same for rows that are alike
+        """
+        owners, met = [], []
+        width = 1 + max(int(own.max(initial=0)) for own in kinds)
+        for place, (table, ids) in enumerate(self.columns):
+            there = ids >= 0
+            owners.append(ids[there].astype(np.int64))
+            met.append(_as_written(width)[kinds[table][there]] + place * width)
+        company = sorted_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
+        return np.append(_ranked(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
+
+
+def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
+    found: dict[str, list[tuple[str, int, pl.Series]]] = {}
+    for table, rows in enumerate((patients, claims)):
         for name, (group, ids) in rows.ids.items():
-            part = pl.DataFrame([ids.alias("id"), pl.Series("colour", colour)])
-            part = part.with_columns(pl.format("{} {}", pl.lit(f"{table} {name}"), pl.col("colour")).alias("seen"))
-            found.setdefault(group, []).append(part.drop_nulls("id").select("id", "seen"))
-    colours = {}
-    for group, parts in found.items():
-        company = pl.concat(parts).group_by("id").agg(pl.col("seen").sort())
-        keys = {name: (",".join(seen), name if last else "") for name, seen in company.iter_rows()}
-        rank = {key: number for number, key in enumerate(sorted(set(keys.values())), start=1)}
-        colours[group] = {name: rank[key] for name, key in keys.items()}
-    return colours
+            found.setdefault(group, []).append((f"{table} {name} ", table, ids))
+    groups = []
+    for columns in found.values():
+        columns.sort(key=lambda one: one[0])
+        texts, numbers = coded(pl.concat([ids.alias("id") for _, _, ids in columns]))
+        ends = np.cumsum([ids.len() for _, _, ids in columns])
+        parts = np.split(numbers, ends[:-1])
+        groups.append(_Pseudonyms(len(texts), tuple((one[1], own) for one, own in zip(columns, parts, strict=True))))
+    return groups
 
 
-def _refined(numbers: Numbers, rows: FileRows, colours: Mapping[str, Mapping[str, int]], more: Numbers) -> Numbers:
+def _as_written(width: int) -> Numbers:
+    """The place of each number below a width when they are in the order of their decimal digits: 1, 10, 11, 2."""
+    digits = np.char.str_len(np.arange(width).astype(np.str_))
+    rank = np.empty(width, dtype=np.int64)
+    rank[np.lexsort((digits, np.arange(width) * 10 ** (digits.max(initial=1) - digits)))] = np.arange(width)
+    return rank
+
+
+def _refined(
+    numbers: Numbers, table: int, groups: Sequence[_Pseudonyms], colours: Sequence[Numbers], more: Numbers
+) -> Numbers:
     columns = [pl.Series("own", numbers)]
-    for name, (group, ids) in rows.ids.items():
-        known = dict(colours[group])
-        columns.append(ids.replace_strict(known, default=0, return_dtype=pl.Int64).fill_null(0).alias(name))
+    for group, own in zip(groups, colours, strict=True):
+        columns += [pl.Series(f"{len(columns)}", own[ids]) for of, ids in group.columns if of == table]
     return numbers_by_content(pl.DataFrame([*columns, pl.Series("more", more)]))
 
 
@@ -134,19 +165,19 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     own_rows = pl.Series(encoding.patient_rows[people])
     patients = [_labels(column, level, people) for column, level in zip(encoded.patients, levels[:n_own], strict=True)]
     patients += [as_text(data.patients[name]).gather(own_rows) for name in kept_columns(plan, PATIENTS)]
-    patients.append(pl.Series(TRUNCATED, released.truncated[people].astype(np.int64)).cast(pl.String))
+    patients.append(_flags(TRUNCATED, released.truncated[people]))
     claims, flags = [], []
     for h, (column, level) in enumerate(zip(encoded.claims, levels[n_own:], strict=True)):
         hidden = ~released.cells[h][rows]
         claims.append(_labels(column, level, rows, hidden))
-        flags.append(pl.Series(f"{SUPPRESSED}{column.name}", hidden.astype(np.int64)).cast(pl.String))
+        flags.append(_flags(f"{SUPPRESSED}{column.name}", hidden))
     claim_rows = pl.Series(encoding.claim_rows[rows])
-    claims += [as_text(data.claims[name]).gather(claim_rows) for name in kept_columns(plan, CLAIMS)]
+    claims += [packed(data.claims[name]).gather(claim_rows) for name in kept_columns(plan, CLAIMS)]
     frames = pl.DataFrame(patients), pl.DataFrame([*claims, *flags])
     parts = []
     for table, frame in zip(TABLES, frames, strict=True):
         pseudonyms = form.names(table, PSEUDONYM)
-        ids = {name: (str(form.of(table)[name].numbered_with), frame[name]) for name in pseudonyms}
+        ids = {name: (str(form.of(table)[name].numbered_with), as_text(frame[name])) for name in pseudonyms}
         parts.append(FileRows(frame.drop(*pseudonyms), ids))
     # keyed hashes of the patients' ids, as step 1 made them
     hashes = None if form.ids == NUMBER else as_text(data.patients[form.names(PATIENTS)[0]]).gather(own_rows)
@@ -157,18 +188,23 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
     ids_of = names, names.gather(pl.Series(place[owners[claim_order]]))
     tables = [
-        pl.DataFrame([own.alias(form.names(table)[0]), *(as_text(one) for one in frame.get_columns())])
+        pl.DataFrame([own.alias(form.names(table)[0]), *frame.get_columns()])
         for table, own, frame in zip(TABLES, ids_of, in_order, strict=True)
     ]
-    return Laid(WrittenClaims(tables[0], tables[1]), form, people[order].astype(np.int64))
+    return Laid(WrittenClaims.of_frames(tables[0], tables[1]), form, people[order].astype(np.int64))
 
 
 def _labels(column: EncodedColumn, level: int, rows: Numbers, hidden: NDArray[np.bool_] | None = None) -> pl.Series:
-    texts = pl.Series(column.name, [*(label or None for label in column.labels[level]), None], dtype=pl.String)
+    labels = pl.Series(column.name, [*(label or None for label in column.labels[level]), None], dtype=pl.String)
+    texts = packed(labels, always=True)
     numbers = column.at(level)[rows].astype(np.int64)
     absent = numbers < 0 if hidden is None else (numbers < 0) | hidden
     numbers[absent] = texts.len() - 1
     return texts.gather(pl.Series(numbers))
+
+
+def _flags(name: str, flags: NDArray[np.bool_]) -> pl.Series:
+    return pl.Series(name, ["0", "1"], dtype=pl.Enum(["0", "1"])).gather(pl.Series(flags).cast(pl.UInt32))
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,6 +251,9 @@ class ClaimsRelease(Release):
         """
         checks = Checks()
         for table in TABLES:
-            read = read_data(folder / f"{table}.{self.format}", self.delimiter).cast(pl.String)
-            checks.require(read.equals(self.files.of(table)), f"the file of {table} holds what was verified")
+            read, own = read_data(folder / f"{table}.{self.format}", self.delimiter), self.files.of(table)
+            is_same = read.columns == own.columns and all(
+                as_text(one).equals(as_text(other), null_equal=True) for one, other in zip(read, own, strict=True)
+            )
+            checks.require(is_same, f"the file of {table} holds what was verified")
         return checks.verdict("the files were read back")

@@ -13,6 +13,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
+from cloister.io.columns import of_each
 from cloister.masking import WITHHELD
 
 from .codes import EXCLUDING
@@ -100,7 +101,7 @@ def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[st
         found = [dict(one.value_counts().iter_rows()) for one in both]
         counts = {sex: [one.get(sex, 0) for one in found] for sex in sorted({*found[0], *found[1]})}
     else:
-        texts = [starts_of(one) if one.dtype == pl.String else one for one in both]
+        texts = [one if one.dtype.is_integer() else of_each(one, starts_of) for one in both]
         values = [numbers_of(one).to_numpy().astype(np.int64) for one in texts]
         starts, bands = zip(*BANDS[name], strict=True)
         places = [np.searchsorted(starts, own, side="right") - 1 for own in values]

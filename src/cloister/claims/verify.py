@@ -13,6 +13,7 @@ import re
 import numpy as np
 import polars as pl
 
+from cloister.io import as_text
 from cloister.results import Checks, Verdict
 
 from .data import years_of
@@ -144,7 +145,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     for table in TABLES:
         for name, column in form.of(table).items():
             if column.role == PSEUDONYM:
-                groups.setdefault(str(column.numbered_with), []).append(files.of(table)[name].alias("id"))
+                groups.setdefault(str(column.numbered_with), []).append(as_text(files.of(table)[name]).alias("id"))
     for group, series in groups.items():
         met = pl.concat(series).drop_nulls().unique(maintain_order=True)
         right = met.to_list() == [str(number) for number in range(1, met.len() + 1)]

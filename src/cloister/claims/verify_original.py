@@ -17,13 +17,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from cloister.io import as_text
+from cloister.io.columns import packed
 from cloister.results import Checks
 
 from .data import Claims
 from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
 from .hierarchies import hierarchy_named, relabelled
 from .plan import HMAC
-from .verify_simulation import History, Numbers
+from .verify_simulation import History, Numbers, numbers_of_both
 
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""
@@ -107,7 +108,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
             _company_holds(files, form, data.patients, rows, origin),
             "pseudonyms stand for one original id each, and no two for the same",
         )
-    base, recoded = ([as_text(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
+    base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
     return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
 
 
@@ -118,7 +119,7 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
         return None
     columns = [pl.Series(ROW, [""]).new_from_index(0, frame.height)]
     for name in form.names(table, QUASI, KEPT):
-        text, column = as_text(frame[name]), form.of(table)[name]
+        text, column = packed(frame[name]), form.of(table)[name]
         if column.role == QUASI:
             if name not in qi or column.level is None:
                 return None
@@ -126,7 +127,7 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
             if column.top != hierarchy.bind(name, text.drop_nulls().unique().sort().to_list()).n_levels - 1:
                 return None
             text = relabelled(text, hierarchy, column.level)
-        columns.append(text.alias(name))
+        columns.append(text.alias(name) if table == PATIENTS else packed(text).alias(name))
     return pl.DataFrame(columns)
 
 
@@ -221,10 +222,11 @@ class ClaimRows:
         number[origin] = np.arange(origin.size)
         is_released = number[owners] >= 0
         here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(PATIENT, files.owners, pl.UInt32))
+        here = here.with_columns(pl.col(form.names(CLAIMS, PSEUDONYM)).cast(pl.String))
         there = claims.filter(is_released).with_columns(pl.Series(PATIENT, number[owners[is_released]], pl.UInt32))
         for name in form.names(CLAIMS, QUASI, KEPT):
-            texts = pl.Enum(pl.concat([here[name], there[name]]).drop_nulls().unique())
-            here, there = (frame.with_columns(frame[name].cast(texts).to_physical()) for frame in (here, there))
+            one, other = numbers_of_both(here[name], there[name])
+            here, there = here.with_columns(one.alias(name)), there.with_columns(other.alias(name))
         return ClaimRows(form, origin.size, here, there)
 
     def are_own(self) -> bool:

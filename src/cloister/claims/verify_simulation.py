@@ -16,6 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cloister.io import as_text
+
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
 Drawn = Sequence[tuple[int, int]]
@@ -108,6 +110,13 @@ class History:
 
     owners: Numbers
     columns: Sequence[pl.Series]
+
+
+def numbers_of_both(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Two columns of text as numbers, the same for the same text, in its order; missing stays missing."""
+    texts = pl.concat([as_text(own.unique()).alias("text") for own in (one, other)])
+    kind = pl.Enum(texts.drop_nulls().unique().sort())
+    return one.cast(kind).to_physical(), other.cast(kind).to_physical()
 
 
 def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbers:
@@ -288,9 +297,7 @@ class Simulation:
         self.high = np.searchsorted(cells[order], cells, side="right")
         self.k, self.values, self.holders = k, [], []
         for pair in zip(known.columns, released.columns, strict=True):
-            # the same numbers in both columns, -1 where missing
-            texts = pl.Enum(pl.concat([own.alias("text") for own in pair]).drop_nulls().unique().sort())
-            one, two = (own.cast(texts).to_physical().cast(pl.Int64).fill_null(-1).to_numpy() for own in pair)
+            one, two = (own.cast(pl.Int64).fill_null(-1).to_numpy() for own in numbers_of_both(*pair))
             self.values.append(_Values(self.number[known.owners], one, n))
             self.holders.append(ColumnHolders(self.number[released.owners], two, n))
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)

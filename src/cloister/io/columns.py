@@ -5,11 +5,13 @@ Also how messages may name the columns of a file, as its first line may be a rec
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.errors import InputError, did_you_mean
 from cloister.io.foreign import call_foreign
@@ -96,6 +98,36 @@ def as_text(series: pl.Series) -> pl.Series:
     if dtype == pl.Duration:
         return series.dt.to_string("iso")
     return series.cast(pl.String)
+
+
+def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
+    """The text of a column as numbers of its sorted values: an Enum, of one byte to four a cell.
+
+    Equality, order and counts are those of the text; what looks into it takes `as_text`, or `of_each`. Where most cells
+    are different, text stays text, unless it is ``always`` to be numbers.
+    """
+    if isinstance(column.dtype, pl.Enum):
+        return column
+    text = as_text(column)
+    distinct = text.drop_nulls().unique()
+    return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
+
+
+def of_each(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """What is said of each cell of text; of a packed column once for each of its values."""
+    if not isinstance(text.dtype, pl.Enum):
+        return judge(text)
+    return judge(text.dtype.categories).gather(text.to_physical()).alias(text.name)
+
+
+def coded(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """The sorted texts that stand in a column, and the number of each cell among them, -1 where it is missing."""
+    numbers = packed(column, always=True)
+    assert isinstance(numbers.dtype, pl.Enum)
+    places = numbers.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
+    there = np.bincount(places + 1, minlength=1)[1:] > 0
+    texts = numbers.dtype.categories.gather(np.flatnonzero(there)).to_list()
+    return texts, places if there.all() else np.append(np.cumsum(there) - 1, -1).astype(np.int32)[places]
 
 
 def distinct_values(text: pl.Series) -> list[str | None]:

@@ -119,16 +119,16 @@ def csv_pieces(frames: Iterator[pl.DataFrame], names: Sequence[str], delimiter: 
     check_names(names)
     separators = "".join({delimiter, *CANDIDATES})
     header = delimiter.join(_quoted_name(name, separators) for name in names)
-    cells = (_cells(frame, delimiter, separators) for frame in frames)
-    first = next(cells, pl.DataFrame())
+    # text of some rows at a time, which may be held as something smaller
+    cells = (_cells(rows, delimiter, separators) for frame in frames for rows in frame.iter_slices(_ROWS_AT_ONCE))
+    first = next(cells, None)
     yield f"{header}\n".encode()
-    for frame in chain([first], cells):
-        for rows in frame.iter_slices(_ROWS_AT_ONCE):
-            buffer = io.BytesIO()
-            write = partial(rows.write_csv, buffer, include_header=False, separator=delimiter, quote_style="never")
-            refusal = InputError("The table cannot be written as CSV.")
-            call_foreign(partial(write, null_value="", line_terminator="\n"), refusal)
-            yield buffer.getvalue()
+    for rows in chain([] if first is None else [first], cells):
+        buffer = io.BytesIO()
+        write = partial(rows.write_csv, buffer, include_header=False, separator=delimiter, quote_style="never")
+        refusal = InputError("The table cannot be written as CSV.")
+        call_foreign(partial(write, null_value="", line_terminator="\n"), refusal)
+        yield buffer.getvalue()
 
 
 def _cells(frame: pl.DataFrame, delimiter: str, separators: str) -> pl.DataFrame:

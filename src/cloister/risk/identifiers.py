@@ -227,7 +227,7 @@ class Values:
         times = pl.ones(len(text), dtype=pl.Int64, eager=True) if records is None else records
         every = pl.DataFrame([text.alias("text"), times.alias("n")]).drop_nulls("text")
         counted = every.group_by("text").agg(pl.col("n").sum())
-        return cls(counted["text"], counted["n"])
+        return cls(counted["text"].cast(pl.String), counted["n"])
 
     @property
     def n_records(self) -> int:
