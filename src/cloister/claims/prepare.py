@@ -92,8 +92,8 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> 
                 known, ids = numbers.setdefault(column.numbered_with, {}), frame[name]
                 for text in ids.drop_nulls().unique(maintain_order=True):
                     known.setdefault(text, len(known) + 1)
-                own = ids.replace_strict(known, return_dtype=pl.Int64) if known else ids.cast(pl.Int64)
-                frame = frame.with_columns(own)
+                by = partial(pl.Series.replace_strict, old=known, default=None, return_dtype=pl.Int64)
+                frame = frame.with_columns(of_each(ids, by))
         frames.append(frame)
     return frames[0], frames[1]
 

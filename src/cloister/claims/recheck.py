@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloister.checker import Checker, Facts, Opened, Request
 from cloister.errors import InputError
+from cloister.io.tally import is_large, packed_frame
 from cloister.masking import WITHHELD, below
 from cloister.reading import how_read
 from cloister.release_folder import read_data
@@ -63,7 +64,8 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
             name = next((name for name in manifest.files if name.startswith(f"{table}.")), None)
             if name is None:
                 raise InputError(f"The release names no file of {table}.", file="release.json")
-            frames.append(read_data(folder / name, manifest.settings.delimiter))
+            path, delimiter = folder / name, manifest.settings.delimiter
+            frames.append(packed_frame(path, delimiter) if is_large(path) else read_data(path, delimiter))
         return WrittenClaims.of_frames(frames[0], frames.pop())
 
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:

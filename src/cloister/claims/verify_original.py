@@ -6,8 +6,8 @@ compared with the ids that they stand for.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from cloister.io import as_text
 from cloister.io.columns import packed
 from cloister.results import Checks
 
 from .data import Claims
-from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
+from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TABLES, TRUNCATED, ClaimsForm, WrittenClaims
 from .hierarchies import hierarchy_named, relabelled
 from .plan import HMAC
-from .verify_simulation import History, Numbers, numbers_of_both
+from .verify_simulation import History, Numbers, as_numbers
 
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""
@@ -34,6 +33,9 @@ PATIENT, _PLACE, _NTH = "\0patient", "\0place", "\0nth"
 
 Pair = tuple[pl.DataFrame, pl.DataFrame]
 """Released rows with their keys and numbers, and rows of the original with theirs and ids."""
+
+ROWS_AT_ONCE = 1_000_000
+"""Claims, released and original ones, that are compared together."""
 
 AT_ONCE = 4_000_000
 """Pairs of a number and an id that are compared together: where many rows look alike, each number could have many."""
@@ -94,8 +96,11 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     if hashes is not None:
         mine = hashes.gather(pl.Series(origin)).to_list()
         checks.require(ids.to_list() == mine, "every patient has the hash of the own id")
-    own = [as_text(data.claims[name]).alias(f"{ID}{name}") for name in form.names(CLAIMS, PSEUDONYM)]
-    rows = ClaimRows.of(files, form, claims.hstack(own), data.owners, origin)
+    (ids_of_patients, ids_of_claims), numbers = (_ids(one, form) for one in (data, files))
+    with_numbers = [files.of(table).with_columns(*own) for table, own in zip(TABLES, numbers, strict=True)]
+    files = WrittenClaims(with_numbers[0], with_numbers[1])
+    claims_with_ids = claims.hstack(ids_of_claims.select(pl.all().name.prefix(ID)))
+    rows = ClaimRows.of(files, form, claims_with_ids, data.owners, origin)
     checks.require(
         rows.are_own(), "every released claim is one of the patient's, as recoded again, suppressed cells aside"
     )
@@ -105,7 +110,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     )
     if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
         checks.require(
-            _company_holds(files, form, data.patients, rows, origin),
+            _company_holds(files, form, ids_of_patients, rows, origin),
             "pseudonyms stand for one original id each, and no two for the same",
         )
     base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
@@ -131,6 +136,13 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
     return pl.DataFrame(columns)
 
 
+def _ids(data: Claims | WrittenClaims, form: ClaimsForm) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The columns of pseudonyms of both files, with numbers in place of ids, the same for the same id."""
+    names = [form.names(table, PSEUDONYM) for table in TABLES]
+    numbers = as_numbers([data.of(table)[name] for table, own in zip(TABLES, names, strict=True) for name in own])
+    return pl.DataFrame(numbers[: len(names[0])]), pl.DataFrame(numbers[len(names[0]) :])
+
+
 def _company_holds(
     files: WrittenClaims, form: ClaimsForm, patients: pl.DataFrame, rows: "ClaimRows", origin: Numbers
 ) -> bool:
@@ -138,7 +150,7 @@ def _company_holds(
     groups: dict[str, list[Iterable[Pair]]] = defaultdict(list)
     keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
     for name in form.names(PATIENTS, PSEUDONYM):
-        own = as_text(patients[name]).gather(pl.Series(origin))
+        own = patients[name].gather(pl.Series(origin))
         pair = pl.DataFrame([keys, files.patients[name].alias(RELEASED_ID)]), pl.DataFrame([keys, own.alias(ID)])
         groups[str(form.patients[name].numbered_with)].append([pair])
     names = form.names(CLAIMS, PSEUDONYM)
@@ -222,15 +234,24 @@ class ClaimRows:
         number[origin] = np.arange(origin.size)
         is_released = number[owners] >= 0
         here = files.claims.drop(form.names(CLAIMS)[0]).with_columns(pl.Series(PATIENT, files.owners, pl.UInt32))
-        here = here.with_columns(pl.col(form.names(CLAIMS, PSEUDONYM)).cast(pl.String))
         there = claims.filter(is_released).with_columns(pl.Series(PATIENT, number[owners[is_released]], pl.UInt32))
         for name in form.names(CLAIMS, QUASI, KEPT):
-            one, other = numbers_of_both(here[name], there[name])
-            here, there = here.with_columns(one.alias(name)), there.with_columns(other.alias(name))
+            here, there = map(pl.DataFrame.with_columns, (here, there), as_numbers([here[name], there[name]]))
         return ClaimRows(form, origin.size, here, there)
 
     def are_own(self) -> bool:
         """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
+        return all(some._are_own() for some in self._by_patients())
+
+    def _by_patients(self) -> Iterator["ClaimRows"]:
+        """Those of some patients at a time, so that few claims are compared at once."""
+        both = [np.bincount(frame[PATIENT].to_numpy(), minlength=self.n_patients) for frame in (self.here, self.there)]
+        part = np.cumsum(both[0] + both[1]) // ROWS_AT_ONCE
+        for first, last in pairwise([0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), self.n_patients]):
+            mine = pl.col(PATIENT).is_between(first, last, closed="left")
+            yield replace(self, here=self.here.filter(mine), there=self.there.filter(mine))
+
+    def _are_own(self) -> bool:
         flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
         is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
         whole = self.here.filter(is_whole).group_by(by).len("taken")
@@ -258,7 +279,8 @@ class ClaimRows:
     def pseudonyms(self, wanted: Sequence[Sequence[str]]) -> Iterator[Iterator[Pair]]:
         """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
         names = sorted({name for some in wanted for name in some})
-        alike = list(self._alike(names, [f"{ID}{name}" for name in names], self.here, self.there)) if names else []
+        ids = [f"{ID}{name}" for name in names]
+        alike = [pair for some in self._by_patients() for pair in some._alike(names, ids, some.here, some.there)]
 
         def of(some: Sequence[str]) -> Iterator[Pair]:
             for own, other in alike:

@@ -112,11 +112,11 @@ class History:
     columns: Sequence[pl.Series]
 
 
-def numbers_of_both(one: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Two columns of text as numbers, the same for the same text, in its order; missing stays missing."""
-    texts = pl.concat([as_text(own.unique()).alias("text") for own in (one, other)])
-    kind = pl.Enum(texts.drop_nulls().unique().sort())
-    return one.cast(kind).to_physical(), other.cast(kind).to_physical()
+def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Columns of text as numbers, the same for the same text in any of them, in its order; missing stays missing."""
+    texts = [as_text(one.unique()).alias("text") for one in columns]
+    kind = pl.Enum(pl.concat(texts).drop_nulls().unique().sort() if texts else [])
+    return [one.cast(kind).to_physical() for one in columns]
 
 
 def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbers:
@@ -297,7 +297,7 @@ class Simulation:
         self.high = np.searchsorted(cells[order], cells, side="right")
         self.k, self.values, self.holders = k, [], []
         for pair in zip(known.columns, released.columns, strict=True):
-            one, two = (own.cast(pl.Int64).fill_null(-1).to_numpy() for own in numbers_of_both(*pair))
+            one, two = (own.cast(pl.Int64).fill_null(-1).to_numpy() for own in as_numbers(pair))
             self.values.append(_Values(self.number[known.owners], one, n))
             self.holders.append(ColumnHolders(self.number[released.owners], two, n))
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)

@@ -4,6 +4,7 @@ Where the shell limits memory (``ulimit -v``), the command runs in a child that 
 their process at once where memory cannot be had, and nothing inside it could say so, or clean up.
 """
 
+import ctypes
 import gc
 import os
 import re
@@ -11,6 +12,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
@@ -31,6 +33,9 @@ LEAST = 2 * 2**30
 """Bytes of address space that the libraries need; with less they fail in any way, also by blaming the data."""
 TOO_LITTLE = "Memory is limited to less than 2 GiB (ulimit -v), which is not enough for any data; nothing was done."
 TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
+M_MMAP_THRESHOLD, OF_ITS_OWN = -3, 1 << 22
+"""Arrays of so many bytes have memory of their own, which goes back when they do; the C library's threshold grows."""
+
 SHORTAGES = ("can't start new thread", "Cannot allocate memory", "failed to map segment")
 """How Python and the system's loader say that there is no memory, for the stack of a thread or a library."""
 
@@ -189,6 +194,9 @@ def main() -> None:
     """Run the command line of this process."""
     # Importing makes many objects and no garbage: looking for it as often as Python does takes a sixth of a command.
     gc.set_threshold(10_000, 20, 100)
+    # What large arrays took is given back when they are gone: the C library would keep ever more of it.
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, int(__import__("os").environ.get("MMT", "1")) << 20)
     compiles_only_ours()
     _prepare_streams()
     sys.unraisablehook = _stop_again

@@ -21,7 +21,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, check_names, plain_columns
+from cloister.io.columns import as_text, check_names, packed, plain_columns
 from cloister.io.csv import check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
+PIECE = 1 << 18  # The same of what is read to be compared or packed
 LARGE = 3_000_000  # Records from which a file is not read whole
-LARGE_BYTES = 1 << 28  # The same of CSV, whose records are not counted for that
+LARGE_BYTES = 1 << 27  # The same of CSV, whose records are not counted for that
 
 
 def is_tally(frame: pl.DataFrame) -> bool:
@@ -140,7 +141,7 @@ def _record_frames(tally: pl.DataFrame, id_column: str | None) -> Iterator[pl.Da
 def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -> pl.DataFrame:
     """Return the runs of a file of ours, in its order, as a tally."""
     parts: list[pl.DataFrame] = []
-    for frame in _frames_of(path, delimiter):
+    for frame in frames_of(path, delimiter):
         runs = _runs(frame, id_column)
         parts[-1:] = _joined(parts[-1], runs, id_column) if parts else [runs]
     if not parts:
@@ -148,14 +149,17 @@ def read_runs(path: Path, delimiter: str | None, id_column: str | None = None) -
     return pl.concat(parts, rechunk=True)
 
 
-def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
+def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Iterator[pl.DataFrame]:
+    """Yield the records of a file in its order, some at a time."""
     refusal = InputError(f"{path.name} cannot be read as it was released.", file=path.name)
     if delimiter is None:
         lazy = pl.scan_parquet(path, glob=False)
     else:
         names = header_of(head_of(path, "utf-8"), path.name, delimiter)
         lazy = pl.scan_csv(path, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
-    batches = call_foreign(lambda: iter(lazy.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True)), refusal)
+    batches = call_foreign(
+        lambda: iter(lazy.collect_batches(chunk_size=rows or ROWS_AT_ONCE, maintain_order=True)), refusal
+    )
     while True:
         frame = call_foreign(lambda: next(batches, None), refusal)
         if frame is None:
@@ -163,6 +167,19 @@ def _frames_of(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]:
         if frame.height:
             check_names(frame.columns, path.name)
             yield plain_columns(frame, path.name)
+
+
+def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
+    """Return the records of a file of ours as packed text, of which only some at a time were text."""
+    pieces = [[packed(column) for column in frame] for frame in frames_of(path, delimiter, PIECE)]
+    columns = []
+    for parts in zip(*pieces, strict=True):
+        kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
+        kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
+        columns.append(pl.concat([part.cast(kind) for part in parts]))
+    if not columns:
+        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+    return pl.DataFrame(columns)
 
 
 def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:
@@ -211,7 +228,7 @@ def released_frames(path: Path, delimiter: str | None) -> Iterator[pl.DataFrame]
     """Yield the records of a released file in its order, some at a time where they are many."""
     if delimiter is not None and not is_large(path):
         return iter([csv_of(load_bytes(path), path.name, ReadingWords(encoding="utf-8", delimiter=delimiter)).frame])
-    return _frames_of(path, delimiter)
+    return frames_of(path, delimiter)
 
 
 def is_as_written(path: Path, delimiter: str | None) -> bool:
@@ -247,7 +264,7 @@ def read_tally(
         head = head_of(path, encoding)
         delimiter = check_delimiter(delimiter or detect_delimiter(head, path.name))
     parts: list[pl.DataFrame] = []
-    for frame in _frames_of(path, delimiter):
+    for frame in frames_of(path, delimiter):
         own = frame if columns is None else frame.select(column for column in columns if column in frame.columns)
         parts.append(tallied(without_texts(own, missing)))
         if sum(part.height for part in parts) > ROWS_AT_ONCE and len(parts) > 1:
