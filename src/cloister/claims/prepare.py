@@ -193,7 +193,7 @@ def derived(data: Claims) -> Stepped:
     """
     plan, claims, patients = data.plan, data.claims, data.patients
     for name in plan.claims.derived:
-        claims = claims.with_columns(DERIVATIONS[name](data).alias(name))
+        claims = claims.with_columns(DERIVATIONS[name](data).cast(pl.Int32).alias(name))
     with_claims = replace(data, claims=claims)
     for own in plan.patients.derived:
         patients = patients.with_columns(DERIVATIONS[own](with_claims).alias(own))

@@ -128,9 +128,12 @@ def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
 
 def _as_written(width: int) -> Numbers:
     """The place of each number below a width when they are in the order of their decimal digits: 1, 10, 11, 2."""
-    digits = np.char.str_len(np.arange(width).astype(np.str_))
+    numbers, powers = np.arange(width), 10 ** np.arange(1, 18)
+    digits = 1 + np.searchsorted(powers, numbers, side="right")
+    # with noughts behind them all have as many digits; of equal ones the shorter comes first
+    filled = numbers * 10 ** (digits.max(initial=1) - digits)
     rank = np.empty(width, dtype=np.int64)
-    rank[np.lexsort((digits, np.arange(width) * 10 ** (digits.max(initial=1) - digits)))] = np.arange(width)
+    rank[np.lexsort((digits, filled))] = numbers
     return rank
 
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from cloister.io.columns import packed
+from cloister.io.columns import as_numbers, packed
 from cloister.results import Checks
 
 from .data import Claims
 from .form import CLAIMS, FLAG, KEPT, NUMBER, PATIENTS, PSEUDONYM, QUASI, TABLES, TRUNCATED, ClaimsForm, WrittenClaims
 from .hierarchies import hierarchy_named, relabelled
 from .plan import HMAC
-from .verify_simulation import History, Numbers, as_numbers
+from .verify_simulation import History, Numbers
 
 ROW = "\0row"
 """The same in all rows, so that files without other columns keep their rows."""

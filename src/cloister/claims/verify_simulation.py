@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.io import as_text
+from cloister.io.columns import as_numbers
 
 Numbers = NDArray[np.int64]
 Bits = NDArray[np.uint64]
@@ -110,13 +110,6 @@ class History:
 
     owners: Numbers
     columns: Sequence[pl.Series]
-
-
-def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
-    """Columns of text as numbers, the same for the same text in any of them, in its order; missing stays missing."""
-    texts = [as_text(one.unique()).alias("text") for one in columns]
-    kind = pl.Enum(pl.concat(texts).drop_nulls().unique().sort() if texts else [])
-    return [one.cast(kind).to_physical() for one in columns]
 
 
 def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbers:

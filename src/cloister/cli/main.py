@@ -196,7 +196,7 @@ def main() -> None:
     gc.set_threshold(10_000, 20, 100)
     # What large arrays took is given back when they are gone: the C library would keep ever more of it.
     with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, int(__import__("os").environ.get("MMT", "1")) << 20)
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN)
     compiles_only_ours()
     _prepare_streams()
     sys.unraisablehook = _stop_again

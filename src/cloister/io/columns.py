@@ -130,6 +130,13 @@ def coded(column: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
     return texts, places if there.all() else np.append(np.cumsum(there) - 1, -1).astype(np.int32)[places]
 
 
+def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Columns of text as numbers, the same for the same text in any of them, in its order; missing stays missing."""
+    texts = [as_text(one.unique()).alias("text") for one in columns]
+    kind = pl.Enum(pl.concat(texts).drop_nulls().unique().sort() if texts else [])
+    return [one.cast(kind).to_physical() for one in columns]
+
+
 def distinct_values(text: pl.Series) -> list[str | None]:
     """Distinct values by UTF-8 bytes, missing last if it occurs."""
     values: list[str | None] = list(text.drop_nulls().unique().sort())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
-PIECE = 1 << 18  # The same of what is read to be compared or packed
+PIECE = 1 << 17  # The same of what is read to be compared or packed
 LARGE = 3_000_000  # Records from which a file is not read whole
 LARGE_BYTES = 1 << 27  # The same of CSV, whose records are not counted for that
 
