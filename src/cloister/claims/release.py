@@ -140,10 +140,11 @@ def _as_written(width: int) -> Numbers:
 def _refined(
     numbers: Numbers, table: int, groups: Sequence[_Pseudonyms], colours: Sequence[Numbers], more: Numbers
 ) -> Numbers:
-    columns = [pl.Series("own", numbers)]
-    for group, own in zip(groups, colours, strict=True):
-        columns += [pl.Series(f"{len(columns)}", own[ids]) for of, ids in group.columns if of == table]
-    return numbers_by_content(pl.DataFrame([*columns, pl.Series("more", more)]))
+    coloured = [
+        own[ids] for group, own in zip(groups, colours, strict=True) for of, ids in group.columns if of == table
+    ]
+    keys = [numbers, *coloured, more]
+    return numbers_by_content(pl.DataFrame([pl.Series(f"{place}", key) for place, key in enumerate(keys)]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
