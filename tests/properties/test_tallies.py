@@ -36,7 +36,7 @@ def piece(request, monkeypatch):
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("delimiter", [",", ";", None])
 @pytest.mark.parametrize("with_id", [False, True])
-@examples(100, quick=10)
+@examples(40, quick=10)
 @given(data=st.data())
 def test_a_tally_is_written_as_its_records_are(tmp_path_factory, delimiter, with_id, data):
     """The same bytes, however many records are held at a time; read back, the same tally in the same order."""

@@ -1,7 +1,7 @@
 """Patients and their claims as read: two tables of text that fit together; and after the steps before the search."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -161,8 +161,8 @@ def years_of(data: Claims) -> pl.Series:
 
 def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     """Join what was read of two files."""
-    people = _columns(patients, plan.patients.roles, "patients")
-    events = _columns(claims, plan.claims.roles, "claims")
+    people = _columns(patients, plan.patients.roles, "patients", as_text)
+    events = _columns(claims, plan.claims.roles, "claims", packed)
     (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
     ids = people[patient_id]
     if ids.null_count():
@@ -174,13 +174,16 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
         raise _at(again, patients, found, ids)
     numbered = people.with_columns(pl.Series(PATIENT, range(people.height), dtype=pl.Int64))
     key = numbered.select(pl.col(patient_id).alias(claim_id), PATIENT)
-    joined = events.join(key, on=claim_id, how="left", maintain_order="left")
+
+    def owners(names: pl.Series) -> pl.Series:
+        return names.alias(claim_id).to_frame().join(key, on=claim_id, how="left", maintain_order="left")[PATIENT]
+
+    joined = events.with_columns(of_each(events[claim_id], owners).alias(PATIENT))
     lost = joined[PATIENT].is_null()
     if lost.any():
         found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
         raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", joined[claim_id])
     notes, names = (*patients.notes, *claims.notes), (patients.name, claims.name)
-    joined = pl.DataFrame([packed(column) if column.dtype == pl.String else column for column in joined])
     made = Claims(numbered, joined, plan, patients.format, patients.delimiter or ",", notes, names)
     if made.n_without_claims:
         done = "are left out" if plan.patients.without_claims == "drop" else "are kept"
@@ -189,8 +192,10 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     return made
 
 
-def _columns(source: Source, roles: Mapping[str, str], table: str) -> pl.DataFrame:
-    """The columns of a file that are not dropped, as text; every column must have a role."""
+def _columns(
+    source: Source, roles: Mapping[str, str], table: str, held: Callable[[pl.Series], pl.Series]
+) -> pl.DataFrame:
+    """The columns of a file that are not dropped, as text that is so held; every column must have a role."""
     frame = source.frame
     for column in roles:
         if column not in frame.columns:
@@ -208,7 +213,7 @@ def _columns(source: Source, roles: Mapping[str, str], table: str) -> pl.DataFra
             file=source.name,
             column=left[0],
         )
-    return pl.DataFrame([as_text(frame[column]) for column, role in roles.items() if role != "drop"])
+    return pl.DataFrame([held(frame[column]) for column, role in roles.items() if role != "drop"])
 
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:

@@ -12,22 +12,24 @@ records: whether records are sorted, and ids are the numbers of the records, can
 
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, Unpack
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, check_names, packed, plain_columns
-from cloister.io.csv import check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
+from cloister.io.columns import as_text, check_names, display_name, packed, plain_columns
+from cloister.io.csv import Source, check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
-from cloister.io.read import is_parquet, without_texts
+from cloister.io.read import is_parquet, read_table, without_texts
 from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
-from cloister.reading import ReadingWords
+from cloister.reading import HowRead, ReadingWords
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 RECORDS = "\0tally\0records"  # Column of a tally that says how many records each row stands for
 ROWS_AT_ONCE = 1 << 20  # Records that are held while a file is written or read
 PIECE = 1 << 17  # The same of what is read to be compared or packed
+BYTES_AT_ONCE = 1 << 26  # The same of a text file
 LARGE = 3_000_000  # Records from which a file is not read whole
 LARGE_BYTES = 1 << 27  # The same of CSV, whose records are not counted for that
 
@@ -171,15 +174,47 @@ def frames_of(path: Path, delimiter: str | None, rows: int | None = None) -> Ite
 
 def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
     """Return the records of a file of ours as packed text, of which only some at a time were text."""
-    pieces = [[packed(column) for column in frame] for frame in frames_of(path, delimiter, PIECE)]
+    found = _packed_whole(frames_of(path, delimiter, PIECE))
+    if not found.width:
+        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+    return found
+
+
+def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     columns = []
-    for parts in zip(*pieces, strict=True):
+    for parts in zip(*([packed(column) for column in frame] for frame in frames), strict=True):
         kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
         kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
-        columns.append(pl.concat([part.cast(kind) for part in parts]))
-    if not columns:
-        raise InputError(f"{path.name} has columns but no records.", file=path.name)
+        columns.append(packed(pl.concat([part.cast(kind) for part in parts])))
     return pl.DataFrame(columns)
+
+
+def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
+    """Return what `read_table` does of a file, as packed text; of a large one only some lines at a time were text."""
+    source = _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
+    return replace(source, frame=_packed_whole([source.frame]))
+
+
+def _read_by_lines(path: Path, reading: ReadingWords) -> Source | None:
+    """None of a file whose lines may be no records, and of one with a fault, which the whole file says better."""
+    if reading.cleaning or not path.is_file() or is_parquet(path) or not is_large(path):
+        return None
+    table: Source | None = None
+
+    def pieces(file: BinaryIO) -> Iterator[pl.DataFrame]:
+        nonlocal table, reading
+        header = file.readline()
+        while lines := file.read(BYTES_AT_ONCE) + file.readline():
+            if b'"' in header + lines:
+                raise InputError("A cell in quotes may span lines.")
+            table = csv_of(header + lines, path.name, reading)
+            reading = replace(reading, delimiter=table.delimiter)
+            yield without_texts(table.frame, reading.missing)
+
+    with path.open("rb") as file, suppress(InputError):
+        frame = _packed_whole(pieces(file))
+        return None if table is None else replace(table, frame=frame, name=display_name(path), path=path)
+    return None
 
 
 def _runs(frame: pl.DataFrame, id_column: str | None) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from cloister.reading import how_read
 from cloister.release import Release
 from cloister.settings import Keywords, check_threads
 from cloister.shape import Original, Prepared, Rows, Run
-from cloister.sources import read_claim_tables, read_table
+from cloister.sources import read_claim_tables, read_claims, read_table
 
 from .claims import protect_claims
 from .grids import GRID, candidates
@@ -57,7 +57,7 @@ class ClaimsShape:
         if isinstance(options, ClaimsWithPlan) and options.sources is not None:
             of_patients, of_claims = (how_read(source) for source in options.sources)
             patients = read_table(options.patients, "patients", **of_patients)
-            return patients, read_table(options.claims, "claims", **of_claims)
+            return patients, read_claims(options.claims, **of_claims)
         return read_claim_tables(options.patients, options.claims, **how_read(options))
 
     def prepare(self, options: ClaimsOptions, run: Run, read: tuple[Source, Source] | None = None) -> Prepared:

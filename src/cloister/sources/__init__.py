@@ -17,6 +17,7 @@ from cloister.io import CodeColumns, CodeSource, EventColumns, EventSource, Quer
 from cloister.io import read_table as table_in_file
 from cloister.io.codes import completed_years
 from cloister.io.columns import display_name
+from cloister.io.tally import read_packed
 from cloister.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
@@ -187,7 +188,14 @@ def read_table(
 
 def read_claim_tables(patients: Place, claims: Place, **how: Unpack[HowRead]) -> tuple[Source, Source]:
     """The tables of patients and of their claims, from two files or from one collection named twice."""
-    return read_table(patients, "patients", **how), read_table(claims, "claims", **how)
+    return read_table(patients, "patients", **how), read_claims(claims, **how)
+
+
+def read_claims(place: Place, **how: Unpack[HowRead]) -> Source:
+    """The table of claims, as packed text where it stands in a file of its own."""
+    if isinstance(place, Query) or profiled(place) is not None:
+        return read_table(place, "claims", **how)
+    return read_packed(place, **how)
 
 
 def form_of(shape: str) -> Form:
