@@ -128,10 +128,11 @@ def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     released, power = attacked.released, attacked.power
     anybody = replace(released.encoded, patients=())
     claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
-    by_claims = replace(attacked, released=claims_alone, levels=attacked.of_claims)
+    # first, as its lists of patients are others, and take as much memory
+    by_claims = replace(attacked, released=claims_alone, levels=attacked.of_claims).figures(power)
     return (
         ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
-        ClaimsAttack("claims alone", by_claims.figures(power)),
+        ClaimsAttack("claims alone", by_claims),
         ClaimsAttack("patients and claims together", attacked.figures(power)),
     )
 

@@ -85,13 +85,13 @@ def make_postings(
         raise ValueError(f"labels must be from 0 to {n_labels - 1}")
     if 1 + np.count_nonzero(np.diff(labels)) > max(1, np.unique(labels).size):
         raise ValueError("the values of one label must be neighbours")
-    label = labels[values]
+    label = labels.astype(np.int32)[values]
     begins = np.diff(label, prepend=-1) != 0
     begins[starts[:-1][np.diff(starts) > 0]] = True
     run = np.flatnonzero(begins)
     # Values of one label are neighbours, so that the length of a run so far tells how often this patient has it.
-    before = np.arange(label.size) - np.repeat(run, np.diff(run, append=label.size))
-    kept = np.flatnonzero(before < cap)
+    before = np.arange(label.size, dtype=np.int32) - np.repeat(run.astype(np.int32), np.diff(run, append=label.size))
+    kept = before < cap
     label, before = label[kept], before[kept]
     most = np.zeros(n_labels, dtype=np.int64)
     np.maximum.at(most, label, before + 1)
