@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from ._jit import inner, jit
 from .layout import FEW_ROWS, LevelMaps, Rows
 
+NEARLY = 1e-9
+"""Rounding of sums of prices, and more."""
+
 
 @jit
 def _common_levels(rows, maps, members, start, lowest, levels):
@@ -164,6 +167,24 @@ def _furthest(maps, prices, pool, owner, one):
     return best
 
 
+@inner
+def _may_add_less(maps, prices, clusters, one, other, lowest):
+    """Whether joining two clusters may add less to the loss: no attribute adds less than nothing."""
+    most = lowest * (1.0 + NEARLY) + NEARLY
+    added = 0.0
+    for j in range(clusters.levels.shape[1]):
+        level, code, goal = _joint_label(maps, clusters, one, other, j, prices.highest[j])
+        if code != goal:
+            return False
+        joint = prices.price[prices.start[j, level] + code]
+        mine = prices.price[prices.start[j, clusters.levels[one, j]] + clusters.codes[one, j]]
+        own = prices.price[prices.start[j, clusters.levels[other, j]] + clusters.codes[other, j]]
+        added += clusters.sizes[one] * (joint - mine) + clusters.sizes[other] * (joint - own)
+        if added > most:
+            return False
+    return True
+
+
 @jit
 def _nearest(maps, prices, clusters, one):
     """The other cluster that costs least to join with one; -1 if none can be joined."""
@@ -171,7 +192,7 @@ def _nearest(maps, prices, clusters, one):
     lowest = np.inf
     own = _joint_price(maps, prices, clusters, one, one, np.inf)
     for other in range(clusters.sizes.shape[0]):
-        if other != one and clusters.sizes[other] > 0:
+        if other != one and clusters.sizes[other] > 0 and _may_add_less(maps, prices, clusters, one, other, lowest):
             joint = _joint_price(maps, prices, clusters, one, other, np.inf)
             if joint < np.inf:
                 alone = _joint_price(maps, prices, clusters, other, other, np.inf)

@@ -12,7 +12,7 @@ from cloister.risk.identifiers import free_texts, ordered, repeated_patients, sa
 from cloister.tabular.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections
-from cloister.tabular.options import FULL_DOMAIN, METHODS
+from cloister.tabular.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.tabular.recoding.choice import choose
 
 from .stages import MOST_LOST
@@ -99,6 +99,7 @@ def _sentence(why: Why, found: Sequence[Disclosing], file: str) -> str:
 
 SECONDS = 3.0  # that the search of a suggestion may take, and after which nothing else is tried
 SAMPLE = 50_000  # records with which suggestions are tried: with all, what they keep is no less
+FEW = 5_000  # records of which clusters are tried: of more, with rules beside k, they may take a minute
 MORE_WEIGHT, MORE_SUPPRESSION = 5.0, Decimal("0.03")
 
 
@@ -139,7 +140,7 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
     methods = [
         (setting("method", method), replace(one_by_one, method=method))
         for method in METHODS
-        if request.method == FULL_DOMAIN != method
+        if request.method == FULL_DOMAIN != method and (method != CLUSTER or table.frame.height <= FEW)
     ]
     weighted = [
         (setting("weights", f"{column}={weight:g}"), replace(request, weights=dict(request.weights) | {column: weight}))

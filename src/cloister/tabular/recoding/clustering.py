@@ -269,7 +269,8 @@ class _Clustering:
             field[one] = single[row]
         self._members.append([row])
         self._n_within[self._reach[row]] += 1
-        self._join_nearest(one)
+        if self._join_nearest(one) >= 0:
+            self._members.pop()  # its place is for the next, so that no place of none is looked at
 
     def _join_nearest(self, one: int) -> int:
         """Join a cluster with its nearest; return that, or -1 where there is none within the levels allowed."""
