@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +16,13 @@ from cloister.errors import InputError
 from cloister.io import as_text
 from cloister.io.columns import packed
 from cloister.manifest.head import Count, Section
+from cloister.masking import is_masked_count
 from cloister.typed_toml import typed
 
-from .codes import EXCLUDING
+from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
+from .data import Step
 from .hierarchies import bounds_of, hierarchy_named, split_bounds
-from .plan import NEVER_RELEASED, PSEUDONYMS, ClaimsPlan
+from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan
 
 PATIENTS, CLAIMS = TABLES = "patients", "claims"
 TRUNCATED = "claims_truncated"
@@ -37,22 +40,31 @@ KEPT: Final = "keep"
 PSEUDONYM: Final = "pseudonym"
 FLAG: Final = "flag"
 
-STEPS = (
-    "1 pseudonyms",
-    EXCLUDING,
-    "3 claims removed",
-    "3 patients without claims",
-    "4 representativeness",
-    "5 derived columns",
-    "6 grouping",
-    "6 top-coding",
-    "7 truncation",
-    "8 adversary power",
-    "9 node risk",
-    "10 search",
-    "11 suppression",
-    "12 evaluation",
-)
+OWN_RULE = re.compile("[A-Za-z][A-Za-z -]{0,39}")
+"""Names of rules of a list of one's own."""
+
+IN_FILES = frozenset({"1 pseudonyms", "3 patients without claims", "5 derived columns", "6 grouping", "6 top-coding"})
+"""Steps whose counts follow from the files (`claims/facts.py`)."""
+
+STEPS: dict[str, frozenset[str]] = {
+    "1 pseudonyms": frozenset(),
+    EXCLUDING: frozenset(),
+    "3 claims removed": frozenset({"newborns", "procedure codes with a letter", "revenue codes of three digits"}),
+    "3 patients without claims": frozenset(),
+    "4 representativeness": frozenset(),
+    "5 derived columns": frozenset(),
+    "6 grouping": frozenset(),
+    "6 top-coding": frozenset(),
+    "7 truncation": frozenset(),
+    "8 adversary power": frozenset(),
+    "9 node risk": frozenset(),
+    "10 search": frozenset(),
+    "11 suppression": frozenset({"patients left out", "cells suppressed", "claims left out"}),
+    "12 evaluation": frozenset(),
+}
+"""Steps in their order, each with what it may count besides names of rules."""
+
+TOTALS = frozenset({EXCLUDING, "3 claims removed", "3 patients without claims", "7 truncation"})
 
 
 class ReleasedColumn(Section):
@@ -215,6 +227,12 @@ def lowered(max_flag_rate: float) -> tuple[float, ...]:
     return tuple(max_flag_rate / 2**times for times in range(HALVINGS + 1))
 
 
+def flag_rates(plan: ClaimsPlan) -> tuple[float | str, ...]:
+    """Return what the flag rate before suppression may have been limited to, or that it was chosen."""
+    asked = plan.risk.max_flag_rate
+    return (CHOSEN, *lowered(plan.risk.threshold)) if isinstance(asked, str) else lowered(asked)
+
+
 def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:
     """Return how many levels of each column the plan allows; 0 where that released is none of them."""
     found = []
@@ -225,3 +243,25 @@ def levels_allowed(form: ClaimsForm, plan: ClaimsPlan) -> list[int]:
             allowed = range(low, (top if high is None else min(high, top)) + 1)
             found.append(len(allowed) * (column.level in allowed))
     return found
+
+
+def are_draws(draws: int, plan: ClaimsPlan) -> bool:
+    """Whether there are so many draws as whole repeats have."""
+    return draws % plan.risk.draws == 0 and draws <= plan.risk.draws * plan.risk.repeats
+
+
+def step_fits(step: Step, plan: ClaimsPlan, k: int) -> bool:
+    """Whether a step counts no more than it can, and masks counts below k."""
+    rules, known, looked_for = shipped_rules(plan), STEPS[step.step], None
+    is_excluding, has_own = step.step == EXCLUDING, plan.exclusions.file is not None
+    if is_excluding:
+        known, kinds = frozenset(rule.range.name for rule in rules), {*kinds_of(rules)}
+        kinds |= {*(step.looked_for or ())} if has_own else set()  # a list of one's own may name any others
+        looked_for = tuple(kind for kind in KINDS if kind in kinds)
+    named = step.step in IN_FILES or all(
+        reason in known or (is_excluding and has_own and OWN_RULE.fullmatch(reason) is not None)
+        for reason in step.counts
+    )
+    total = step.total is None or (step.step in TOTALS and is_masked_count(step.total, k))
+    counts = all(is_masked_count(count, k) for count in step.counts.values())
+    return step.looked_for == looked_for and named and total and counts

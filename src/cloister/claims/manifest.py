@@ -1,5 +1,6 @@
 """The manifest of patients and their claims: what a recipient may know of how they were made, as types."""
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -29,7 +30,11 @@ from .form import (
     STEPS,
     TABLES,
     ClaimsForm,
+    are_draws,
+    flag_rates,
+    levels_allowed,
     smallest_class,
+    step_fits,
 )
 from .plan import ClaimsPlan, out_of_range
 
@@ -294,12 +299,19 @@ class ClaimsManifest(ManifestHead):
             "risk.threshold": risk.threshold == rule.threshold,
             "risk.k": risk.k == rule.k,
             "risk.known": risk.known <= rule.power,
+            "risk.draws": are_draws(risk.draws, plan)
+            and are_draws(risk.tolerant.draws, plan)
+            and risk.tolerant.draws <= risk.draws,
             "risk.tolerant.limit": risk.tolerant.limit == rule.tolerant,
             "risk.likeliest.limit": risk.likeliest.limit == rule.likeliest,
+            "choice.max_flag_rate": choice.max_flag_rate in flag_rates(plan),
             "choice.truncation": choice.truncation in percentiles,
             "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
+            "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
+            "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
             "utility.kept": all([*self.utility.kept.of(one)] == form.names(one, QUASI) for one in TABLES),
-            "steps": tuple(step.step for step in self.steps) == STEPS,
+            "steps": [step.step for step in self.steps] == [*STEPS]
+            and all(step_fits(step, plan, rule.k) for step in self.steps),
             "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},
         }
         return fitting(self, fits)

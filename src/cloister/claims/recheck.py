@@ -1,5 +1,6 @@
 """A release folder of claims, verified from its files alone, or with the original, its plan and its crosswalk."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,16 +18,20 @@ from cloister.results import Verdict
 
 from .data import PATIENT, Claims, early_steps
 from .facts import SUPPRESSION, ClaimsFacts, codebook, counted, facts_of, read_population, report_counts, voter_list
-from .form import NUMBER, TABLES, WrittenClaims, plan_published
+from .form import NUMBER, TABLES, TRUNCATED, WrittenClaims, plan_published
 from .manifest import ClaimsManifest, ClaimsPromise
 from .plan import ClaimsPlan
 from .prepare import prepare
-from .representativeness import PreparedClaims, compared
+from .representativeness import MOST_BANDS, PreparedClaims, compared
 from .verify import verify
 from .verify_original import PreparedOriginal
 
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
 WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
+BAND = re.compile(
+    r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}"
+)
+"""Names of bands: of ages, days, months, weeks; and a sex, which is a short word or a digit."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,8 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         stated, files, original = release.manifest, release.files, release.original
         promise = ClaimsPromise.of(stated)
         facts = facts_of(files, promise.form, promise.plan)
-        failures = [f"{part} in release.json does not follow from the files" for part in facts.differing(stated)]
+        wrong = [*facts.differing(stated), *_unfounded(stated, files)]
+        failures = [f"{part} in release.json does not follow from the files" for part in wrong]
         if original is not None:
             wrong = _unlike(stated, original.source, original.prepared, files, facts)
             wrong += _lost_otherwise(stated, files, original.secret)
@@ -108,6 +114,20 @@ def read_original(request: Request) -> ClaimsOriginal | None:
             raise InputError("To compare claims with their original, the plan that they were released by is needed.")
         given = Claims.read(files[0], files[1], ClaimsPlan.read(request.plan), **how_read(words))
     return ClaimsOriginal(given, request.secret())
+
+
+def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:
+    """What cannot be so by the files, of what does not follow from them."""
+    columns = [column for frame in (files.patients, files.claims) for column in frame.get_columns()]
+    labels = {label for column in columns if column.n_unique() <= MOST_BANDS for label in column.unique().drop_nulls()}
+    bands = {band for one in published.representativeness.variables.values() for band in one.shares}
+    is_cut = bool((files.patients[TRUNCATED] == "1").any())
+    may_cut = published.choice.truncation != "none" or published.settings.plan.suppression.treatment == "claims"
+    fits = {
+        "representativeness": all(band in labels or BAND.fullmatch(band) for band in bands),
+        "choice.truncation": may_cut or not is_cut,
+    }
+    return [part for part, holds in fits.items() if not holds]
 
 
 def _unlike(

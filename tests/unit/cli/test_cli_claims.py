@@ -291,7 +291,7 @@ def test_other_plans(cloister, tmp_path, variant):
 @pytest.mark.full
 def test_suppression_is_flagged_and_verified(cloister, tmp_path):
     """Cells are suppressed, empty and flagged; with a max_flag_rate lowered until that suffices, as is said; and all
-    the same from other rows on one thread."""
+    the same from other rows on one thread. A manifest that tells another max_flag_rate does not hold."""
     plan = PLAN.replace("threshold = 0.1", "threshold = 0.1\nmax_flag_rate = 0.6")
     write_files(tmp_path, plan=plan + '[suppression]\ntreatment = "cells"\n')
     given = ("protect", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml")
@@ -312,6 +312,9 @@ def test_suppression_is_flagged_and_verified(cloister, tmp_path):
     assert "max_flag_rate was lowered to 0.3" in " ".join(ran.err.split())
     for name in ("patients.csv", "claims.csv"):
         assert (tmp_path / "release" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    restated(tmp_path / "release", lambda manifest: manifest["choice"].update(max_flag_rate=0.4))
+    changed = cloister("verify", "release")
+    assert (changed.code, "choice.max_flag_rate" in changed.err) == (1, True)
 
 
 def test_an_interruption_leaves_nothing(files):

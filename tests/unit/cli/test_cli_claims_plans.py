@@ -155,11 +155,12 @@ def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     assert "settings.plan." in cloister("verify", "weighed").err
 
     def change(manifest):
+        manifest["choice"]["optimal"] = False
         manifest["settings"]["plan"]["weights"].pop("pos")
         manifest["settings"]["plan"]["ids"]["patients"] = "hmac"
 
     restated(tmp_path / "weighed", change)
-    assert "what a release says: columns." in cloister("verify", "weighed").err
+    assert "what a release says: choice.optimal, columns." in cloister("verify", "weighed").err
 
     (tmp_path / "plan.toml").write_text(plain + "[search]\nnodes = 26\ntime_limit_s = 600\n")
     ended = cloister("protect", "claims", *GIVEN[:4], "--out", "ended")
