@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-from cloister.io import RECORDS, first_records, n_records, tallied, write_csv, write_parquet
+from cloister.errors import InputError
+from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tallied, write_csv, write_parquet
 from cloister.io import tally as large
-from cloister.io.tally import is_as_written, read_runs, read_tally, write_runs
+from cloister.io.tally import is_as_written, packed_frame, read_packed, read_runs, read_tally, write_runs
 
 TEXTS = st.sampled_from([None, "a", "b", 'q"x', "c,d", "two\nlines", " ", "é"])
 
@@ -113,3 +114,32 @@ def test_the_first_records_of_a_tally(counts, n):
 
     assert records[:n] == [x for x, count in found.iter_rows() for _ in range(count)]
     assert n_records(found) == min(n, sum(counts))
+
+
+def _read_or_refused(read, path):
+    try:
+        return read(path, missing=["-"])
+    except InputError as error:
+        return error.message
+
+
+@examples(100, quick=10)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "", "-", "é", 'q"x', "x,y", "\n"]), TEXTS), max_size=12))
+def test_a_file_read_by_lines_is_the_table(tmp_path_factory, rows):
+    """As packed text, however many lines are read at a time; what is no table is refused in the same words."""
+    folder = tmp_path_factory.mktemp("lines")
+    path = folder / "data.csv"
+    path.write_text("x,y\n" + "".join(f"{one},{'' if other is None else other}\n" for one, other in rows))
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(large, "LARGE_BYTES", 0)
+        small.setattr(large, "BYTES_AT_ONCE", 5)
+        expected, found = _read_or_refused(read_table, path), _read_or_refused(read_packed, path)
+
+    if isinstance(expected, str) or isinstance(found, str):
+        assert found == expected
+        return
+    assert [as_text(one).to_list() for one in found.frame] == [one.to_list() for one in expected.frame]
+    assert (found.delimiter, found.name, found.path) == (expected.delimiter, expected.name, expected.path)
+    write_csv(expected.frame, folder / "written.csv")
+    again = packed_frame(folder / "written.csv", ",")
+    assert [as_text(one).to_list() for one in again] == [one.to_list() for one in expected.frame]

@@ -113,6 +113,11 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
     return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
 
 
+def as_held(column: pl.Series) -> pl.Series:
+    """The text of a column, as it is where it is packed."""
+    return column if isinstance(column.dtype, pl.Enum) else as_text(column)
+
+
 def of_each(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:
     """What is said of each cell of text; of a packed column once for each of its values."""
     if not isinstance(text.dtype, pl.Enum):

@@ -353,6 +353,7 @@ def _take_counted(
         counted = count_table(engine, request, released=released)
     with watch.stage("encode"):
         table = encoded(counted.tally, counted.roles, request)
+        counted = replace(counted, tally=table.frame)  # the same, packed
     return take_encoded(table, request, engine.file, watch, progress=progress), counted, table
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import polars as pl
 
-from cloister.io import Source, is_tally, n_records, table_columns
+from cloister.io import Source, as_text, is_tally, n_records, table_columns
 from cloister.io.foreign import interruptible
 from cloister.release import Custody
 from cloister.report_figures import ReportCounts
@@ -159,6 +159,8 @@ def take_encoded(
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)
+    frame = protected.frame
+    protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
     shown = partial(custodian_report_data, table, protected, guarantee)
     return TableRun(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
-from cloister.io.columns import check_columns, listed
+from cloister.io.columns import as_held, check_columns, listed, packed
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
 from cloister.search.problem import SearchProblem
@@ -157,7 +157,8 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     ``frame``: the quasi-identifiers and sensitive columns at least.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
-    texts = {column: as_text(frame[column]) for column in columns}
+    frame = frame.with_columns(packed(frame[column]) for column in columns if frame[column].dtype == pl.String)
+    texts = {column: as_held(frame[column]) for column in columns}
     hierarchies = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
@@ -260,7 +261,7 @@ def _coded(
                 file=file,
                 column=bound.column,
             )
-    every = distinct_values(pl.concat([text, *populations.values()]))
+    every = distinct_values(pl.concat([as_text(text), *populations.values()]))
     return Coded(bound, hierarchy.bind(bound.column, every))
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
+from cloister.io.columns import as_held
 from cloister.privacy import KPatients
 from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
 
@@ -64,7 +65,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
 
 def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
     """Return the records of each combination of values in these columns; its patients, where they are told apart."""
-    texts = pl.DataFrame([as_text(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
+    texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
     every, size = with_records_of(texts, released), counted(released)
     if patient is not None and patient in released.columns:
         every, size = (

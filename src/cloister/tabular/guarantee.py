@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text, counted, distinct_values, is_tally, records_of
+from cloister.io.columns import of_each
 from cloister.results import Checks
 
 Description = Mapping[str, Any]
@@ -310,8 +311,16 @@ def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Seri
         {"value": hierarchy.values, "label": hierarchy.labels[level]},
         schema=dict.fromkeys(["value", "label"], pl.String),
     )
-    joined = text.to_frame("value").join(level_pairs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["label"].alias(text.name)
+    missing = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True)).get(None)
+
+    def labels(values: pl.Series) -> pl.Series:
+        joined = values.to_frame("value").join(
+            level_pairs, on="value", how="left", nulls_equal=True, maintain_order="left"
+        )
+        return joined["label"]
+
+    found = of_each(text, labels)
+    return (found if missing is None else found.set(text.is_null(), missing)).alias(text.name)
 
 
 SAME = "records of one number in a class are those of one patient"

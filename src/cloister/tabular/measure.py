@@ -134,7 +134,7 @@ def _column_loss(
     labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
 ) -> ColumnLoss:
     one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
-    counts = one.group_by("label").agg(counted(one).alias("records"))
+    counts = one.group_by("label").agg(counted(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
     top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
     # A label without a set stands in a release that was changed only, which is found out by itself.
     at = counts.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
@@ -244,7 +244,7 @@ def _labelled_variously(
             labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
             for labelled, level in zip(by_level, levels, strict=True)
         )
-        released = pl.DataFrame({"record": originals, "label": protected.labels[column]})
+        released = pl.DataFrame({"record": originals, "label": as_text(protected.labels[column])})
         released = released.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
         released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
         every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})

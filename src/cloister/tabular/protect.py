@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
 from cloister.io import RECORDS, as_text, is_tally, records_of, table_columns, with_records_of
+from cloister.io.columns import packed
 from cloister.io.tally import read_runs, write_runs
 from cloister.release import DataFileRelease
 from cloister.results import Verdict
@@ -104,7 +105,6 @@ class DatabaseRelease(TableRelease):
 
 
 SHORTEST_KEY = 32
-MOST_RANKED = 100_000  # values of a column that are ranked as categories
 DIGITS = 19  # of the largest number
 DECIMALS = 2
 """Decimals of a mean or median, always: taken from the values, their number would tell of single ones. Two are what
@@ -211,7 +211,7 @@ def _finished(
     # are equal in all else, so that the order of the input never does; ids to be numbers are numbered alike.
     values = [column for column in frame if column.name not in (name, RECORDS)]
     values += [] if name is None else [frame[name]]
-    order = _order([as_text(column).fill_null("") for column in values])
+    order = _order(values)
     frame, originals, place = frame[order], originals.gather(order), place.gather(order)
     if name is not None and request.patients is not None:
         frame = frame.with_columns(_starred(frame[name].cast(pl.Int64, strict=False), originals.is_not_null()))
@@ -233,19 +233,20 @@ def _finished(
     )
 
 
-def _order(texts: Sequence[pl.Series]) -> pl.Series:
-    """Return the places of rows in the order of their texts, column by column, by UTF-8 bytes."""
+def _order(columns: Sequence[pl.Series]) -> pl.Series:
+    """Return the places of rows in the order of their texts, column by column, by UTF-8 bytes, missing first."""
     ranks = []
-    for j, text in enumerate(texts):
-        values = text.unique().sort()
-        is_short = len(values) <= MOST_RANKED
-        ranks.append((text.cast(pl.Enum(values)).to_physical() if is_short else text.rank("dense") - 1).alias(f"c{j}"))
+    for j, column in enumerate(columns):
+        text = packed(column)
+        is_packed = isinstance(text.dtype, pl.Enum)
+        rank = text.to_physical().cast(pl.UInt32) + 1 if is_packed else text.rank("dense")
+        ranks.append(rank.fill_null(0).alias(f"c{j}"))
     widths = [int(rank.to_numpy().max(initial=0)) + 1 for rank in ranks]
     if math.prod(widths) >= 2**62:
         return (
             pl.DataFrame(ranks).select(pl.arg_sort_by(*(rank.name for rank in ranks), maintain_order=True)).to_series()
         )
-    key = pl.zeros(len(texts[0]), dtype=pl.Int64, eager=True)
+    key = pl.zeros(len(columns[0]), dtype=pl.Int64, eager=True)
     for rank, width in zip(ranks, widths, strict=True):
         key = key * width + rank.cast(pl.Int64)
     return pl.Series(np.argsort(key.to_numpy(), kind="stable"))

@@ -5,12 +5,13 @@ original, where it is given, is generalized again by looking labels up. Columns 
 some names for patterns, and any name may be that of another column.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
+from cloister.io.columns import as_held
 from cloister.results import Checks, Verdict
 
 from .guarantee import (
@@ -72,7 +73,7 @@ def verify(
     source = None
     if original is not None:
         hierarchies = {inside(column): hierarchy for column, hierarchy in original.hierarchies.items()}
-        source = OriginalTable(_texts(original.frame, named), hierarchies, original.groups, original.records)
+        source = OriginalTable(_texts(original.frame, named, as_held), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, named, original, source, populations or {})
     classes = ReleasedClasses(released, list(guarantee.levels))
@@ -107,12 +108,12 @@ def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
     return with_records_of(texts, released)
 
 
-def _texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
+def _texts(frame: pl.DataFrame, guarantee: Guarantee, held: Callable[[pl.Series], pl.Series] = as_text) -> pl.DataFrame:
     """The columns that are spoken of, and whose records they are, as text; those that are not there left out."""
     absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
     columns = {series.name: series for series in frame.get_columns()}
     spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]
-    return with_records_of(pl.DataFrame([as_text(columns[name]).alias(inside(name)) for name in spoken_of]), frame)
+    return with_records_of(pl.DataFrame([held(columns[name]).alias(inside(name)) for name in spoken_of]), frame)
 
 
 def _reference(

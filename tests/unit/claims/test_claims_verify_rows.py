@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.encoded_claims import form_of
 from tests.examples import examples
 
+from cloister.claims import verify_original
 from cloister.claims.form import WrittenClaims
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, keep_company
 from cloister.claims.verify_simulation import History, Simulated, Simulation
@@ -49,6 +51,12 @@ def fits(released, original):
     return released[0] == original[0] and all(
         is_hidden or one == other for one, other, is_hidden in zip(value, true, hidden, strict=True)
     )
+
+
+@pytest.fixture(autouse=True, params=[1, 1_000_000])
+def at_once(request, monkeypatch):
+    """How many claims are compared at once."""
+    monkeypatch.setattr(verify_original, "ROWS_AT_ONCE", request.param)
 
 
 @examples(200)

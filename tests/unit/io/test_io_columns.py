@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.io.columns import check_names
+from cloister.io.columns import as_held, as_numbers, check_names, coded, of_each, packed
 
 UTC = dt.UTC
 
@@ -91,3 +91,34 @@ def test_names_that_do_not_tell_apart_are_refused(names, words):
     """Names must be text, say something, and differ; a refused one is said by position."""
     with pytest.raises(InputError, match=words):
         check_names(names)
+
+
+TEXTS = st.lists(st.sampled_from([None, "a", "b", "é", "z", "Z", "10", "9"]), max_size=12).map(
+    lambda one: pl.Series("text", one, dtype=pl.String)
+)
+
+
+@given(TEXTS, st.booleans())
+def test_packed_text_is_the_text(text, always):
+    """In its values, in what is said of each, and in the order of its numbers, also where values have gone since."""
+    held = packed(text, always=always)
+    some = held.filter(held.is_in(["a", "é", "9"]) | held.is_null())
+    texts, numbers = coded(some)
+
+    assert as_text(held).equals(text, null_equal=True)
+    assert as_held(held).equals(held, null_equal=True)
+    assert of_each(held, lambda one: one.str.len_bytes()).equals(text.str.len_bytes(), null_equal=True)
+    assert texts == sorted({*some.drop_nulls().to_list()}, key=str.encode)
+    assert [None if number < 0 else texts[number] for number in numbers] == as_text(some).to_list()
+
+
+@given(st.lists(TEXTS, max_size=3), st.booleans())
+def test_columns_as_numbers_agree(columns, always):
+    """Equal texts have equal numbers in all columns, greater ones greater, and missing stays missing."""
+    numbers = as_numbers([packed(column, always=always) for column in columns])
+    pairs = [pair for text, own in zip(columns, numbers, strict=True) for pair in zip(text, own, strict=True)]
+    order = sorted({pair for pair in pairs if pair[0] is not None}, key=lambda pair: pair[0].encode())
+
+    assert all((text is None) == (number is None) for text, number in pairs)
+    assert [number for _, number in order] == sorted({number for _, number in order})
+    assert len({text for text, _ in order}) == len(order)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
+from cloister.io.columns import as_held, packed
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.results import SearchResult
 from cloister.search import search
@@ -241,7 +242,7 @@ def choose(
     levels = [result.levels[name] for name in problem.names]
     if request.has_one_transformation:
         labels = [
-            at_level(as_text(table.frame[column]), hierarchy, result.levels[column])
+            at_level(table.frame[column], hierarchy, result.levels[column])
             for column, hierarchy in table.hierarchies.items()
         ]
         kept = problem.kept_rows(levels)[problem.row_of_record]
@@ -381,10 +382,10 @@ def _fixed(problem: SearchProblem, levels: Mapping[str, int]) -> SearchResult:
     )
 
 
-def at_level(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
-    """Return the label of each value at a level."""
+def at_level(column: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
+    """Return the label of each value at a level, packed."""
     labels = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True))
     present = [value for value in hierarchy.values if value is not None]
-    named = pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String)
-    position = text.cast(pl.Enum(present)).to_physical().fill_null(len(present))
-    return named.gather(position).alias(text.name)
+    named = packed(pl.Series([*(labels[value] for value in present), labels.get(None)], dtype=pl.String), always=True)
+    position = as_held(column).cast(pl.Enum(present)).to_physical().cast(pl.UInt32).fill_null(len(present))
+    return named.gather(position).alias(column.name)
