@@ -228,8 +228,8 @@ class ClaimsRelease(Release):
 
     @property
     def claims(self) -> pl.DataFrame:
-        """One row a released claim."""
-        return self.files.claims
+        """One row a released claim; as text, since what is packed lists values that may not be released."""
+        return pl.DataFrame([*map(as_text, self.files.claims)])
 
     def delimiter_written(self) -> str | None:
         """Return what separates the cells of the files; None for Parquet."""

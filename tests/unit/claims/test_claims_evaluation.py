@@ -103,6 +103,8 @@ def test_safe_parts_that_meet_are_refused_or_repaired():
     levels = release.summary()["choice"]["levels"]
     around = {row["node"]: row for row in release.custody.figures["around"]}
 
+    # what is packed would list the values that levels hide
+    assert {*release.claims.dtypes, *release.patients.dtypes} == {pl.String}
     assert sum([*levels["patients"].values(), *levels["claims"].values()]) == 1
     assert found["patients and claims together"]["mean"] == 1 / 8
     assert found["patients alone"]["mean"] <= 1 / 16
