@@ -126,9 +126,9 @@ class WrittenClaims:
 
     @classmethod
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
-        """Hold columns of any type, ids first."""
-        ids, *columns = claims.get_columns()
-        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([as_text(ids), *map(packed, columns)]))
+        """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
+        ids, *columns = map(as_text, claims)
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([ids, *map(packed, columns)]))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"

@@ -88,12 +88,12 @@ def _ranked(first: Sequence[int] | Sequence[bytes], second: Sequence[int] | Sequ
 class _Pseudonyms:
     """The ids that share numbers.
 
-    columns : of each column with such ids 0 for patients or 1 for claims, and the place of each row's id among the
-        sorted ids, -1 where it is missing; in the order of their names
+    columns : of each column with such ids 0 for patients or 1 for claims, its place among those of its file, and the
+        place of each row's id among the sorted ids, -1 where it is missing; in the order of their names
     """
 
     n_ids: int
-    columns: tuple[tuple[int, NDArray[np.int32]], ...]
+    columns: tuple[tuple[int, int, NDArray[np.int32]], ...]
 
     def coloured(self, kinds: tuple[Numbers, Numbers], *, is_last: bool) -> Numbers:
         """A number from 1 for each id: the same for ids in the same company, but not at last; 0 for a missing one.
@@ -102,7 +102,7 @@ class _Pseudonyms:
         """
         owners, met = [], []
         width = 1 + max(int(own.max(initial=0)) for own in kinds)
-        for place, (table, ids) in enumerate(self.columns):
+        for place, (table, _, ids) in enumerate(self.columns):
             there = ids >= 0
             owners.append(ids[there].astype(np.int64))
             met.append(_as_written(width)[kinds[table][there]] + place * width)
@@ -111,18 +111,18 @@ class _Pseudonyms:
 
 
 def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
-    found: dict[str, list[tuple[str, int, pl.Series]]] = {}
+    found: dict[str, list[tuple[str, tuple[int, int], pl.Series]]] = {}
     for table, rows in enumerate((patients, claims)):
-        for name, (group, ids) in rows.ids.items():
-            found.setdefault(group, []).append((f"{table} {name} ", table, ids))
+        for place, (name, (group, ids)) in enumerate(rows.ids.items()):
+            found.setdefault(group, []).append((f"{table} {name} ", (table, place), ids))
     groups = []
     for columns in found.values():
         columns.sort(key=lambda one: one[0])
         texts, numbers = coded(pl.concat([ids.alias("id") for _, _, ids in columns]))
         if texts:
             parts = np.split(numbers, np.cumsum([ids.len() for _, _, ids in columns])[:-1])
-            tables = [table for _, table, _ in columns]
-            groups.append(_Pseudonyms(len(texts), tuple(zip(tables, parts, strict=True))))
+            places = [where for _, where, _ in columns]
+            groups.append(_Pseudonyms(len(texts), tuple((*at, own) for at, own in zip(places, parts, strict=True))))
     return groups
 
 
@@ -140,10 +140,13 @@ def _as_written(width: int) -> Numbers:
 def _refined(
     numbers: Numbers, table: int, groups: Sequence[_Pseudonyms], colours: Sequence[Numbers], more: Numbers
 ) -> Numbers:
-    coloured = [
-        own[ids] for group, own in zip(groups, colours, strict=True) for of, ids in group.columns if of == table
-    ]
-    keys = [numbers, *coloured, more]
+    coloured = {
+        place: own[ids]
+        for group, own in zip(groups, colours, strict=True)
+        for of, place, ids in group.columns
+        if of == table
+    }
+    keys = [numbers, *(coloured[place] for place in sorted(coloured)), more]
     return numbers_by_content(pl.DataFrame([pl.Series(f"{place}", key) for place, key in enumerate(keys)]))
 
 

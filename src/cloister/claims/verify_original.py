@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from cloister.io import as_text
 from cloister.io.columns import as_numbers, packed
 from cloister.results import Checks
 
@@ -122,9 +123,9 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
     frame, qi = data.of(table), data.plan.of(table).qi
     if not {*form.names(table, QUASI, KEPT, PSEUDONYM)} <= {*frame.columns}:
         return None
-    columns = [pl.Series(ROW, [""]).new_from_index(0, frame.height)]
+    columns, held = [pl.Series(ROW, [""]).new_from_index(0, frame.height)], as_text if table == PATIENTS else packed
     for name in form.names(table, QUASI, KEPT):
-        text, column = packed(frame[name]), form.of(table)[name]
+        text, column = held(frame[name]), form.of(table)[name]
         if column.role == QUASI:
             if name not in qi or column.level is None:
                 return None
@@ -132,7 +133,7 @@ def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
             if column.top != hierarchy.bind(name, text.drop_nulls().unique().sort().to_list()).n_levels - 1:
                 return None
             text = relabelled(text, hierarchy, column.level)
-        columns.append(text.alias(name) if table == PATIENTS else packed(text).alias(name))
+        columns.append(held(text).alias(name))
     return pl.DataFrame(columns)
 
 

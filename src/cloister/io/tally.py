@@ -205,8 +205,8 @@ def _read_by_lines(path: Path, reading: ReadingWords) -> Source | None:
         nonlocal table, reading
         header = file.readline()
         while lines := file.read(BYTES_AT_ONCE) + file.readline():
-            if b'"' in header + lines:
-                raise InputError("A cell in quotes may span lines.")
+            if any(mark in header + lines for mark in (b'"', b"\n\n", b"\n\r\n")):
+                raise InputError("A cell in quotes may span lines, and blank lines are left out at the end alone.")
             table = csv_of(header + lines, path.name, reading)
             reading = replace(reading, delimiter=table.delimiter)
             yield without_texts(table.frame, reading.missing)

@@ -105,6 +105,9 @@ def test_safe_parts_that_meet_are_refused_or_repaired():
 
     # what is packed would list the values that levels hide
     assert {*release.claims.dtypes, *release.patients.dtypes} == {pl.String}
+    held = [one for one in release.files.claims if isinstance(one.dtype, pl.Enum)]
+    assert held
+    assert all({*one.dtype.categories} == {*one.drop_nulls()} for one in held)
     assert sum([*levels["patients"].values(), *levels["claims"].values()]) == 1
     assert found["patients and claims together"]["mean"] == 1 / 8
     assert found["patients alone"]["mean"] <= 1 / 16

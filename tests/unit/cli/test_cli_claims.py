@@ -272,7 +272,7 @@ def test_no_safe_release(cloister, tmp_path):
 @pytest.mark.parametrize("variant", ["power by node", "truncated by year", "nothing known of patients"])
 @pytest.mark.full
 def test_other_plans(cloister, tmp_path, variant):
-    """Each gives a release that holds, also against the original."""
+    """Each gives a release that holds, also against the original, with the crosswalk and without."""
     plan = {
         "power by node": PLAN.replace("power = 3", 'power = 3\nbasis = "node"'),
         "truncated by year": PLAN.replace('["none", 90]', '[70.0]\nper = "patient-year"'),
@@ -286,6 +286,7 @@ def test_other_plans(cloister, tmp_path, variant):
 
     assert ran.code == 0, ran.err
     assert cloister("verify", "release", *ORIGINAL, "--crosswalk", "map.csv").code == 0
+    assert cloister("verify", "release", *ORIGINAL).code == 0
 
 
 @pytest.mark.full
