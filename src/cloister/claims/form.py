@@ -127,8 +127,9 @@ class WrittenClaims:
     @classmethod
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
         """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
-        ids, *columns = map(as_text, claims)
-        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([ids, *map(packed, columns)]))
+        ids, *columns = claims.get_columns()
+        held = [as_text(ids), *(packed(as_text(column)) for column in columns)]
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame(held))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"
