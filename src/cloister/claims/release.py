@@ -231,7 +231,7 @@ class ClaimsRelease(Release):
 
     @property
     def claims(self) -> pl.DataFrame:
-        """One row a released claim; as text, since what is packed lists values that may not be released."""
+        """One row a released claim, as text."""
         return pl.DataFrame([*map(as_text, self.files.claims)])
 
     def delimiter_written(self) -> str | None:
