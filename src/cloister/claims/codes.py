@@ -120,8 +120,7 @@ def without_no_codes(claims: pl.DataFrame, plan: ClaimsPlan) -> tuple[pl.DataFra
             none = none_of(role, values, CODINGS_OF.get(word, BOTH), own)
             counts[column] = int(claims[column].is_in([*none]).sum())
             if none:
-                named = as_text(claims[column]).replace(dict.fromkeys(none, NO_CODE))
-                claims = claims.with_columns(packed(named))
+                claims = claims.with_columns(packed(as_text(claims[column]).replace(dict.fromkeys(none, NO_CODE))))
         for column in plan.claims.columns(LISTS[role]):
             cells = claims[column].drop_nulls().unique().to_list()
             none = none_of(role, sorted({code for cell in cells for code in codes_in(cell)}), groups=own)

@@ -102,10 +102,11 @@ class _Pseudonyms:
         """
         owners, met = [], []
         width = 1 + max(int(own.max(initial=0)) for own in kinds)
+        as_written = _as_written(width)
         for place, (table, _, ids) in enumerate(self.columns):
             there = ids >= 0
             owners.append(ids[there].astype(np.int64))
-            met.append(_as_written(width)[kinds[table][there]] + place * width)
+            met.append(as_written[kinds[table][there]] + place * width)
         company = sorted_numbers(np.concatenate(owners), np.concatenate(met), self.n_ids)
         return np.append(_ranked(company, list(range(self.n_ids)) if is_last else [0] * self.n_ids) + 1, 0)
 
@@ -121,8 +122,8 @@ def _pseudonyms(patients: FileRows, claims: FileRows) -> list[_Pseudonyms]:
         texts, numbers = coded(pl.concat([ids.alias("id") for _, _, ids in columns]))
         if texts:
             parts = np.split(numbers, np.cumsum([ids.len() for _, _, ids in columns])[:-1])
-            places = [where for _, where, _ in columns]
-            groups.append(_Pseudonyms(len(texts), tuple((*at, own) for at, own in zip(places, parts, strict=True))))
+            own = tuple((*where, part) for (_, where, _), part in zip(columns, parts, strict=True))
+            groups.append(_Pseudonyms(len(texts), own))
     return groups
 
 

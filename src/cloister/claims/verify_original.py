@@ -281,7 +281,7 @@ class ClaimRows:
         """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
         names = sorted({name for some in wanted for name in some})
         ids = [f"{ID}{name}" for name in names]
-        alike = [pair for some in self._by_patients() for pair in some._alike(names, ids, some.here, some.there)]
+        alike = [pair for one in self._by_patients() if names for pair in one._alike(names, ids, one.here, one.there)]
 
         def of(some: Sequence[str]) -> Iterator[Pair]:
             for own, other in alike:

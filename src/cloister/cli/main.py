@@ -194,7 +194,6 @@ def main() -> None:
     """Run the command line of this process."""
     # Importing makes many objects and no garbage: looking for it as often as Python does takes a sixth of a command.
     gc.set_threshold(10_000, 20, 100)
-    # What large arrays took is given back when they are gone: the C library would keep ever more of it.
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN)
     compiles_only_ours()

@@ -190,9 +190,8 @@ def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:
-    """Return what `read_table` does of a file, as packed text; of a large one only some lines at a time were text."""
-    source = _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
-    return replace(source, frame=_packed_whole([source.frame]))
+    """Return what `read_table` does; of a large file packed text, of which only some lines at a time were text."""
+    return _read_by_lines(Path(path), ReadingWords(**how)) or read_table(path, **how)
 
 
 def _read_by_lines(path: Path, reading: ReadingWords) -> Source | None:
@@ -205,9 +204,10 @@ def _read_by_lines(path: Path, reading: ReadingWords) -> Source | None:
         nonlocal table, reading
         header = file.readline()
         while lines := file.read(BYTES_AT_ONCE) + file.readline():
-            if any(mark in header + lines for mark in (b'"', b"\n\n", b"\n\r\n")):
+            piece = header + lines
+            if any(mark in piece for mark in (b'"', b"\n\n", b"\n\r\n")):
                 raise InputError("A cell in quotes may span lines, and blank lines are left out at the end alone.")
-            table = csv_of(header + lines, path.name, reading)
+            table = csv_of(piece, path.name, reading)
             reading = replace(reading, delimiter=table.delimiter)
             yield without_texts(table.frame, reading.missing)
 
