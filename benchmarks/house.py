@@ -178,8 +178,8 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 68_306, 50_000),
-        Measure("lines of code", code, 46_760, 35_000),
+        Measure("lines of src", sum(file.lines for file in files), 68_330, 50_000),
+        Measure("lines of code", code, 46_778, 35_000),
         Measure("files", len(files), 328, 250),
         Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_780, 4_500),
         Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_250, 2_300),

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -191,6 +191,21 @@ def test_candidates_say_what_they_cost(hospital):
     assert best.total == min(one.total for one in (best, *others))
     assert level_losses(less).of(best.levels) == pytest.approx(best.total)
     assert all(own <= RARE * 300 for own in holders)
+
+
+def test_a_column_is_given_up_for_what_is_worth_more():
+    """Ages that weigh 3 go where codes that weigh 4 can be kept then; no node of the lattice is fit and loses less."""
+    encoded = many_claims(300, mean_claims=6, seed=6, sizes=(30, 12))
+    encoded = replace(encoded, patients=(encoded.patients[0], encoded.patients[2]))
+    asked = settings(truncation=(100.0,), draws=2000)
+    joint = JointChooser(Chooser(encoded, Cut(encoded), constant_power(encoded, 2), asked, weights=[3, 1, 4, 1]))
+    best = joint.candidates()[0]
+    nodes = product(*(range(low, high + 1) for low, high in joint.chooser.bounds))
+    looks = [joint._look(node, 100.0) for node in nodes]
+    less = [joint._confirm(one.levels, 100.0, best.total - 1e-9) for one in looks if one.total < best.total]
+
+    assert (best.levels[0], best.levels[2]) == (4, 0)
+    assert all(one is None or one.total >= best.total for one in less)
 
 
 def test_a_bounded_joint_search_says_so(hospital):

@@ -10,7 +10,7 @@ draws, which the width of an interval sets, and hardly on the number of patients
 draws in any case, and further suppressed where that is needed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,9 @@ BELIEVED = 0.9
 
 LIKELY = 0.4
 """Flag rate beyond which no finer nodes are tried on the way down: hardly any draw would be left."""
+
+GIVEN_UP = 5
+"""Columns, those of which most is kept, each of which is given up to see what else could be kept."""
 
 LARGE = 50
 """Classes are counted up to so many times k: what they add to the mean risk beyond is next to nothing."""
@@ -86,12 +89,13 @@ class JointChooser:
             percentile = max(self.settings.truncation)
             start, tried = self.chooser.first(percentile, self.settings.threshold)
             self._tried = (tried,)
-            self._descend(start, percentile)
-            best: JointCandidate | None = None
-            for one in _by_total(self._looks.values()):
-                best = self._better(one.levels, percentile, best)
-            if best is not None:
-                self._climb(best)
+            best = self._descend(start, percentile, None)
+            was: JointCandidate | None = None
+            while best is not None and best is not was:
+                was = best = self._climb(best)
+                for column in self._kept_most(best):
+                    given_up = (*best.levels[:column], self.chooser.bounds[column][1], *best.levels[column + 1 :])
+                    best = self._descend(given_up, best.percentile, best, column) or best
         return _by_total(one for one in self._confirmed.values() if one is not None)
 
     def choice_of(self, candidate: JointCandidate) -> NodeChoice:
@@ -139,19 +143,38 @@ class JointChooser:
             self._confirmed[node, percentile] = one if is_fit else None
         return self._confirmed[node, percentile]
 
-    def _descend(self, node: Node, percentile: float) -> None:
-        """Go down the frontier: each step the one that saves most loss for the flags that it adds."""
-        current = self._look(node, percentile)
+    def _descend(
+        self, node: Node, percentile: float, best: JointCandidate | None, held: int | None = None
+    ) -> JointCandidate | None:
+        """Go down the frontier, each step the one that saves most loss for the flags that it adds; return the best.
+
+        held : a column that stays at its level
+        """
+        free = [column for column in range(len(node)) if column != held]
+        current, met = self._look(node, percentile), list[JointCandidate]()
         while current is not None and current.flag_rate < LIKELY:
-            finer = [self._look(one, percentile) for one in self._moved(current.levels, (-1,))]
+            looks = [self._look(one, percentile) for one in self._moved(current.levels, (-1,), free)]
+            finer = [one for one in looks if one is not None]
+            met += [current, *finer]
             steps = [
                 ((current.loss - one.loss) / max(one.flag_rate - current.flag_rate, 1e-6), one.loss, one)
                 for one in finer
-                if one is not None
             ]
             current = max(steps, key=lambda step: step[:2])[2] if steps else None
+        for one in _by_total(met):
+            best = self._better(one.levels, percentile, best)
+        return best
 
-    def _climb(self, best: JointCandidate) -> None:
+    def _kept_most(self, candidate: JointCandidate) -> list[int]:
+        """The columns of which most is kept: without one of them others may be kept, more in all."""
+        by_level = self.chooser.level(candidate.percentile).losses.by_level
+        kept = [
+            own[high] - own[level]
+            for own, level, (_, high) in zip(by_level, candidate.levels, self.chooser.bounds, strict=True)
+        ]
+        return sorted(range(len(kept)), key=lambda column: (-kept[column], column))[:GIVEN_UP]
+
+    def _climb(self, best: JointCandidate) -> JointCandidate:
         """Go on to the best neighbour while there is a better one: first one column moves, then one down and one up."""
         was: JointCandidate | None = None
         while was is not best and self.is_complete:
@@ -159,6 +182,7 @@ class JointChooser:
             for neighbours in (self._beside(was), self._swapped(was)):
                 for node, percentile in neighbours if best is was else ():
                     best = self._better(node, percentile, best) or best
+        return best
 
     def _beside(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
@@ -169,11 +193,12 @@ class JointChooser:
 
     def _swapped(self, candidate: JointCandidate) -> Iterator[tuple[Node, float]]:
         own, percentile = candidate.levels, candidate.percentile
+        up = range(1, 1 + max(high - low for low, high in self.chooser.bounds))
         for finer in self._moved(own, (-1, -2)):
             kept = [j for j, level in enumerate(finer) if level == own[j]]
-            yield from ((node, percentile) for node in self._moved(finer, (1,), kept))
+            yield from ((node, percentile) for node in self._moved(finer, up, kept))
 
-    def _moved(self, node: Node, steps: tuple[int, ...], columns: list[int] | None = None) -> Iterator[Node]:
+    def _moved(self, node: Node, steps: Sequence[int], columns: list[int] | None = None) -> Iterator[Node]:
         for j, (low, high) in enumerate(self.chooser.bounds):
             if columns is None or j in columns:
                 for level in (node[j] + step for step in steps):
