@@ -183,9 +183,11 @@ class Chooser:
         return self._levels[percentile]
 
     def forget(self) -> None:
-        """Drop the lists of patients, which are made again when needed, and take most of the memory."""
-        for level in self._levels.values():
-            level.matching.forget()
+        """Drop the lists of patients, which are made again when needed, and take most of the memory.
+
+        Levels hold the chooser that holds them, so that nothing else would free either for a long time.
+        """
+        self._levels.clear()
 
     def first(self, percentile: float, max_sup: float) -> tuple[Node, TruncationTried]:
         """The node of one truncation level that loses least of those that pass; the highest levels if none does."""

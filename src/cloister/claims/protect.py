@@ -195,6 +195,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
         return PowerByLevel(claims, highest, asked.rounding, asked.basis).at(node[len(claims.patients) :])
 
     found_remedies = tuple(remedies(chooser, suppression.levels, power_of, asked.power))
+    chooser.forget()
     return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels), found_remedies)
 
 
