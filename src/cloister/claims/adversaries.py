@@ -167,8 +167,11 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     """
     released, levels, settings = attacked.released, attacked.levels, attacked.settings
     encoded = released.encoded
+    # the same patients are drawn as for others, and nothing but what is known of these has to be put in order
+    drawn = np.bincount(attacked.risk(attacked.power).knowledge.repeat(0).patients, minlength=encoded.n_patients) > 0
+    attacked.matching.forget()
     knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
-    knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded), when)
+    knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded).without_patients(~drawn), when)
     seen = in_time(released, when)
     cells = attacked.matching.cells(levels)
     own = attacked.of_claims
@@ -189,14 +192,14 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
 def in_time(released: ReleasedClaims, when: NDArray[np.int32]) -> Known:
     """The released base values of each patient that are not missing, in order of time."""
     encoded = released.encoded
-    owners = encoded.owners
-    order = np.lexsort((np.arange(encoded.n_claims), when, owners))
+    owners = encoded.owners  # in order, so that sorting by them first leaves each where it is
+    order = np.lexsort((when, owners))
     parts = []
     for h in range(len(encoded.claims)):
         values = released.values(h)[order]
         present = values != MISSING
         starts = np.zeros(encoded.n_patients + 1, dtype=np.int64)
-        np.cumsum(np.bincount(owners[order][present], minlength=encoded.n_patients), out=starts[1:])
+        np.cumsum(np.bincount(owners[present], minlength=encoded.n_patients), out=starts[1:])
         parts.append((starts, values[present]))
     return gather(parts)
 

@@ -146,7 +146,7 @@ def exclusions(data: Claims) -> Stepped:
     file = data.plan.exclusions.file
     rules = (*shipped_rules(data.plan), *(() if file is None else read_exclusions(file)))
     by_rule = {name: patients for name, patients in _patients_by_rule(data, rules).items() if not patients.is_empty()}
-    hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.Int64), *by_rule.values()]).unique()
+    hit = pl.concat([pl.Series(PATIENT, [], dtype=pl.UInt32), *by_rule.values()]).unique()
     counts = {name: patients.len() for name, patients in by_rule.items()}
     line = StepLine(EXCLUDING, hit.len(), counts, looked_for=kinds_of(rules))
     return Stepped(data.of_patients(hit, others=True), line, removed=data.of_patients(hit))

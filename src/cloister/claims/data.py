@@ -76,8 +76,8 @@ class Claims:
     """One row a patient, and any number of claims of each.
 
     Both have the columns that the plan names, as text, null where missing, and `PATIENT`, the number of the patient
-    (int64). Text of claims is packed: they are many, with few different values. A release is written as the patients'
-    file was: ``format``, ``delimiter``.
+    (uint32), by which claims are joined: they have no ids of patients. Text of claims is packed: they are many, with
+    few different values. A release is written as the patients' file was: ``format``, ``delimiter``.
     """
 
     patients: pl.DataFrame
@@ -172,7 +172,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
     if again.any():
         found = f"a patient whose {ids.name!r} stands in an earlier record. One row a patient"
         raise _at(again, patients, found, ids)
-    numbered = people.with_columns(pl.Series(PATIENT, range(people.height), dtype=pl.Int64))
+    numbered = people.with_columns(pl.Series(PATIENT, range(people.height), dtype=pl.UInt32))
     key = numbered.select(pl.col(patient_id).alias(claim_id), PATIENT)
 
     def owners(names: pl.Series) -> pl.Series:
@@ -184,7 +184,7 @@ def claims_of(patients: Source, claims: Source, plan: ClaimsPlan) -> Claims:
         found = f"a claim without a patient in {patients.name} ({lost.sum()} claims in all)"
         raise _at(lost, claims, f"{found}. Add the patients, or leave these claims out", joined[claim_id])
     notes, names = (*patients.notes, *claims.notes), (patients.name, claims.name)
-    made = Claims(numbered, joined, plan, patients.format, patients.delimiter or ",", notes, names)
+    made = Claims(numbered, joined.drop(claim_id), plan, patients.format, patients.delimiter or ",", notes, names)
     if made.n_without_claims:
         done = "are left out" if plan.patients.without_claims == "drop" else "are kept"
         # how many there are is for the lines of the steps, where small counts are withheld

@@ -31,7 +31,7 @@ RowNumbers = NDArray[np.int64]
 class EncodedColumn:
     """One quasi-identifier of patients (level 1) or of claims (level 2), and its hierarchy.
 
-    values : (n_rows,) int32, number of the base value of each row, -1 where it is missing
+    values : (n_rows,) integers as small as will do, number of the base value of each row, -1 where it is missing
     levels : (n_levels, n_values) int32, number of the label of each base value at each level; level 0 is the
         identity, the last level has one label for all, and each level is nested in the next
     labels : the texts of the labels, by level
@@ -40,7 +40,7 @@ class EncodedColumn:
     """
 
     name: str
-    values: NDArray[np.int32]
+    values: NDArray[np.signedinteger]
     levels: NDArray[np.int32]
     labels: tuple[tuple[str, ...], ...]
     losses: NDArray[np.float64]
@@ -103,8 +103,9 @@ class SortedValues(NamedTuple):
     def only(self, claims: NDArray[np.bool_]) -> "SortedValues":
         """Those of some claims, (n_claims,)."""
         kept = claims[self.rows]
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return SortedValues(self.numbers, before[self.starts], self.values[kept], self.rows[kept])
+        before = np.zeros(kept.size + 1, dtype=np.int32)
+        np.cumsum(kept, out=before[1:])
+        return SortedValues(self.numbers, before[self.starts].astype(np.int64), self.values[kept], self.rows[kept])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,11 +205,16 @@ def encode(data: Claims) -> Encoding:
     years = years_of(data).fill_null(0).to_numpy().astype(np.int32) if plan.truncation.per == "patient-year" else None
     encoded = EncodedClaims(
         tuple(replace(column, values=column.values[order]) for column, _ in patients),
-        tuple(replace(column, values=column.values[claim_rows]) for column, _ in claims),
+        tuple(replace(column, values=_smallest(column)[claim_rows]) for column, _ in claims),
         np.concatenate(([0], np.cumsum(counts[order]))).astype(np.int64),
         None if years is None else years[claim_rows],
     )
     return Encoding(encoded, order, claim_rows, tuple(bounds for _, bounds in (*patients, *claims)))
+
+
+def _smallest(column: EncodedColumn) -> NDArray[np.signedinteger]:
+    smallest: NDArray[np.signedinteger] = column.values.astype(np.min_scalar_type(-max(1, column.n_values)))
+    return smallest
 
 
 def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:

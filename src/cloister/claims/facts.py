@@ -122,11 +122,11 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
 def alike(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """How many patients are like each one in all quasi-identifiers of both files, (n_patients,), each included."""
     names, own = form.names(CLAIMS, QUASI), form.names(PATIENTS, QUASI)
-    events = files.claims.select(pl.col(form.names(CLAIMS)[0]).alias(OWNER), *names)
+    events = files.claims.select(pl.Series(OWNER, files.owners), *names)
     kinds = events.select(names).unique().with_row_index(KIND)
     placed = events.join(kinds, on=names, how="left", nulls_equal=True)
     histories = placed.group_by(OWNER).agg(pl.col(KIND).sort().cast(pl.String).str.join(" "))
-    people = files.patients.select(pl.col(form.names(PATIENTS)[0]).alias(OWNER), *own)
+    people = files.patients.select(pl.int_range(pl.len()).alias(OWNER), *own)
     joined = people.join(histories, on=OWNER, how="left", maintain_order="left")
     sizes = joined.select(pl.len().over([*own, KIND]).cast(pl.Int64))
     return sizes.to_series().to_numpy()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.io.columns import packed
+from cloister.io.columns import of_each, packed
 from cloister.manifest.head import Count, Section
 from cloister.masking import is_masked_count
 from cloister.typed_toml import typed
@@ -119,7 +119,7 @@ class ClaimsForm(Section):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WrittenClaims:
-    """What stands in the two files, as text, that of claims packed but for the ids; an empty cell is null."""
+    """What stands in the two files, as text, that of claims packed; an empty cell is null."""
 
     patients: pl.DataFrame
     claims: pl.DataFrame
@@ -128,7 +128,7 @@ class WrittenClaims:
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
         """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
         ids, *columns = claims.get_columns()
-        held = [as_text(ids), *(packed(as_text(column)) for column in columns)]
+        held = [packed(ids), *(packed(as_text(column)) for column in columns)]
         return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame(held))
 
     def __repr__(self) -> str:
@@ -139,8 +139,11 @@ class WrittenClaims:
         """The row of the patient of each claim, (n_claims,), by the ids, which come first in both files; -1 if none."""
         ids, owners = self.patients.to_series(0), self.claims.to_series(0)
         rows = pl.DataFrame({"id": ids, "row": range(ids.len())}, schema={"id": pl.String, "row": pl.Int64})
-        found = owners.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")["row"]
-        return found.fill_null(-1).to_numpy().astype(np.int64)
+
+        def found(names: pl.Series) -> pl.Series:
+            return names.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")["row"]
+
+        return of_each(owners, found).fill_null(-1).to_numpy().astype(np.int64)
 
     def of(self, table: str) -> pl.DataFrame:
         """The rows of one file."""

@@ -72,8 +72,8 @@ def pseudonyms(data: Claims) -> Stepped:
         [name for name in plan.of(table).columns(*PSEUDONYMS) if name not in kept_columns(plan, table)]
         for table in TABLES
     ]
-    (patient_id,), (claim_id,) = plan.patients.columns("id"), plan.claims.columns("id")
-    patients, claims = data.patients.drop(gone[0]), data.claims.drop(claim_id, *gone[1])
+    (patient_id,) = plan.patients.columns("id")
+    patients, claims = data.patients.drop(gone[0]), data.claims.drop(gone[1])
     if is_hashed:
         patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
     else:

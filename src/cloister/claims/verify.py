@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from cloister.io import as_text
+from cloister.io.columns import of_each
 from cloister.results import Checks, Verdict
 
 from .data import years_of
@@ -85,7 +86,7 @@ def _form_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> bool:
         is_hash = ids.str.contains(r"^[0-9a-f]{64}$").fill_null(False).all() and ids.n_unique() == ids.len()
         hashed = "ids are keyed hashes of 64 hexadecimal digits, another one for each patient"
         is_right = checks.require(is_hash, hashed)
-    belongs = owners.is_in(ids.implode()).fill_null(False).all()
+    belongs = of_each(owners, lambda texts: texts.is_in(ids.implode())).fill_null(False).all()
     return checks.require(belongs, "every claim is that of a patient of the release") and is_right
 
 

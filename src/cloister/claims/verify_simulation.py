@@ -140,7 +140,7 @@ def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbe
     return found
 
 
-def bits_of(patients: Numbers, n: int) -> Bits:
+def bits_of(patients: NDArray[np.signedinteger], n: int) -> Bits:
     """One bit for each of n patients, set for these."""
     has = np.zeros(-(-n // WORD) * WORD, dtype=np.bool_)
     has[patients] = True
@@ -187,10 +187,11 @@ class ColumnHolders:
     def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
         self.n = n
         has = values >= 0
-        keys, self.counts = np.unique(values[has] * n + owners[has], return_counts=True)
-        self.patients = keys % n
         self.sizes = np.bincount(owners[has], minlength=n)
+        keys, counts = np.unique(values[has] * n + owners[has], return_counts=True)
         self.starts = np.searchsorted(keys, np.arange(int(values.max(initial=-1)) + 2) * n)
+        # there are as many of them as different values of all patients together
+        self.patients, self.counts = (keys % n).astype(np.int32), counts.astype(np.int32)
         self._words: dict[tuple[int, int], Bits] = {}
         self._often: dict[int, NDArray[np.int32]] = {}
 
@@ -228,7 +229,7 @@ class ColumnHolders:
             lacking += np.maximum(times - self.often(value, patients), 0)
         return lacking
 
-    def of(self, value: int) -> tuple[Numbers, Numbers]:
+    def of(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The patients who have a value, in order, and how often."""
         if value + 1 >= self.starts.size:
             return self.patients[:0], self.counts[:0]
@@ -381,7 +382,7 @@ class _Values:
     def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
         order = np.argsort(owners, kind="stable")
         order = order[values[order] >= 0]
-        self.values, self.starts = values[order], np.searchsorted(owners[order], np.arange(n + 1))
+        self.values, self.starts = values[order].astype(np.int32), np.searchsorted(owners[order], np.arange(n + 1))
 
     def draw(self, patients: Numbers, power: Numbers, random: np.random.Generator) -> list[Drawn]:
         """Draw values of each patient, those with the lowest random numbers; each, and how often it was drawn."""

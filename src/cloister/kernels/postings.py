@@ -16,6 +16,9 @@ DENSE, DENSE_CELLS = 64, 512
 """A list of more than one in so many patients is kept as a bit set as well, at most twice its own size; of cells also
 smaller ones: words without any of their patients cost nothing."""
 
+AT_ONCE = 1 << 20
+"""Members whose bits are set together."""
+
 
 class Postings(NamedTuple):
     """Lists of patients: for a label and a count c, those who have the label at least c times.
@@ -60,11 +63,13 @@ def with_bits(
     long = np.diff(starts) * dense_from > n_patients
     dense = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bits = np.zeros((int(long.sum()), (n_patients + 63) // 64), dtype=np.uint64)
-    row = np.repeat(dense, np.diff(starts))
-    inside = row >= 0
-    word = row[inside] * np.int64(bits.shape[1]) + (members[inside] >> 6)
-    # Nobody stands in a list twice, so that adding a bit sets it.
-    np.add.at(bits.reshape(-1), word, np.uint64(1) << (members[inside] & 63).astype(np.uint64))
+    for begin in range(0, members.size, AT_ONCE):
+        ends = np.clip(starts, begin, begin + AT_ONCE)
+        row = np.repeat(dense, ends[1:] - ends[:-1])
+        inside, some = row >= 0, members[begin : begin + AT_ONCE]
+        word = row[inside] * np.int64(bits.shape[1]) + (some[inside] >> 6)
+        # Nobody stands in a list twice, so that adding a bit sets it.
+        np.add.at(bits.reshape(-1), word, np.uint64(1) << (some[inside] & 63).astype(np.uint64))
     return Postings(first, starts, members, dense, bits)
 
 
@@ -96,7 +101,7 @@ def make_postings(
     most = np.zeros(n_labels, dtype=np.int64)
     np.maximum.at(most, label, before + 1)
     first = starts_of(most)
-    ends, order = by_number(first[label] + before, int(first[-1]))
+    ends, order = by_number(first.astype(np.int32)[label] + before, int(first[-1]))
     patients = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))[kept]
     return with_bits(first, ends, patients[order], starts.size - 1)
 

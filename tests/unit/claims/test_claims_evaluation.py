@@ -18,7 +18,7 @@ from tests.tampering import restated
 from cloister.checker import Request, check_folder
 from cloister.claims.adversaries import stays_of
 from cloister.claims.codes import exclusions
-from cloister.claims.data import claims_of
+from cloister.claims.data import PATIENT, claims_of
 from cloister.claims.encode import EncodedClaims, encode
 from cloister.claims.facts import counted, read_population
 from cloister.claims.knowledge import adversary_power
@@ -258,16 +258,13 @@ def test_excluded_patients_are_compared_by_the_test_of_scipy():
     data = made_up()
     found = prepare(data).representativeness.variables
     is_hit = exclusions(data).removed.patients["mrn"].to_list()
-    first = {own: min(dates) for own, dates in data.claims.group_by("mrn").agg("date").iter_rows()}
+    events = data.claims.join(data.patients.select("mrn", PATIENT), on=PATIENT)
+    first = {own: min(dates) for own, dates in events.group_by("mrn").agg("date").iter_rows()}
     born = dict(data.patients.select("mrn", "born").iter_rows())
     ages = {own: int(first[own][:4]) - int(born[own][:4]) - (first[own][5:] < "06-15") for own in born}
     split = [[ages[own] for own in ages if (own in is_hit) == hit] for hit in (True, False)]
     stays = [
-        [
-            int(until[8:]) - 1 or 1
-            for own, until in data.claims.select("mrn", "until").iter_rows()
-            if (own in is_hit) == hit
-        ]
+        [int(until[8:]) - 1 or 1 for own, until in events.select("mrn", "until").iter_rows() if (own in is_hit) == hit]
         for hit in (True, False)
     ]
 
