@@ -10,7 +10,7 @@ from typing import Literal
 from cloister.claims.data import Claims
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
-from cloister.exploration.figures import Figures, exact_figures_of
+from cloister.exploration.figures import exact_figures_of
 from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
 from cloister.manifests import typed
 from cloister.pipeline.claims_shape import changed_plan
@@ -87,7 +87,7 @@ def explore(
     for setting in settings_in({key: list(values) for key, values in grid.items()}):
         given, of_verb = _with_plan(data, setting)
         attempt = partial(protect, given, **settings, **of_verb)
-        outcomes.append(outcome_of(setting, partial(_measured, attempt)))
+        outcomes.append(outcome_of(setting, partial(lambda made: exact_figures_of(made()), attempt)))
     return summed_up(outcomes, rule, risk_limit)
 
 
@@ -103,10 +103,6 @@ def _of_job(job: str | Path | Keywords, part: str | None, asked: ExploreRequest)
     run = replace(run, job=replace(run.job, parts={**run.job.parts, name: given}))
     with chdir(run.path.parent), of_part(run.job, name):
         return explored(one.shape, options_of(run, name), asked).exploration
-
-
-def _measured(attempt: Callable[[], Release]) -> Figures:
-    return exact_figures_of(attempt())
 
 
 def _with_plan(data: object, setting: Keywords) -> tuple[object, Given]:

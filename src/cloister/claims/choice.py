@@ -183,10 +183,8 @@ class Chooser:
         return self._levels[percentile]
 
     def forget(self) -> None:
-        """Drop the lists of patients, which are made again when needed, and take most of the memory.
-
-        Levels hold the chooser that holds them, so that nothing else would free either for a long time.
-        """
+        """Drop the lists of patients, which are made again when needed, and take most of the memory."""
+        # levels hold the chooser that holds them, so that Python alone would find them late
         self._levels.clear()
 
     def first(self, percentile: float, max_sup: float) -> tuple[Node, TruncationTried]:

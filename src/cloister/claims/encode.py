@@ -103,8 +103,7 @@ class SortedValues(NamedTuple):
     def only(self, claims: NDArray[np.bool_]) -> "SortedValues":
         """Those of some claims, (n_claims,)."""
         kept = claims[self.rows]
-        before = np.zeros(kept.size + 1, dtype=np.int32)
-        np.cumsum(kept, out=before[1:])
+        before = np.append(np.int32(0), np.cumsum(kept, dtype=np.int32))
         return SortedValues(self.numbers, before[self.starts].astype(np.int64), self.values[kept], self.rows[kept])
 
 
@@ -205,16 +204,11 @@ def encode(data: Claims) -> Encoding:
     years = years_of(data).fill_null(0).to_numpy().astype(np.int32) if plan.truncation.per == "patient-year" else None
     encoded = EncodedClaims(
         tuple(replace(column, values=column.values[order]) for column, _ in patients),
-        tuple(replace(column, values=_smallest(column)[claim_rows]) for column, _ in claims),
+        tuple(replace(column, values=column.values[claim_rows]) for column, _ in claims),
         np.concatenate(([0], np.cumsum(counts[order]))).astype(np.int64),
         None if years is None else years[claim_rows],
     )
     return Encoding(encoded, order, claim_rows, tuple(bounds for _, bounds in (*patients, *claims)))
-
-
-def _smallest(column: EncodedColumn) -> NDArray[np.signedinteger]:
-    smallest: NDArray[np.signedinteger] = column.values.astype(np.min_scalar_type(-max(1, column.n_values)))
-    return smallest
 
 
 def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[int, int]]]:
@@ -230,10 +224,10 @@ def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[in
                 column=name,
             )
         numbers = [_numbered(labels) for labels in bound.labels]
-        levels = np.array([codes for codes, _ in numbers], dtype=np.int32).reshape(bound.n_levels, len(distinct))
-        texts = tuple(labels for _, labels in numbers)
-        losses = cell_losses(data.plan.search.loss, bound, levels, values)
-        yield EncodedColumn(name, values, levels, texts, losses), (low, highest)
+        codes, texts = zip(*numbers, strict=True)
+        levels = np.array(codes, dtype=np.int32).reshape(bound.n_levels, len(distinct))
+        losses, small = cell_losses(data.plan.search.loss, bound, levels, values), np.min_scalar_type(~len(distinct))
+        yield EncodedColumn(name, values.astype(small), levels, texts, losses), (low, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:

@@ -13,8 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io import as_text
-from cloister.io.columns import of_each, packed
+from cloister.io.columns import as_text, of_each, packed
 from cloister.manifest.head import Count, Section
 from cloister.masking import is_masked_count
 from cloister.typed_toml import typed

@@ -93,7 +93,10 @@ class JointChooser:
             was: JointCandidate | None = None
             while best is not None and best is not was:
                 was = best = self._climb(best)
-                for column in self._kept_most(best):
+                # without one of the columns of which most is kept others may be kept, more in all
+                by_level, bounds = self.chooser.level(best.percentile).losses.by_level, self.chooser.bounds
+                kept = [own[high] - own[at] for own, at, (_, high) in zip(by_level, best.levels, bounds, strict=True)]
+                for column in sorted(range(len(kept)), key=lambda j: (-kept[j], j))[:GIVEN_UP]:
                     given_up = (*best.levels[:column], self.chooser.bounds[column][1], *best.levels[column + 1 :])
                     best = self._descend(given_up, best.percentile, best, column) or best
         return _by_total(one for one in self._confirmed.values() if one is not None)
@@ -164,15 +167,6 @@ class JointChooser:
         for one in _by_total(met):
             best = self._better(one.levels, percentile, best)
         return best
-
-    def _kept_most(self, candidate: JointCandidate) -> list[int]:
-        """The columns of which most is kept: without one of them others may be kept, more in all."""
-        by_level = self.chooser.level(candidate.percentile).losses.by_level
-        kept = [
-            own[high] - own[level]
-            for own, level, (_, high) in zip(by_level, candidate.levels, self.chooser.bounds, strict=True)
-        ]
-        return sorted(range(len(kept)), key=lambda column: (-kept[column], column))[:GIVEN_UP]
 
     def _climb(self, best: JointCandidate) -> JointCandidate:
         """Go on to the best neighbour while there is a better one: first one column moves, then one down and one up."""

@@ -82,7 +82,11 @@ def _remedy(chooser: Chooser, node: Node, found: Remedy, power_of: PowerOf, high
     higher = (t for t in THRESHOLDS if t > limit and _flagged(sizes, smallest_class(t)) <= t)
     # others of a class grow with the number of patients; enough of the draws must come to k
     allowed = int(np.sort(sizes[sizes > 0])[int(limit * sizes.size)])
-    patients = None if allowed <= 1 else _rounded_up(n * (k - 1) / (allowed - 1))
+    patients = None
+    if allowed > 1:
+        enough = n * (k - 1) / (allowed - 1)
+        unit = int(10 ** max(0, math.floor(math.log10(enough)) + 1 - DIGITS))
+        patients = math.ceil(enough / unit) * unit
     return Remedy(found.column, found.labels, rate, next(lower, None), next(higher, None), patients)
 
 
@@ -94,8 +98,3 @@ def _sizes(chooser: Chooser, node: Node, power: NDArray[np.int32]) -> NDArray[np
 
 def _flagged(sizes: NDArray[np.int64], k: int) -> float:
     return float(((sizes > 0) & (sizes < k)).mean())
-
-
-def _rounded_up(number: float) -> int:
-    unit = int(10 ** max(0, math.floor(math.log10(number)) + 1 - DIGITS))
-    return math.ceil(number / unit) * unit

@@ -196,6 +196,7 @@ def deidentify(encoding: Encoding, plan: ClaimsPlan, settings: RiskSettings) -> 
 
     found_remedies = tuple(remedies(chooser, suppression.levels, power_of, asked.power))
     chooser.forget()
+    vars(claims).pop("sorted_values", None)  # as large as all else, and sorted again for the attacks
     return ProtectedClaims(encoding, adversary, choice, suppression, used, at(choice.levels), found_remedies)
 
 

@@ -13,8 +13,7 @@ import re
 import numpy as np
 import polars as pl
 
-from cloister.io import as_text
-from cloister.io.columns import of_each
+from cloister.io.columns import as_text, of_each
 from cloister.results import Checks, Verdict
 
 from .data import years_of

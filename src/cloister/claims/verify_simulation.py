@@ -190,7 +190,6 @@ class ColumnHolders:
         self.sizes = np.bincount(owners[has], minlength=n)
         keys, counts = np.unique(values[has] * n + owners[has], return_counts=True)
         self.starts = np.searchsorted(keys, np.arange(int(values.max(initial=-1)) + 2) * n)
-        # there are as many of them as different values of all patients together
         self.patients, self.counts = (keys % n).astype(np.int32), counts.astype(np.int32)
         self._words: dict[tuple[int, int], Bits] = {}
         self._often: dict[int, NDArray[np.int32]] = {}

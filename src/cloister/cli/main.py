@@ -35,9 +35,6 @@ TOO_LITTLE = "Memory is limited to less than 2 GiB (ulimit -v), which is not eno
 TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
 M_MMAP_THRESHOLD, OF_ITS_OWN = -3, 1 << 22
 """Arrays of so many bytes have memory of their own, which goes back when they do; the C library's threshold grows."""
-OF_POLARS = "_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0"
-"""What Polars frees goes back after 50 ms, not when its threads next ask for memory: a tenth of the peak of claims."""
-
 SHORTAGES = ("can't start new thread", "Cannot allocate memory", "failed to map segment")
 """How Python and the system's loader say that there is no memory, for the stack of a thread or a library."""
 
@@ -198,7 +195,8 @@ def main() -> None:
     gc.set_threshold(10_000, 20, 100)
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN)
-    os.environ.setdefault(*OF_POLARS)  # which is not imported yet
+    # What Polars, imported later, frees goes back when 50 ms are over: else a tenth of the peak of claims is held.
+    os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
     compiles_only_ours()
     _prepare_streams()
     sys.unraisablehook = _stop_again

@@ -71,12 +71,9 @@ def pool(
         missing = added / variance if variance > 0 else 0.0
         observed = (complete + 1) / (complete + 3) * complete * (1 - missing)
         freedom = 1 / (1 / freedom + 1 / observed) if observed > 0 else min(freedom, complete)
-    reach = _quantile(freedom, (1 + confidence) / 2) * sqrt(variance)
-    return PooledEstimate(mean, inside, between, variance, freedom, (mean - reach, mean + reach))
-
-
-def _quantile(freedom: float, probability: float) -> float:
-    """A quantile of Student's t; of the normal distribution where the degrees of freedom have no end."""
     from scipy.special import ndtri, stdtrit  # slow to import
 
-    return float(ndtri(probability) if freedom == inf else stdtrit(freedom, probability))
+    # of Student's t; of the normal distribution where the degrees of freedom have no end
+    share = (1 + confidence) / 2
+    reach = float(ndtri(share) if freedom == inf else stdtrit(freedom, share)) * sqrt(variance)
+    return PooledEstimate(mean, inside, between, variance, freedom, (mean - reach, mean + reach))
