@@ -142,6 +142,7 @@ def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
+    attacked.matching.forget()  # others need few of its lists, and those made here are as large
     power = attacked.power.max(axis=1, keepdims=True)
     whole = replace(attacked, released=join_columns(attacked), levels=(*attacked.of_patients, 0), power=power)
     return ClaimsAttack("whole claims (exact knowledge)", whole.figures(power))
@@ -169,7 +170,6 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     encoded = released.encoded
     # the same patients are drawn as for others, and nothing but what is known of these has to be put in order
     drawn = np.bincount(attacked.risk(attacked.power).knowledge.repeat(0).patients, minlength=encoded.n_patients) > 0
-    attacked.matching.forget()
     knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
     knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded).without_patients(~drawn), when)
     seen = in_time(released, when)

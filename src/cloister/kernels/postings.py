@@ -91,7 +91,7 @@ def make_postings(
     if 1 + np.count_nonzero(np.diff(labels)) > max(1, np.unique(labels).size):
         raise ValueError("the values of one label must be neighbours")
     label = labels.astype(np.int32)[values]
-    begins = np.diff(label, prepend=-1) != 0
+    begins = np.append(True, label[1:] != label[:-1])[: label.size]
     begins[starts[:-1][np.diff(starts) > 0]] = True
     run = np.flatnonzero(begins)
     # Values of one label are neighbours, so that the length of a run so far tells how often this patient has it.
@@ -102,8 +102,8 @@ def make_postings(
     np.maximum.at(most, label, before + 1)
     first = starts_of(most)
     ends, order = by_number(first.astype(np.int32)[label] + before, int(first[-1]))
-    patients = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))[kept]
-    return with_bits(first, ends, patients[order], starts.size - 1)
+    patients = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
+    return with_bits(first, ends, patients[kept][order], starts.size - 1)
 
 
 def group_postings(groups: NDArray[np.int64], n_groups: int, dense_from: int = DENSE) -> Postings:
