@@ -168,9 +168,8 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     """
     released, levels, settings = attacked.released, attacked.levels, attacked.settings
     encoded = released.encoded
-    # the same patients are drawn as for others, and nothing but what is known of these has to be put in order
-    drawn = np.bincount(attacked.risk(attacked.power).knowledge.repeat(0).patients, minlength=encoded.n_patients) > 0
     knowledge = DrawnKnowledge(encoded, attacked.power, settings.seed_of(1), released.patients)
+    drawn = np.bincount(knowledge.patients(0), minlength=encoded.n_patients) > 0  # of others nothing is known
     knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded).without_patients(~drawn), when)
     seen = in_time(released, when)
     cells = attacked.matching.cells(levels)

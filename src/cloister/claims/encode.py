@@ -226,8 +226,9 @@ def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[in
         numbers = [_numbered(labels) for labels in bound.labels]
         codes, texts = zip(*numbers, strict=True)
         levels = np.array(codes, dtype=np.int32).reshape(bound.n_levels, len(distinct))
-        losses, small = cell_losses(data.plan.search.loss, bound, levels, values), np.min_scalar_type(~len(distinct))
-        yield EncodedColumn(name, values.astype(small), levels, texts, losses), (low, highest)
+        losses = cell_losses(data.plan.search.loss, bound, levels, values)
+        small = values.astype(np.min_scalar_type(-1 - len(distinct)))
+        yield EncodedColumn(name, small, levels, texts, losses), (low, highest)
 
 
 def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:

@@ -126,9 +126,7 @@ class WrittenClaims:
     @classmethod
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
         """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
-        ids, *columns = claims.get_columns()
-        held = [packed(ids), *(packed(as_text(column)) for column in columns)]
-        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame(held))
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([packed(as_text(one)) for one in claims]))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"

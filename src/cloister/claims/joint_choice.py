@@ -97,7 +97,7 @@ class JointChooser:
                 by_level, bounds = self.chooser.level(best.percentile).losses.by_level, self.chooser.bounds
                 kept = [own[high] - own[at] for own, at, (_, high) in zip(by_level, best.levels, bounds, strict=True)]
                 for column in sorted(range(len(kept)), key=lambda j: (-kept[j], j))[:GIVEN_UP]:
-                    given_up = (*best.levels[:column], self.chooser.bounds[column][1], *best.levels[column + 1 :])
+                    given_up = (*best.levels[:column], bounds[column][1], *best.levels[column + 1 :])
                     best = self._descend(given_up, best.percentile, best, column) or best
         return _by_total(one for one in self._confirmed.values() if one is not None)
 

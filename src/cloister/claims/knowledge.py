@@ -199,12 +199,15 @@ class DrawnKnowledge:
         e = self.encoded
         return gather([(own.starts, own.values) for own in e.sorted_values])
 
+    def patients(self, number: int) -> NDArray[np.int64]:
+        """The patients drawn in one repeat."""
+        return draw_patients(self.seed, number * self.draws, self.draws, np.flatnonzero(self.eligible))
+
     def repeat(self, number: int) -> Draws:
         """One repeat: ``draws`` patients drawn with replacement, and what is known of each; the last one is kept."""
         if self._last is None or self._last[0] != number:
-            first = number * self.draws
-            patients = draw_patients(self.seed, first, self.draws, np.flatnonzero(self.eligible))
-            self._last = number, draw_values(self.known, self.power, self.seed, first, patients)
+            own = self.patients(number)
+            self._last = number, draw_values(self.known, self.power, self.seed, number * self.draws, own)
         return self._last[1]
 
     def of_patients(self, patients: NDArray[np.int64], n_draws: int, first: int = 0) -> Draws:

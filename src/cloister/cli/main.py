@@ -35,6 +35,7 @@ TOO_LITTLE = "Memory is limited to less than 2 GiB (ulimit -v), which is not eno
 TOO_LARGE = "There is not enough memory for these data. Use a larger machine or fewer columns; nothing was written."
 M_MMAP_THRESHOLD, OF_ITS_OWN = -3, 1 << 22
 """Arrays of so many bytes have memory of their own, which goes back when they do; the C library's threshold grows."""
+
 SHORTAGES = ("can't start new thread", "Cannot allocate memory", "failed to map segment")
 """How Python and the system's loader say that there is no memory, for the stack of a thread or a library."""
 
@@ -200,8 +201,7 @@ def main() -> None:
     compiles_only_ours()
     _prepare_streams()
     sys.unraisablehook = _stop_again
-    code = watched_child()
-    if code is not None:
+    if (code := watched_child()) is not None:
         sys.exit(code)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it

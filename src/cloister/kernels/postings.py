@@ -64,8 +64,8 @@ def with_bits(
     dense = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bits = np.zeros((int(long.sum()), (n_patients + 63) // 64), dtype=np.uint64)
     for begin in range(0, members.size, AT_ONCE):
-        ends = np.clip(starts, begin, begin + AT_ONCE)
-        row = np.repeat(dense, ends[1:] - ends[:-1])
+        within = np.clip(starts, begin, begin + AT_ONCE)
+        row = np.repeat(dense, within[1:] - within[:-1])
         inside, some = row >= 0, members[begin : begin + AT_ONCE]
         word = row[inside] * np.int64(bits.shape[1]) + (some[inside] >> 6)
         # Nobody stands in a list twice, so that adding a bit sets it.
