@@ -142,7 +142,7 @@ def whole_claims(attacked: AttackedClaims) -> ClaimsAttack:
 
     A claim fits one that is alike in all columns, a missing value being a value; one with a suppressed cell fits none.
     """
-    attacked.matching.forget()  # others need few of its lists, and those made here are as large
+    vars(attacked).pop("matching", None)  # others need few of its lists, and those made here are as large
     power = attacked.power.max(axis=1, keepdims=True)
     whole = replace(attacked, released=join_columns(attacked), levels=(*attacked.of_patients, 0), power=power)
     return ClaimsAttack("whole claims (exact knowledge)", whole.figures(power))

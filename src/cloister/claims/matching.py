@@ -31,6 +31,9 @@ from .losses import entropy_losses
 SPAN = 512
 """Draws that a thread takes at a time."""
 
+TOGETHER = 30_000_000
+"""Claims whose lists of patients are made side by side, each column counted."""
+
 Levels = Sequence[int]
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]
@@ -217,18 +220,17 @@ class Matching:
         self._levels: dict[tuple[int, int], Postings] = {}
         self._nodes: dict[tuple[int, ...], NodeLists] = {}
 
-    def forget(self) -> None:
-        """Drop all lists; they are made again when needed."""
-        for made in (self._cells, self._levels, self._nodes):
-            made.clear()
-
     def lists(self, levels: Levels) -> NodeLists:
         """Lists of patients at the levels of claims of a node; those of the last one are kept."""
         own = tuple(levels[len(self.released.encoded.patients) :])
         if own not in self._nodes:
-            missing = [pair for pair in enumerate(own) if pair not in self._levels]
-            self._levels.update(zip(missing, self._map(self._made, missing), strict=True))
             self._nodes.clear()  # before the next is made, as a node's lists are large
+            missing = [pair for pair in enumerate(own) if pair not in self._levels]
+            # making lists takes several times the memory of the lists: of many claims those of one column at a time
+            together = max(1, TOGETHER // max(1, self.released.encoded.n_claims))
+            for begin in range(0, len(missing), together):
+                some = missing[begin : begin + together]
+                self._levels.update(zip(some, self._map(self._made, some), strict=True))
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]
             at = np.concatenate([[0], np.cumsum([part.size for part in labels])])[:-1].astype(np.int64)

@@ -114,8 +114,9 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
 
 
 def as_held(column: pl.Series) -> pl.Series:
-    """The text of a column, as it is where it is packed."""
-    return column if isinstance(column.dtype, pl.Enum) else as_text(column)
+    """The text of a column, as it is where it is packed: as numbers whose order is that of the text."""
+    is_packed = isinstance(column.dtype, pl.Enum) and column.dtype.categories.is_sorted()
+    return column if is_packed else as_text(column)
 
 
 def of_each(text: pl.Series, judge: Callable[[pl.Series], pl.Series]) -> pl.Series:

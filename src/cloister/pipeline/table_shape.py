@@ -18,7 +18,7 @@ from cloister.release import Release
 from cloister.settings import Keywords
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import read_table
-from cloister.tabular.encode import encode, with_cut_points
+from cloister.tabular.encode import encode, with_cut_points, with_packed
 from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
 
@@ -120,6 +120,8 @@ class PreparedTable(PreparedRequest):
 
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
         asked, notes = request_of(options, source.frame.columns)
+        if not asked.escape_formulas:  # which looks into text
+            source = replace(source, frame=with_packed(source.frame, asked.quasi_identifiers))
         request = with_cut_points(asked, source.frame)
         notes = [*why, *source.notes, *notes, *notes_on_decimals(request, source.frame)]
         super().__init__(options, run, request, notes)

@@ -1,6 +1,6 @@
 """From columns of values to the arrays that the search works on. No column is released unless somebody said so."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -151,13 +151,18 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
     return texts.sort(columns).group_by(by).agg(pl.col(rest).get(pl.len() // 2)).select(columns).sort(columns)
 
 
+def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    """Return a table with the text of some columns packed, of those that it has; see `packed`."""
+    return frame.with_columns(packed(frame[name]) for name in columns if frame.schema.get(name) == pl.String)
+
+
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
     """Return a table whose roles are known, or its tally, bound and numbered.
 
     ``frame``: the quasi-identifiers and sensitive columns at least.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
-    frame = frame.with_columns(packed(frame[column]) for column in columns if frame[column].dtype == pl.String)
+    frame = with_packed(frame, columns)
     texts = {column: as_held(frame[column]) for column in columns}
     hierarchies = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))

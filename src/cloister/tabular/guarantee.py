@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
 from cloister.io import as_text, counted, distinct_values, is_tally, records_of
-from cloister.io.columns import of_each
+from cloister.io.columns import packed
 from cloister.results import Checks
 
 Description = Mapping[str, Any]
@@ -118,21 +118,25 @@ class ReleasedClasses:
 
     Parameters
     ----------
-    records : as text, columns named as `inside`; or a tally of them
+    records : as text, which may be packed, columns named as `inside`; or a tally of them
     columns : the quasi-identifiers, in order
     """
 
     def __init__(self, records: pl.DataFrame, columns: Sequence[str]) -> None:
         self.records = records
         self.columns = list(columns)
-        self.sizes = records.group_by(self.columns).agg(counted(records).alias(COUNT))
+        self.sizes = self._counted(self.columns, COUNT)
         self._cells: dict[str, pl.DataFrame] = {}
+
+    def _counted(self, keys: Sequence[str | pl.Expr], name: str) -> pl.DataFrame:
+        """How many records have each combination of values; these as plain text, as there are far fewer."""
+        counts = self.records.group_by(keys).agg(counted(self.records).alias(name))
+        return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
 
     def cells(self, column: str) -> pl.DataFrame:
         """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
         if column not in self._cells:
-            value = pl.col(inside(column)).alias("value")
-            cells = self.records.group_by([*self.columns, value]).agg(counted(self.records).alias("count"))
+            cells = self._counted([*self.columns, pl.col(inside(column)).alias("value")], "count")
             numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
             joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
             self._cells[column] = joined.select("class", "size", "value", "count")
@@ -307,20 +311,16 @@ def _levels(guarantee: Guarantee, column: str) -> tuple[int, ...]:
 
 def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Series:
     """Return the ancestor of each value at a level, by a join with the bound hierarchy's rows."""
-    level_pairs = pl.DataFrame(
-        {"value": hierarchy.values, "label": hierarchy.labels[level]},
-        schema=dict.fromkeys(["value", "label"], pl.String),
-    )
-    missing = dict(zip(hierarchy.values, hierarchy.labels[level], strict=True)).get(None)
-
-    def labels(values: pl.Series) -> pl.Series:
-        joined = values.to_frame("value").join(
-            level_pairs, on="value", how="left", nulls_equal=True, maintain_order="left"
-        )
-        return joined["label"]
-
-    found = of_each(text, labels)
-    return (found if missing is None else found.set(text.is_null(), missing)).alias(text.name)
+    columns = {"value": hierarchy.values, "label": hierarchy.labels[level]}
+    pairs, values = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), text
+    if isinstance(text.dtype, pl.Enum):
+        values = pl.concat([text.dtype.categories, pl.Series([None], dtype=pl.String)])
+    labels = values.to_frame("value").join(pairs, on="value", how="left", nulls_equal=True, maintain_order="left")
+    found = labels["label"]
+    if isinstance(text.dtype, pl.Enum):
+        place = text.to_physical().cast(pl.UInt32).fill_null(values.len() - 1)
+        found = packed(found, always=True).gather(place)
+    return found.alias(text.name)
 
 
 SAME = "records of one number in a class are those of one patient"

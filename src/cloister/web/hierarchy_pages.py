@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Mapping
-from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
 
@@ -75,18 +74,14 @@ def hierarchies(
                 "error": wrong or (errors or {}).get(column, ""),
             }
         )
-    specs = only(specs_of_shape("table"), MORE)
+    specs, folder = only(specs_of_shape("table"), MORE), visit.state.path.parent
+    # files that may be hierarchies, beside the job or in folders that are called so
+    found = sorted([*folder.glob("*hierarch*/*.csv"), *folder.glob(f"*{HIERARCHY}*.csv")])[:MOST_FILES]
     return job_page(
         visit, "hierarchies", status, rows=rows, builders=describe_builders(), sample=sample,
-        files=_files(visit.state.path.parent), problem=problem, values=bool(visit.say("values")),
+        files=[one.relative_to(folder).as_posix() for one in found], problem=problem, values=bool(visit.say("values")),
         entries=asked(specs, filled(specs, section, visit.form) if visit.form else section, errors),
     )  # fmt: skip
-
-
-def _files(folder: Path) -> list[str]:
-    """Files that may be hierarchies, beside the job or in folders that are called so."""
-    found = [*folder.glob("*hierarch*/*.csv"), *folder.glob(f"*{HIERARCHY}*.csv")]
-    return [path.relative_to(folder).as_posix() for path in sorted(found)][:MOST_FILES]
 
 
 def preview_one(visit: Visit) -> Response:

@@ -64,7 +64,9 @@ def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
 
     place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
-    profile = visit.say("profile") or ("" if visit.form else _usual_profile(place))
+    name = place.lower().removesuffix(".gz")
+    usual = "omop" if name.endswith(".zip") else "fhir" if name.endswith(".ndjson") else ""
+    profile = visit.say("profile") or ("" if visit.form else usual)
     source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
     sample = None
     if not profile:
@@ -111,12 +113,6 @@ def make_of_database(visit: Visit) -> Response:
     write_private(text, query.query.encode())
     back = address("new/database", into=visit.say("into"))
     return _first(visit, ["--query", text.name, "--", query.url], target, shape, back, passing=[text])
-
-
-def _usual_profile(place: str) -> str:
-    """The profile that collections of such a name usually have; empty for a single table."""
-    name = place.lower().removesuffix(".gz")
-    return "omop" if name.endswith(".zip") else "fhir" if name.endswith(".ndjson") else ""
 
 
 def _likely(names: list[str]) -> str:

@@ -120,6 +120,22 @@ def test_missing_sorts_first_and_forms_classes():
     assert not verify(frame, with_k(3, promise)).holds
 
 
+@pytest.mark.parametrize("name", [*BROKEN, *UNLIKE])
+def test_packed_text_is_judged_as_text(name):
+    """Text that is packed, by its order or by another one, is judged as it is where it is not."""
+    frame, promise, _ = (BROKEN | UNLIKE)[name]
+    texts = frame.with_columns(pl.all().cast(pl.String))
+
+    def packed(table, order):
+        kinds = {column: sorted(table[column].drop_nulls().unique())[::order] for column in table.columns}
+        return table.with_columns(table[column].cast(pl.Enum(kind)) for column, kind in kinds.items())
+
+    for order in (1, -1):
+        original = replace(ORIGINAL, frame=packed(TABLE, order))
+        found = verify(packed(texts, order), promise, original)
+        assert found.failures == verify(texts, promise, ORIGINAL).failures
+
+
 def test_no_failure_tells_a_value():
     """No failure holds a value of the release or of the original."""
     for frame, promise, _ in [*BROKEN.values(), *UNLIKE.values()]:
