@@ -22,6 +22,7 @@ from cloister.io.columns import nearest_column
 from cloister.report_figures import Counted, ReportCounts, label_counts
 
 from .data import Claims, Masked, StepLine
+from .encode import numbers_by_content, sorted_numbers
 from .form import (
     CLAIMS,
     FLAG,
@@ -46,7 +47,7 @@ from .plan import ClaimsPlan
 from .prepare import group_sizes
 from .representativeness import median_claims
 
-OWNER, KIND, PEOPLE, FELLOWS = "\0owner", "\0kind", "\0people", "\0fellows"
+KIND, PEOPLE, FELLOWS = "\0kind", "\0people", "\0fellows"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
 IDS = {
     NUMBER: "number of the patient in this release; the same in both files",
@@ -121,15 +122,10 @@ def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> Claims
 
 def alike(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
     """How many patients are like each one in all quasi-identifiers of both files, (n_patients,), each included."""
-    names, own = form.names(CLAIMS, QUASI), form.names(PATIENTS, QUASI)
-    events = files.claims.select(pl.Series(OWNER, files.owners), *names)
-    kinds = events.select(names).unique().with_row_index(KIND)
-    placed = events.join(kinds, on=names, how="left", nulls_equal=True)
-    histories = placed.group_by(OWNER).agg(pl.col(KIND).sort().cast(pl.String).str.join(" "))
-    people = files.patients.select(pl.int_range(pl.len()).alias(OWNER), *own)
-    joined = people.join(histories, on=OWNER, how="left", maintain_order="left")
-    sizes = joined.select(pl.len().over([*own, KIND]).cast(pl.Int64))
-    return sizes.to_series().to_numpy()
+    kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
+    histories = pl.Series(KIND, sorted_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
+    people = files.patients.select(*form.names(PATIENTS, QUASI), histories)
+    return people.select(pl.len().over(people.columns).cast(pl.Int64)).to_series().to_numpy()
 
 
 def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, dict[str, int]]:

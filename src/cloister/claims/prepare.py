@@ -213,14 +213,8 @@ def _days_since_first(data: Claims, *, in_year: bool = False) -> pl.Series:
     return days.select((pl.col("day") - first).dt.total_days().alias("days"))["days"]
 
 
-def _length_of_stay(data: Claims) -> pl.Series:
-    ends, dates = data.dates("end-date", LENGTH_OF_STAY), data.dates("date", LENGTH_OF_STAY)
-    return (ends - dates).dt.total_days().clip(lower_bound=1)
-
-
-def _pay_delay(data: Claims) -> pl.Series:
-    days = (data.dates("paid-date", PAY_DELAY) - data.dates("date", PAY_DELAY)).dt.total_days()
-    return days.clip(0, MOST_DELAY)
+def _days_to(data: Claims, role: str, name: str, least: int, most: int | None = None) -> pl.Series:
+    return (data.dates(role, name) - data.dates("date", name)).dt.total_days().clip(least, most)
 
 
 def _age(data: Claims) -> pl.Series:
@@ -257,8 +251,8 @@ def _days_in_hospital(data: Claims) -> pl.Series:
 DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
     DAYS_SINCE_FIRST: _days_since_first,
     DAYS_OF_YEAR: partial(_days_since_first, in_year=True),
-    LENGTH_OF_STAY: _length_of_stay,
-    PAY_DELAY: _pay_delay,
+    LENGTH_OF_STAY: partial(_days_to, role="end-date", name=LENGTH_OF_STAY, least=1),
+    PAY_DELAY: partial(_days_to, role="paid-date", name=PAY_DELAY, least=0, most=MOST_DELAY),
     YEAR: years_of,
     AGE: _age,
     DAYS_IN_HOSPITAL: _days_in_hospital,

@@ -46,7 +46,7 @@ class ClaimsOriginal:
 class ComparedClaims:
     """The original, after the steps before the search, and as the verifier sees it."""
 
-    source: Claims
+    n_patients: int  # as read
     prepared: PreparedClaims
     secret: PreparedOriginal
 
@@ -71,7 +71,9 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
     def read_original(self, request: Request, manifest: ClaimsManifest, files: WrittenClaims) -> ComparedClaims | None:
         """Read what the custodian has."""
         original = read_original(request)
-        return None if original is None else ComparedClaims(original.claims, *_secret(original, manifest, files))
+        if original is None:
+            return None
+        return ComparedClaims(original.claims.n_patients, *_secret(original, manifest, files))
 
     def verify(self, release: ReleaseFolder) -> Verdict:
         """Recompute the promise."""
@@ -88,7 +90,7 @@ class ClaimsChecker(Checker[ClaimsManifest, WrittenClaims, ComparedClaims]):
         wrong = [*facts.differing(stated), *_unfounded(stated, files)]
         failures = [f"{part} in release.json does not follow from the files" for part in wrong]
         if original is not None:
-            wrong = _unlike(stated, original.source, original.prepared, files, facts)
+            wrong = _unlike(stated, original, files, facts)
             wrong += _lost_otherwise(stated, files, original.secret)
             failures += [f"{part} in release.json is not what the original says" for part in wrong]
         return Facts(failures, codebook(files, promise.form), report_counts(files, promise.form, promise.k))
@@ -130,11 +132,9 @@ def _unfounded(published: ClaimsManifest, files: WrittenClaims) -> list[str]:
     return [part for part, holds in fits.items() if not holds]
 
 
-def _unlike(
-    published: ClaimsManifest, source: Claims, prepared: PreparedClaims, files: WrittenClaims, facts: ClaimsFacts
-) -> list[str]:
+def _unlike(published: ClaimsManifest, original: ComparedClaims, files: WrittenClaims, facts: ClaimsFacts) -> list[str]:
     """What is said of the steps before the search, and of the population, and is not found again."""
-    k, form = published.risk.k, published.columns
+    k, form, prepared = published.risk.k, published.columns, original.prepared
     steps = early_steps(prepared.lines, facts.counts, k)
     voters, population = facts.voters, read_population(prepared.claims)
     if population is not None:
@@ -142,7 +142,7 @@ def _unlike(
     same = {
         "steps": [*published.steps[: len(steps)]] == steps,
         "representativeness": published.representativeness == compared(prepared, files, form, k),
-        "records.in": published.records.in_ in ("withheld", source.n_patients),
+        "records.in": published.records.in_ in ("withheld", original.n_patients),
         "sensitivity.voter_list": published.sensitivity.voter_list == voters,
     }
     return [part for part, holds in same.items() if not holds]

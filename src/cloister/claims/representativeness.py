@@ -13,7 +13,6 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
-from cloister.io.columns import of_each
 from cloister.masking import WITHHELD
 
 from .codes import EXCLUDING
@@ -47,7 +46,7 @@ MOST_BANDS = 16
 """A table has no more; where a level has, the next one with fewer is taken."""
 
 MISSING = "missing"
-LABEL = "\0label"
+LABEL, TIMES = "\0label", "\0times"
 Share = float | None
 
 
@@ -95,24 +94,33 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
 
 def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[str, object]:
     name, table, column = variable
-    both = [data.of(table)[column].drop_nulls() for data in (excluded, remaining)]
+    both = [_tally(data.of(table)[column]).drop_nulls() for data in (excluded, remaining)]
     statistic = p_value = None
     if name == SEX:
-        found = [dict(one.value_counts().iter_rows()) for one in both]
+        found = [dict(one.iter_rows()) for one in both]
         counts = {sex: [one.get(sex, 0) for one in found] for sex in sorted({*found[0], *found[1]})}
     else:
-        texts = [one if one.dtype.is_integer() else of_each(one, starts_of) for one in both]
+        texts = [own if own.dtype.is_integer() else starts_of(as_text(own)) for own in (one[LABEL] for one in both)]
         values = [numbers_of(one).to_numpy().astype(np.int64) for one in texts]
+        times = [one[TIMES].to_numpy() for one in both]
         starts, bands = zip(*BANDS[name], strict=True)
         places = [np.searchsorted(starts, own, side="right") - 1 for own in values]
-        sizes = [np.bincount(own, minlength=len(bands)).tolist() for own in places]
+        sizes = [np.bincount(own, n, len(bands)).astype(int).tolist() for own, n in zip(places, times, strict=True)]
         counts = {band: [*pair] for band, *pair in zip(bands, *sizes, strict=True)}
-        if all(one.size for one in values) and values[0].size + values[1].size > 2:  # of one each SciPy divides by 0
-            from scipy.stats import ks_2samp  # slow to import
+        n, m = (int(own.sum()) for own in times)
+        if n and m and n + m > 2:  # nothing is to be said of one each
+            from scipy.stats import kstwo  # slow to import
 
-            test = ks_2samp(*values, method="asymp")
-            statistic, p_value = float(test.statistic), float(test.pvalue)
+            at = np.unique(np.concatenate(values))
+            one, two = (np.bincount(np.searchsorted(at, v), t, at.size) for v, t in zip(values, times, strict=True))
+            statistic = float(np.abs(np.cumsum(one) / n - np.cumsum(two) / m).max())
+            p_value = float(np.clip(kstwo.sf(statistic, np.round(n * m / (n + m))), 0, 1))
     return {"excluded and remaining": counts, "statistic": statistic, "p_value": p_value}
+
+
+def _tally(column: pl.Series) -> pl.DataFrame:
+    """Each value of a column, and how often it stands there."""
+    return column.alias(LABEL).value_counts(name=TIMES)
 
 
 def starts_of(series: pl.Series) -> pl.Series:
@@ -183,12 +191,13 @@ def _shares(
     plan, here, excluded = prepared.claims.plan, files.of(table)[label], prepared.excluded.of(table)
     qi = plan.of(table).qi
     hierarchy = hierarchy_named(qi[label], plan.grouping.tables) if label in qi else None
-    bands = _bands(here, as_text(prepared.claims.of(table)[label]), column, hierarchy)
+    bands = _bands(here, as_text(prepared.claims.of(table)[label].unique()), column, hierarchy)
     if len(set(bands.values())) < 2:
         return None
     names = [*dict.fromkeys(bands.values()), MISSING]
-    counts = here.replace_strict(bands, default=None, return_dtype=pl.String).fill_null(MISSING)
-    released = [round(int((counts == name).sum()) / max(here.len(), 1), 4) for name in names]
+    tally = _tally(here)
+    band = as_text(tally[LABEL]).replace_strict(bands, default=None, return_dtype=pl.String).fill_null(MISSING)
+    released = [round(int(tally[TIMES].filter(band == name).sum()) / max(here.len(), 1), 4) for name in names]
     own: list[Share] = [None] * len(names)
     if k is not None:
         labels = _labels_of_excluded(as_text(excluded[label]), column, hierarchy, bands)
@@ -198,7 +207,7 @@ def _shares(
 
 def _bands(here: pl.Series, values: pl.Series, column: ReleasedColumn, hierarchy: Hierarchy | None) -> dict[str, str]:
     """From each label released to its band, in the order of values; no label has two bands, since levels are nested."""
-    labels = set(here.drop_nulls())
+    labels = set(here.unique().drop_nulls())
     if hierarchy is None:
         return {label: label for label in sorted(labels)} if len(labels) <= MOST_BANDS else {}
     bound = hierarchy.bind(values.name, values.drop_nulls().unique().sort().to_list())

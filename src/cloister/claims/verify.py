@@ -13,7 +13,7 @@ import re
 import numpy as np
 import polars as pl
 
-from cloister.io.columns import as_text, of_each
+from cloister.io.columns import as_numbers, as_text, of_each
 from cloister.results import Checks, Verdict
 
 from .data import years_of
@@ -39,7 +39,7 @@ from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds, seed_of
 
 HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
-OWNER, PLACE = "\0owner", "\0place"
+PLACE = "\0place"
 
 
 def verify(files: WrittenClaims, promise: ClaimsPromise, original: PreparedOriginal | None = None) -> Verdict:
@@ -122,22 +122,25 @@ def _is_of_level(text: str, hierarchy: NamedHierarchy, level: int) -> bool:
 
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
-    events = files.claims.select(pl.Series(OWNER, files.owners + 1), *form.names(CLAIMS, QUASI, KEPT, FLAG))
-    is_sorted = events.equals(events.sort(events.columns, nulls_last=False))
-    checks.require(is_sorted, "claims are sorted by patient and then by their released values")
-    # of each patient, the places of the claims among all kinds of claims, in the order of the file
-    kinds = events.drop(OWNER).unique()
+    events = files.claims.select(form.names(CLAIMS, QUASI, KEPT, FLAG))
+    # the place of each claim among all kinds of claims, of which there are fewer to be sorted
+    kinds = events.unique()
     kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
-    placed = events.join(kinds, on=kinds.columns[1:], how="left", nulls_equal=True, maintain_order="left")
-    sequences: dict[int, list[int]] = dict(placed.group_by(OWNER).agg(PLACE).rows())
+    placed = events.join(kinds, on=events.columns, how="left", nulls_equal=True, maintain_order="left")
+    places = placed[PLACE].to_numpy()
+    is_sorted = (np.diff(files.owners * (kinds.height + 1) + places) >= 0).all()
+    checks.require(bool(is_sorted), "claims are sorted by patient and then by their released values")
+    # of each patient the places of the claims, as bytes that sort as they do
+    text = places.astype(">u4").tobytes()
+    ends = [0, *(4 * np.cumsum(np.bincount(files.owners, minlength=files.patients.height))).tolist()]
     own = files.patients.select(form.names(PATIENTS, QUASI, KEPT, FLAG)).rows()
     # hashes tell patients apart who are alike in all else; numbers say nothing
     last, by_id = [""] * len(own), ""
     if form.ids != NUMBER:
         last, by_id = files.patients.to_series(0).to_list(), ", and by their ids where these are alike"
     keys = [
-        (tuple((text is not None, (text or "").encode()) for text in row), sequences.get(number, []), name)
-        for number, (row, name) in enumerate(zip(own, last, strict=True), start=1)
+        (tuple((cell is not None, (cell or "").encode()) for cell in row), text[begin:end], name)
+        for row, (begin, end), name in zip(own, itertools.pairwise(ends), last, strict=True)
     ]
     are_sorted = all(one <= two for one, two in itertools.pairwise(keys))
     checks.require(are_sorted, f"patients are sorted by their released values and then by their claims{by_id}")
@@ -154,12 +157,12 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
 
 def _labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int) -> None:
     """Look for labels of quasi-identifiers that fewer than k patients have; a missing value is no label."""
-    owners = {PATIENTS: pl.Series(range(files.patients.height)), CLAIMS: pl.Series(files.owners)}
-    fewest = []
-    for table in TABLES:
+    n, fewest = files.patients.height, []
+    for table, owners in ((PATIENTS, pl.Series(range(n))), (CLAIMS, pl.Series(files.owners))):
         for name in form.names(table, QUASI):
-            held = pl.DataFrame({"label": files.of(table)[name], "owner": owners[table]}).drop_nulls("label").unique()
-            fewest.append(min(held.group_by("label").len()["len"].to_list(), default=k))
+            (labels,) = as_numbers([files.of(table)[name]])
+            held = (labels.cast(pl.Int64) * n + owners).drop_nulls().unique() // n
+            fewest.append(min(held.value_counts()["count"].to_list(), default=k))
     checks.require(all(own >= k for own in fewest), f"each label of a quasi-identifier is that of {k} patients or more")
 
 

@@ -15,6 +15,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Unpack
@@ -23,7 +24,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, check_names, display_name, packed, plain_columns
+from cloister.io.columns import as_text, check_names, display_name, of_each, packed, plain_columns
 from cloister.io.csv import Source, check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
@@ -185,7 +186,7 @@ def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     for parts in zip(*([packed(column) for column in frame] for frame in frames), strict=True):
         kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
         kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
-        columns.append(packed(pl.concat([part.cast(kind) for part in parts])))
+        columns.append(packed(pl.concat([of_each(part, partial(pl.Series.cast, dtype=kind)) for part in parts])))
     return pl.DataFrame(columns)
 
 

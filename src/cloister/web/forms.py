@@ -167,14 +167,10 @@ def _text(value: object) -> str:
     if isinstance(value, Mapping):
         return "\n".join(f"{key} = {_text(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
-        parts = [", ".join(f"{k} = {_quoted(v)}" for k, v in one.items()) if isinstance(one, Mapping) else _text(one)
-                 for one in value]  # fmt: skip
+        parts = [", ".join(f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {_text(v)}" for k, v in one.items())
+                 if isinstance(one, Mapping) else _text(one) for one in value]  # fmt: skip
         return "\n".join(parts)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _quoted(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else _text(value)
 
 
 def filled(specs: Iterable[Spec], section: Keywords, form: FormData) -> Given:

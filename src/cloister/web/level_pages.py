@@ -59,13 +59,6 @@ def _levels(visit: Visit, found: Measurable) -> list[int]:
     return _typed(visit, "level", usual, problem.lowest.tolist(), problem.top)
 
 
-def _bounds(visit: Visit, found: Measurable) -> tuple[list[int], list[int]]:
-    """Between which levels transformations are drawn and listed; by default all, or those around the best."""
-    problem, narrow = found.table.problem, found.around_best
-    low, high = problem.lowest.tolist(), problem.top
-    return _typed(visit, "low", narrow[0], low, high), _typed(visit, "high", narrow[1], low, high)
-
-
 def _pinned(visit: Visit, problem: SearchProblem) -> list[tuple[int, ...]]:
     """The transformations that are pinned, each once; what is none is left out."""
     found = []
@@ -126,7 +119,10 @@ def _drawn(problem: SearchProblem, lattice: Sequence[Candidate], chosen: Sequenc
 def levels(visit: Visit) -> Response:
     """Show a slider for each quasi-identifier, what the levels give, those pinned, and all between some bounds."""
     found = visit.app.data.measurable(visit.state, visit.part)
-    problem, chosen, bounds = found.table.problem, _levels(visit, found), _bounds(visit, found)
+    problem, chosen, around = found.table.problem, _levels(visit, found), found.around_best
+    # transformations are drawn and listed between these levels, by default all, or those around the best
+    low, high = problem.lowest.tolist(), problem.top
+    bounds = _typed(visit, "low", around[0], low, high), _typed(visit, "high", around[1], low, high)
     pins = _pinned(visit, problem)
     is_quick = problem.task.rows.records.size * len(problem.names) <= QUICK
     lattice = visit.app.data.between(found, *bounds)
