@@ -223,19 +223,14 @@ def _encoded(data: Claims, table: str) -> Iterator[tuple[EncodedColumn, tuple[in
                 f"{bound.n_levels - 1}.",
                 column=name,
             )
-        numbers = [_numbered(labels) for labels in bound.labels]
-        codes, texts = zip(*numbers, strict=True)
-        levels = np.array(codes, dtype=np.int32).reshape(bound.n_levels, len(distinct))
+        # labels are numbered in the order of their first values; an empty label is an empty text
+        labels = [[label or "" for label in own] for own in bound.labels]
+        numbers = [{text: number for number, text in enumerate(dict.fromkeys(own))} for own in labels]
+        codes = [[of[text] for text in own] for of, own in zip(numbers, labels, strict=True)]
+        levels, texts = np.array(codes, dtype=np.int32).reshape(bound.n_levels, len(distinct)), map(tuple, numbers)
         losses = cell_losses(data.plan.search.loss, bound, levels, values)
         small = values.astype(np.min_scalar_type(-1 - len(distinct)))
-        yield EncodedColumn(name, small, levels, texts, losses), (low, highest)
-
-
-def _numbered(labels: Sequence[str | None]) -> tuple[list[int], tuple[str, ...]]:
-    """Numbers of labels in the order of their first values, and their texts; an empty label is an empty text."""
-    texts = [label or "" for label in labels]
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(texts))}
-    return [numbers[label] for label in texts], tuple(numbers)
+        yield EncodedColumn(name, small, levels, tuple(texts), losses), (low, highest)
 
 
 def _content(columns: Sequence[tuple[EncodedColumn, object]], data: Claims, table: str) -> RowNumbers:
@@ -267,8 +262,9 @@ def _codes_in_order(column: pl.Series) -> tuple[RowNumbers, int]:
     if not column.dtype.is_integer():
         texts, places = coded(column)
         return places.astype(np.int64) + 1, len(texts) + 1
-    ranks = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    return ranks, int(ranks.max(initial=0)) + 1
+    numbers = column.cast(pl.Int64)  # of ours, from -1 to the number of rows or labels
+    codes = (numbers - numbers.min() + 1).fill_null(0).to_numpy()
+    return codes, int(codes.max(initial=0)) + 1
 
 
 def _ranks(numbers: RowNumbers) -> tuple[RowNumbers, int]:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, of_each, packed
+from cloister.io.columns import as_text, of_each, repacked
 from cloister.manifest.head import Count, Section
 from cloister.masking import is_masked_count
 from cloister.typed_toml import typed
@@ -126,7 +126,7 @@ class WrittenClaims:
     @classmethod
     def of_frames(cls, patients: pl.DataFrame, claims: pl.DataFrame) -> "WrittenClaims":
         """Hold columns of any type, ids first; what is packed lists the values that stand there and no others."""
-        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([packed(as_text(one)) for one in claims]))
+        return cls(pl.DataFrame([*map(as_text, patients)]), pl.DataFrame([*map(repacked, claims)]))
 
     def __repr__(self) -> str:
         return f"WrittenClaims({self.patients.height} patients, {self.claims.height} claims)"

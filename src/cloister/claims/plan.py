@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt, Predicate
+from pydantic import Field
 
 from cloister import typed_toml
 from cloister.errors import InputError, did_you_mean
@@ -55,11 +56,6 @@ UNJOINED = (
     "ids.patients cannot be drop: the id is all that says whose claims are whose, and without it the files fall apart. "
     "Take number, which says nothing of a patient, or hmac:KEYFILE."
 )
-
-
-def _is_kind_of_id(text: str) -> bool:
-    """In a plan as it is published, `hmac` stands without the file of the key."""
-    return text in ("number", "drop", "hmac") or text.removeprefix(HMAC) not in ("", text)
 
 
 class TablePlan:
@@ -215,7 +211,8 @@ class IdsPlan:
     """What replaces the ids: of patients ``number`` or ``hmac:KEYFILE``; of the others see step 1."""
 
     __pydantic_config__: ClassVar = STRICT
-    patients: Annotated[str, Predicate(_is_kind_of_id)] = key("number", "number or hmac:KEYFILE")
+    # in a plan as it is published, hmac stands without the file of the key
+    patients: Annotated[str, Field(pattern="^(number|drop|hmac(:.+)?)$")] = key("number", "number or hmac:KEYFILE")
     provider: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
     vendor: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")
     pcp: Literal["drop", "number", "per-table"] = key("number", "drop, number or per-table")

@@ -195,7 +195,7 @@ def lay_out(data: Claims, encoding: Encoding, released: ReleasedClaims, levels: 
     place[order] = np.arange(order.size)
     in_order = numbered(frames[0][order], frames[1][claim_order], plan)
     names = pl.Series(np.arange(1, order.size + 1)).cast(pl.String) if hashes is None else hashes[order]
-    ids_of = names, names.gather(pl.Series(place[owners[claim_order]]))
+    ids_of = names, packed(names, always=True).gather(pl.Series(place[owners[claim_order]]))
     tables = [
         pl.DataFrame([own.alias(form.names(table)[0]), *frame.get_columns()])
         for table, own, frame in zip(TABLES, ids_of, in_order, strict=True)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,16 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
     text = as_text(column)
     distinct = text.drop_nulls().unique()
     return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
+
+
+def repacked(column: pl.Series) -> pl.Series:
+    """The text of a column packed by the values that stand there, and no others."""
+    if not isinstance(column.dtype, pl.Enum):
+        return packed(column)
+    there = as_text(column.unique()).drop_nulls().sort()
+    if 2 * there.len() > column.len():
+        return as_text(column)
+    return of_each(column, partial(pl.Series.cast, dtype=pl.Enum(there), strict=False))
 
 
 def as_held(column: pl.Series) -> pl.Series:
