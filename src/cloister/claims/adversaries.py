@@ -173,8 +173,7 @@ def exact_order(attacked: AttackedClaims, when: NDArray[np.int32]) -> ClaimsAtta
     knowledge.__dict__["known"] = in_time(ReleasedClaims.everything(encoded).without_patients(~drawn), when)
     seen = in_time(released, when)
     cells = attacked.matching.cells(levels)
-    own = attacked.of_claims
-    tables = [column.levels[level].astype(np.int64) for column, level in zip(encoded.claims, own, strict=True)]
+    tables = [one.levels[level].astype(np.int64) for one, level in zip(encoded.claims, attacked.of_claims, strict=True)]
     at = np.concatenate([[0], np.cumsum([table.size for table in tables])])[:-1].astype(np.int64)
     recoding = Recoding(np.concatenate(tables), at)
     draws = knowledge.repeat(0)

@@ -30,7 +30,7 @@ IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_
 LOOKED_AT = 200_000
 """Distinct values of a column that are looked at."""
 
-NEARLY_ALL = 0.95
+NEARLY_ALL, YEAR = 0.95, re.compile(r"(18|19|20)[0-9]{2}")
 OLDEST = 130
 FEW = 12
 
@@ -67,11 +67,6 @@ def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEA
 def are_dates(values: Sequence[str]) -> bool:
     """Whether all are dates."""
     return bool(values) and not days_in(pl.Series(values)).null_count()
-
-
-def are_years(values: Sequence[str]) -> bool:
-    """Whether all are years of the last centuries."""
-    return bool(values) and all(re.fullmatch(r"(18|19|20)[0-9]{2}", value) for value in values)
 
 
 def are_ages(values: Sequence[str]) -> bool:
@@ -129,19 +124,15 @@ def _listed(content: Content) -> Content:
     )
 
 
-def _anything(values: Sequence[str]) -> bool:
-    return bool(values)
-
-
 DIAGNOSIS = r"icd_?(9|10)(?!.*proc)|diag|(^|_)dx"
 OF_PATIENTS = (
     Sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
-    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
+    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", lambda v: any(v) and all(map(YEAR.fullmatch, v))),
     Sign("age", r"^age", are_ages, "age"),
     # bands such as `70-79` and `80+`, single years between them or not
     Sign("age", r"^age", lambda values: are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list()), "suppress"),
     Sign("sex", r"sex|gender", lambda values: 0 < len(values) <= FEW and all(map(is_sex, values)), "suppress"),
-    Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
+    Sign("pcp", r"(^|_)pcp($|_)|primary_care", bool),
     Sign(
         "quasi-identifier",
         r"race|ethnic|state|region|county|marital|zip|postal|language|religion",
@@ -149,7 +140,7 @@ OF_PATIENTS = (
     ),
 )
 OF_CLAIMS = (
-    Sign("drop", r"claim_?(id|no|number)|^clm_id", _anything),
+    Sign("drop", r"claim_?(id|no|number)|^clm_id", bool),
     Sign("paid-date", r"(paid|pay|payment).*(date|dt)", are_dates),
     Sign("pay-delay", r"pay_?delay", _days, "pay-delay"),
     Sign("end-date", r"(thru|through|end|discharge|to|until).*(date|dt)|(date|dt).*(end|to|thru)", are_dates),
@@ -168,9 +159,9 @@ OF_CLAIMS = (
     Sign("specialty", r"special", _in_groups("specialty"), "specialty"),
     Sign("length-of-stay", r"length_?of_?stay|(^|_)los($|_)", _days, "length-of-stay"),
     Sign("days-since-first-claim", r"days_?since|(^|_)dsf[cs]($|_)", _days, "days-since-first-claim"),
-    Sign("vendor", r"vendor|facility|hospital_id|prvdr_num", _anything),
-    Sign("pcp", r"(^|_)pcp($|_)|primary_care", _anything),
-    Sign("provider", r"provider|physician|doctor|npi", _anything),
+    Sign("vendor", r"vendor|facility|hospital_id|prvdr_num", bool),
+    Sign("pcp", r"(^|_)pcp($|_)|primary_care", bool),
+    Sign("provider", r"provider|physician|doctor|npi", bool),
 )
 
 
@@ -227,7 +218,7 @@ def _guess(frame: pl.DataFrame, column: str, signs: Sequence[Sign], taken: set[s
                 # digits of one length can be cut short; all else is kept or suppressed
                 are_zip = len(values) > FEW and all(re.fullmatch(r"[0-9]{5}", value) for value in values)
                 return Guess(column, sign.role, "likely", "by its name", "prefix:5" if are_zip else "suppress")
-            if sign.content in (_anything, _some_diagnoses):
+            if sign.content in (bool, _some_diagnoses):
                 return Guess(column, sign.role, "likely", "by its name" + _of_codes(sign, values), sign.hierarchy)
             return Guess(column, sign.role, "sure", "by name and content" + _of_codes(sign, values), sign.hierarchy)
     unread = f"; not {LOOKED_THROUGH}" if named[0].role in (*LISTS, *LISTS.values()) else ""

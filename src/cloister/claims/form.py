@@ -205,6 +205,16 @@ def plan_published(plan: ClaimsPlan) -> ClaimsPlan:
     return typed(dataclasses.asdict(named), ClaimsPlan, "the plan")
 
 
+def at_levels(plan: ClaimsPlan, levels: Mapping[str, Mapping[str, int]], truncation: str) -> ClaimsPlan:
+    """Return a plan by which nothing but these levels, by file, and this truncation can be chosen."""
+    content = dataclasses.asdict(plan)
+    for table, own in levels.items():
+        for name, words in plan.of(table).qi.items():
+            content[table]["qi"][name] = f"{split_bounds(words)[0]}@{own.get(name, 0)}"
+    content["truncation"]["percentiles"] = ("none" if truncation == "none" else float(truncation),)
+    return typed(content, ClaimsPlan, "the plan")
+
+
 def smallest_class(threshold: float) -> int:
     """Return k: the smallest class in which a random guess is right with a chance of at most the threshold."""
     k = max(1, math.floor(1 / threshold) - 1)

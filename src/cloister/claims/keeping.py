@@ -67,9 +67,8 @@ def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) ->
         finer = [level for level in range(low, top[j]) if len(set(column.labels[level])) > 1]
         if levels[j] == top[j] and finer:
             node = (*top[:j], finer[-1], *top[j + 1 :])
-            yield _remedy(
-                chooser, node, Remedy(column.name, len(set(column.labels[finer[-1]])), 0.0), power_of, highest
-            )
+            found = Remedy(column.name, len(set(column.labels[finer[-1]])), 0.0)
+            yield _remedy(chooser, node, found, power_of, highest)
 
 
 def _remedy(chooser: Chooser, node: Node, found: Remedy, power_of: PowerOf, highest: int) -> Remedy:

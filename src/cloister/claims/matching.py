@@ -31,8 +31,8 @@ from .losses import entropy_losses
 SPAN = 512
 """Draws that a thread takes at a time."""
 
-TOGETHER = 30_000_000
-"""Claims whose lists of patients are made side by side, each column counted."""
+SIDE_BY_SIDE = 10_000_000
+"""Of more claims lists of patients are made for one column after the other."""
 
 Levels = Sequence[int]
 Flags = NDArray[np.bool_]
@@ -226,10 +226,9 @@ class Matching:
         if own not in self._nodes:
             self._nodes.clear()  # before the next is made, as a node's lists are large
             missing = [pair for pair in enumerate(own) if pair not in self._levels]
-            # making lists takes several times the memory of the lists: of many claims those of one column at a time
-            together = max(1, TOGETHER // max(1, self.released.encoded.n_claims))
-            for begin in range(0, len(missing), together):
-                some = missing[begin : begin + together]
+            # making lists takes several times the memory of the lists
+            is_large = self.released.encoded.n_claims > SIDE_BY_SIDE
+            for some in [[pair] for pair in missing] if is_large else [missing]:
                 self._levels.update(zip(some, self._map(self._made, some), strict=True))
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]

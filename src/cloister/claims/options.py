@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from cloister.settings import Help, RunOptions
+from cloister.settings import Help, Key, RunOptions
 
 if TYPE_CHECKING:
     from cloister.io.query import Query
@@ -28,4 +28,7 @@ class ClaimsOptions(RunOptions):
     patients: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet, one row a patient.", option="PATIENTS")]
     claims: Annotated["Path | Query", Help("The same, any number of rows a patient.", option="CLAIMS")]
     plan: Annotated[Path, Help("What is asked, in TOML; cloister init claims writes a first one.", "PLAN")]
-    placed: ClassVar[Mapping[str, str]] = dict.fromkeys(("patients", "claims", "plan"), "out")
+    levels_from: Annotated[
+        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = dict.fromkeys(("patients", "claims", "plan", "levels_from"), "out")

@@ -18,7 +18,7 @@ from cloister.results import Verdict
 
 from .data import PATIENT, Claims, early_steps
 from .facts import SUPPRESSION, ClaimsFacts, codebook, counted, facts_of, read_population, report_counts, voter_list
-from .form import NUMBER, TABLES, TRUNCATED, WrittenClaims, plan_published
+from .form import NUMBER, TABLES, TRUNCATED, WrittenClaims, at_levels, plan_published
 from .manifest import ClaimsManifest, ClaimsPromise
 from .plan import ClaimsPlan
 from .prepare import prepare
@@ -169,7 +169,8 @@ def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: P
 def prepared_again(source: Claims, published: ClaimsManifest) -> PreparedClaims:
     """Return the original after the steps before the search, by the plan that the release names."""
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=published.seed))
-    if plan_published(plan) != published.settings.plan:
+    fixed = at_levels(plan, published.choice.levels.model_dump(), published.choice.truncation)
+    if published.settings.plan not in map(plan_published, (plan, fixed)):
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
     return prepare(source)
 

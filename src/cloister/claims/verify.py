@@ -124,8 +124,7 @@ def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
     events = files.claims.select(form.names(CLAIMS, QUASI, KEPT, FLAG))
     # the place of each claim among all kinds of claims, of which there are fewer to be sorted
-    kinds = events.unique()
-    kinds = kinds.sort(kinds.columns, nulls_last=False).with_row_index(PLACE)
+    kinds = events.unique().sort(events.columns, nulls_last=False).with_row_index(PLACE)
     placed = events.join(kinds, on=events.columns, how="left", nulls_equal=True, maintain_order="left")
     places = placed[PLACE].to_numpy()
     is_sorted = (np.diff(files.owners * (kinds.height + 1) + places) >= 0).all()

@@ -102,9 +102,8 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     files = WrittenClaims(with_numbers[0], with_numbers[1])
     claims_with_ids = claims.hstack(ids_of_claims.select(pl.all().name.prefix(ID)))
     rows = ClaimRows.of(files, form, claims_with_ids, data.owners, origin)
-    checks.require(
-        rows.are_own(), "every released claim is one of the patient's, as recoded again, suppressed cells aside"
-    )
+    of_patients = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
+    checks.require(all(some.are_own() for some in rows.by_patients()), of_patients)
     checks.require(
         rows.miss_as_flagged(files.patients[TRUNCATED].to_numpy() == "1"),
         f"claims are missing of all patients with {TRUNCATED}, and of no others",
@@ -240,11 +239,7 @@ class ClaimRows:
             here, there = map(pl.DataFrame.with_columns, (here, there), as_numbers([here[name], there[name]]))
         return ClaimRows(form, origin.size, here, there)
 
-    def are_own(self) -> bool:
-        """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
-        return all(some._are_own() for some in self._by_patients())
-
-    def _by_patients(self) -> Iterator["ClaimRows"]:
+    def by_patients(self) -> Iterator["ClaimRows"]:
         """Those of some patients at a time, so that few claims are compared at once."""
         both = [np.bincount(frame[PATIENT].to_numpy(), minlength=self.n_patients) for frame in (self.here, self.there)]
         part = np.cumsum(both[0] + both[1]) // ROWS_AT_ONCE
@@ -252,7 +247,8 @@ class ClaimRows:
             mine = pl.col(PATIENT).is_between(first, last, closed="left")
             yield replace(self, here=self.here.filter(mine), there=self.there.filter(mine))
 
-    def _are_own(self) -> bool:
+    def are_own(self) -> bool:
+        """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
         flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
         is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
         whole = self.here.filter(is_whole).group_by(by).len("taken")
@@ -281,7 +277,7 @@ class ClaimRows:
         """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
         names = sorted({name for some in wanted for name in some})
         ids = [f"{ID}{name}" for name in names]
-        alike = [pair for one in self._by_patients() if names for pair in one._alike(names, ids, one.here, one.there)]
+        alike = [pair for one in self.by_patients() if names for pair in one._alike(names, ids, one.here, one.there)]
 
         def of(some: Sequence[str]) -> Iterator[Pair]:
             for own, other in alike:

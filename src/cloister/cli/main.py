@@ -40,11 +40,6 @@ SHORTAGES = ("can't start new thread", "Cannot allocate memory", "failed to map 
 """How Python and the system's loader say that there is no memory, for the stack of a thread or a library."""
 
 
-def is_shortage(error: BaseException) -> bool:
-    """Whether an error is one of memory."""
-    return isinstance(error, MemoryError) or any(words in str(error) for words in SHORTAGES)
-
-
 def watched_child() -> int | None:
     """Return the exit code of the child that did the work; None where there is no limit, and in the child itself."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -134,7 +129,7 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         return complain(refused_by_system(error), as_json=as_json, verbose=verbose, traceback=error.__traceback__)
     except BaseException as error:
-        if is_shortage(error):
+        if isinstance(error, MemoryError) or any(words in str(error) for words in SHORTAGES):
             return complain(InputError(TOO_LARGE), as_json=as_json, verbose=False)
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise

@@ -116,11 +116,9 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
 
 def repacked(column: pl.Series) -> pl.Series:
     """The text of a column packed by the values that stand there, and no others."""
-    if not isinstance(column.dtype, pl.Enum):
-        return packed(column)
     there = as_text(column.unique()).drop_nulls().sort()
-    if 2 * there.len() > column.len():
-        return as_text(column)
+    if not isinstance(column.dtype, pl.Enum) or 2 * there.len() > column.len():
+        return packed(as_text(column))
     return of_each(column, partial(pl.Series.cast, dtype=pl.Enum(there), strict=False))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from cloister.claims.data import Claims, claims_of
 from cloister.claims.encode import encode
+from cloister.claims.form import at_levels
+from cloister.claims.manifest import ClaimsManifest
 from cloister.claims.options import ClaimsOptions
 from cloister.claims.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
@@ -17,7 +19,7 @@ from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
-from cloister.manifests import AnyManifest
+from cloister.manifests import AnyManifest, typed
 from cloister.reading import how_read
 from cloister.release import Release
 from cloister.settings import Keywords, check_threads
@@ -26,7 +28,7 @@ from cloister.sources import read_claim_tables, read_claims, read_table
 
 from .claims import protect_claims
 from .grids import GRID, candidates
-from .places import custody_of
+from .places import custody_of, release_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +134,14 @@ def _without_none(value: Any) -> Any:
 
 
 def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
-    return options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
+    plan = options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
+    if options.levels_from is None:
+        return plan
+    earlier, name = typed(release_at(options.levels_from)), options.levels_from.name
+    chosen = earlier.choice if isinstance(earlier, ClaimsManifest) else None
+    if chosen is None or any({*own} != {*plan.of(table).qi} for table, own in chosen.levels.model_dump().items()):
+        raise InputError(f"The release {name} has not the quasi-identifiers of the plan.", file="release.json")
+    return at_levels(plan, chosen.levels.model_dump(), chosen.truncation)
 
 
 class PreparedHistories(Prepared):

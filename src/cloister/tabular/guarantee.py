@@ -315,12 +315,10 @@ def ancestors(text: pl.Series, hierarchy: BoundHierarchy, level: int) -> pl.Seri
     pairs, values = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), text
     if isinstance(text.dtype, pl.Enum):
         values = pl.concat([text.dtype.categories, pl.Series([None], dtype=pl.String)])
-    labels = values.to_frame("value").join(pairs, on="value", how="left", nulls_equal=True, maintain_order="left")
-    found = labels["label"]
+    own = values.to_frame("value").join(pairs, on="value", how="left", nulls_equal=True, maintain_order="left")["label"]
     if isinstance(text.dtype, pl.Enum):
-        place = text.to_physical().cast(pl.UInt32).fill_null(values.len() - 1)
-        found = packed(found, always=True).gather(place)
-    return found.alias(text.name)
+        own = packed(own, always=True).gather(text.to_physical().cast(pl.UInt32).fill_null(values.len() - 1))
+    return own.alias(text.name)
 
 
 SAME = "records of one number in a class are those of one patient"

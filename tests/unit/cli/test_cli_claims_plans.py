@@ -190,3 +190,37 @@ def test_patients_of_whom_nothing_is_released_are_verified(cloister, tmp_path):
     assert cloister("protect", "claims", *GIVEN, "release", "--crosswalk", "map.csv").code == 0
     assert table(tmp_path / "release" / "patients.csv").columns == ["mrn", "claims_truncated"]
     assert (cloister("verify", "release", *MAPPED).code, cloister("verify", "release", *MAPPED[:-2]).code) == (0, 0)
+
+
+def test_levels_can_be_those_of_another_release_of_claims(cloister, tmp_path):
+    """``--levels-from DIR`` leaves nothing to be chosen for other patients; who verifies names the plan as it was."""
+    write_files(tmp_path)
+    assert cloister("protect", "claims", *GIVEN, "first").code == 0
+    write_files(tmp_path, seed=2)
+    assert cloister("protect", "claims", *GIVEN, "second", "--crosswalk", "map.csv", "--levels-from", "first").code == 0
+    first, second = (json.loads((tmp_path / name / "release.json").read_text()) for name in ("first", "second"))
+    plan = second["settings"]["plan"]
+
+    assert second["choice"]["levels"] == first["choice"]["levels"]
+    assert second["choice"]["lattice"] == 1
+    assert plan["truncation"]["percentiles"] in (["none"], [90.0])
+    assert all(
+        words.endswith(f"@{second['choice']['levels']['claims'][name]}") for name, words in plan["claims"]["qi"].items()
+    )
+    assert cloister("verify", "second", *MAPPED).code == 0
+
+
+def test_levels_of_something_else_are_refused(cloister, tmp_path):
+    """A release of other columns, or of another shape, has no levels for a plan."""
+    write_files(tmp_path, plan=PLAN.replace('pos = "place"\n', 'pos = "drop"\n', 1).replace('pos = "place"\n', ""))
+    assert cloister("protect", "claims", *GIVEN, "first").code == 0
+    write_files(tmp_path)
+    table = ("patients.csv", "--qi", "sex", "--default-role", "drop", "-k", "2", "-q", "--out", "table")
+    assert cloister("protect", "table", *table).code == 0
+
+    for name in ("first", "table"):
+        refused = cloister("protect", "claims", *GIVEN, "second", "--levels-from", name)
+        assert (refused.code, refused.err.strip()) == (
+            2,
+            f"cloister: The release {name} has not the quasi-identifiers of the plan.",
+        )

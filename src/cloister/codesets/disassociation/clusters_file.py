@@ -160,10 +160,12 @@ def _from_parts(head: dict[str, object], lists: dict[str, Iterable[dict[str, obj
     record_chunks, shared_chunks = _ChunkBuilder(codes), _ChunkBuilder(codes)
     for number, cluster in enumerate(lists[CLUSTERS]):
         if "class" in cluster:
-            names, label = _class(cluster["class"])
-            if names != (columns := columns or names):
+            labels = cluster["class"]
+            if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
                 raise NotAsWritten
-            class_of.append(classes.setdefault(label, len(classes)))
+            if (*labels,) != (columns := columns or (*labels,)):
+                raise NotAsWritten
+            class_of.append(classes.setdefault((*labels.values(),), len(classes)))
         sizes.append(_whole_number(cluster["size"]))
         item_chunks.add(codes.numbers(_list(cluster["item_chunk"])))
         for chunk in _list(cluster["record_chunks"]):
@@ -195,12 +197,6 @@ def _from_parts(head: dict[str, object], lists: dict[str, Iterable[dict[str, obj
         classes=tuple(classes),
         class_of=np.array(class_of, dtype=np.int32),
     )
-
-
-def _class(labels: object) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-    if type(labels) is not dict or not all(text is None or type(text) is str for text in labels.values()):
-        raise NotAsWritten
-    return tuple(labels), tuple(labels.values())
 
 
 def _list(value: object) -> list[Any]:

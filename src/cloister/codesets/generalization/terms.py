@@ -114,7 +114,8 @@ class WorkingTerms:
         self._merge(kept, other)
         if self.repeated is None:
             return kept
-        own = self.repeated.of_the_same(self.members(kept))
+        codes = self.repeated.code  # of each occurrence, all of which go together
+        own = np.flatnonzero(np.isin(codes, codes[self.members(kept)])).astype(np.int32)
         for term in [term for term in self.terms_of(own).tolist() if term != kept]:
             self._merge(min(kept, term), max(kept, term))
             kept = min(kept, term)
@@ -149,10 +150,6 @@ class Repeated:
     def of(cls, vocabulary: Sequence[str]) -> "Repeated":
         """Take numbered occurrences apart."""
         return cls(*occurrences(vocabulary))
-
-    def of_the_same(self, occurrences: Integers) -> Numbers:
-        """Return all occurrences of the codes that these are of."""
-        return np.flatnonzero(np.isin(self.code, self.code[occurrences])).astype(np.int32)
 
     def with_later(self, occurrences: Integers) -> Integers:
         """Return these occurrences, and the later ones of their codes."""
