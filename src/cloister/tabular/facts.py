@@ -59,7 +59,7 @@ def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPati
             largest_class=largest,
             records_by_class_size=banded(sizes, members=True),
         ),
-        labels={name: as_text(records.get_column(name)).n_unique() for name in quasi},
+        labels={name: as_text(records.get_column(name).unique()).n_unique() for name in quasi},
     )
 
 

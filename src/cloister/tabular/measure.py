@@ -70,8 +70,8 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     originals = table.frame[protected.originals.drop_nulls()]
     released = protected.frame.filter(protected.originals.is_not_null())
     hierarchies = {
-        column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(as_text(originals[column])))
-        for column in table.hierarchies
+        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(as_text(originals[name].unique())))
+        for name in table.hierarchies
     }
     columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
     losses = _losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
