@@ -363,6 +363,6 @@ def _made_up(files: WrittenClaims, form: ClaimsForm, number: int) -> dict[str, s
         for j, name in enumerate(form.names(table, QUASI)):
             cells = files.of(table)[name].sort(nulls_last=True)
             shares = ((number * size + one + 0.5) / (EXAMPLES * size) + GOLDEN * (j + 1) for one in range(size))
-            texts = [cells[int(share % 1.0 * cells.len())] or "" for share in shares] if cells.len() else []
+            texts = [cells[int(share % 1.0 * cells.len())] or "missing" for share in shares] if cells.len() else []
             found[name if table == PATIENTS else f"{name} of claims"] = "; ".join(texts)
     return found
