@@ -244,7 +244,7 @@ def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
         all_of_them = np.full(patients.height, patients.height)
         return PeopleCounted((), all_of_them[:1], all_of_them, all_of_them)
     joined = _joined(patients.select(names), people)
-    sizes = people.group_by(names).len()["len"].sort().cast(pl.Int64)
+    sizes = people.group_by(names).len(PEOPLE)[PEOPLE].sort().cast(pl.Int64)
     # nobody of a class is a patient of it who is not on the register, which `read_population` refuses
     return PeopleCounted(
         tuple(names), sizes.to_numpy(), np.maximum(joined[PEOPLE].to_numpy(), 1), joined[FELLOWS].to_numpy()
@@ -340,7 +340,7 @@ def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCount
     known = form.names(PATIENTS, QUASI)
     return ReportCounts(
         k=k,
-        sizes=files.patients.group_by(known).len()["len"] if known else pl.Series([files.patients.height]),
+        sizes=files.patients.group_by(known).len(PEOPLE)[PEOPLE] if known else pl.Series([files.patients.height]),
         of="patients",
         by="the size of their class, by quasi-identifiers of patients alone",
         columns=tuple(

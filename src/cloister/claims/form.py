@@ -205,13 +205,16 @@ def plan_published(plan: ClaimsPlan) -> ClaimsPlan:
     return typed(dataclasses.asdict(named), ClaimsPlan, "the plan")
 
 
-def at_levels(plan: ClaimsPlan, levels: Mapping[str, Mapping[str, int]], truncation: str) -> ClaimsPlan:
-    """Return a plan by which nothing but these levels, by file, and this truncation can be chosen."""
+def at_levels(plan: ClaimsPlan, form: ClaimsForm, truncation: str) -> ClaimsPlan | None:
+    """Return a plan by which nothing but a release's levels and truncation can be chosen; None if it forbids these."""
+    percentile = "none" if truncation == "none" else float(truncation)
+    if not form.is_declared(plan) or percentile not in plan.truncation.percentiles:
+        return None
     content = dataclasses.asdict(plan)
-    for table, own in levels.items():
+    for table in TABLES:
         for name, words in plan.of(table).qi.items():
-            content[table]["qi"][name] = f"{split_bounds(words)[0]}@{own.get(name, 0)}"
-    content["truncation"]["percentiles"] = ("none" if truncation == "none" else float(truncation),)
+            content[table]["qi"][name] = f"{split_bounds(words)[0]}@{form.of(table)[name].level}"
+    content["truncation"]["percentiles"] = (percentile,)
     return typed(content, ClaimsPlan, "the plan")
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .choice import NO_TRUNCATION, Chooser
 from .form import smallest_class
 from .lattice_search import Node
-from .risk import Basis, NodeRisk
+from .risk import Basis, NodeRisk, RiskFigures
 
 THRESHOLDS = (0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
 DIGITS = 2
@@ -74,11 +74,12 @@ def remedies(chooser: Chooser, levels: Node, power_of: PowerOf, highest: int) ->
 def _remedy(chooser: Chooser, node: Node, found: Remedy, power_of: PowerOf, highest: int) -> Remedy:
     limit, k, n = chooser.settings.threshold, chooser.settings.k, chooser.encoded.n_patients
     sizes = _sizes(chooser, node, power_of(highest, node))
-    rate = _flagged(sizes, k)
+    rate = RiskFigures.of(sizes, k).flag_rate
     if rate <= limit:
         return Remedy(found.column, found.labels, rate)
-    lower = (p for p in range(highest - 1, 0, -1) if _flagged(_sizes(chooser, node, power_of(p, node)), k) <= limit)
-    higher = (t for t in THRESHOLDS if t > limit and _flagged(sizes, smallest_class(t)) <= t)
+    known_less = ((p, _sizes(chooser, node, power_of(p, node))) for p in range(highest - 1, 0, -1))
+    lower = (p for p, own in known_less if RiskFigures.of(own, k).flag_rate <= limit)
+    higher = (t for t in THRESHOLDS if t > limit and RiskFigures.of(sizes, smallest_class(t)).flag_rate <= t)
     # others of a class grow with the number of patients; enough of the draws must come to k
     allowed = int(np.sort(sizes[sizes > 0])[int(limit * sizes.size)])
     patients = None
@@ -93,7 +94,3 @@ def _sizes(chooser: Chooser, node: Node, power: NDArray[np.int32]) -> NDArray[np
     knowledge = chooser.knowledge.with_power(power)
     matching = chooser.level(NO_TRUNCATION).matching
     return NodeRisk(matching, knowledge, chooser.settings.k, Basis.NODE).class_sizes(node, knowledge.repeat(0))
-
-
-def _flagged(sizes: NDArray[np.int64], k: int) -> float:
-    return float(((sizes > 0) & (sizes < k)).mean())

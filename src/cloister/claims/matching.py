@@ -227,8 +227,7 @@ class Matching:
             self._nodes.clear()  # before the next is made, as a node's lists are large
             missing = [pair for pair in enumerate(own) if pair not in self._levels]
             # making lists takes several times the memory of the lists
-            is_large = self.released.encoded.n_claims > SIDE_BY_SIDE
-            for some in [[pair] for pair in missing] if is_large else [missing]:
+            for some in [[pair] for pair in missing] if self.released.encoded.n_claims > SIDE_BY_SIDE else [missing]:
                 self._levels.update(zip(some, self._map(self._made, some), strict=True))
             postings, begins = joined_postings([self._levels[pair] for pair in enumerate(own)])
             labels = [self._labels(*pair) + begin for pair, begin in zip(enumerate(own), begins.tolist(), strict=True)]

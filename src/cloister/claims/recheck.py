@@ -169,7 +169,7 @@ def _lost_otherwise(published: ClaimsManifest, files: WrittenClaims, original: P
 def prepared_again(source: Claims, published: ClaimsManifest) -> PreparedClaims:
     """Return the original after the steps before the search, by the plan that the release names."""
     plan = replace(source.plan, risk=replace(source.plan.risk, seed=published.seed))
-    fixed = at_levels(plan, published.choice.levels.model_dump(), published.choice.truncation)
+    fixed = at_levels(plan, published.columns, published.choice.truncation) or plan
     if published.settings.plan not in map(plan_published, (plan, fixed)):
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
     return prepare(source)

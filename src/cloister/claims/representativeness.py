@@ -101,7 +101,7 @@ def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[st
         counts = {sex: [one.get(sex, 0) for one in found] for sex in sorted({*found[0], *found[1]})}
     else:
         texts = [own if own.dtype.is_integer() else starts_of(as_text(own)) for own in (one[LABEL] for one in both)]
-        values = [numbers_of(one).to_numpy().astype(np.int64) for one in texts]
+        values = [numbers_of(one.alias(column)).to_numpy().astype(np.int64) for one in texts]
         times = [one[TIMES].to_numpy() for one in both]
         starts, bands = zip(*BANDS[name], strict=True)
         places = [np.searchsorted(starts, own, side="right") - 1 for own in values]

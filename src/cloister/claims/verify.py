@@ -122,11 +122,10 @@ def _is_of_level(text: str, hierarchy: NamedHierarchy, level: int) -> bool:
 
 def _order_holds(checks: Checks, files: WrittenClaims, form: ClaimsForm) -> None:
     """Rows are sorted by what they hold, pseudonyms left out, which are numbered by their first appearance."""
-    events = files.claims.select(form.names(CLAIMS, QUASI, KEPT, FLAG))
+    rows = files.claims.select(form.names(CLAIMS, QUASI, KEPT, FLAG))
     # the place of each claim among all kinds of claims, of which there are fewer to be sorted
-    kinds = events.unique().sort(events.columns, nulls_last=False).with_row_index(PLACE)
-    placed = events.join(kinds, on=events.columns, how="left", nulls_equal=True, maintain_order="left")
-    places = placed[PLACE].to_numpy()
+    kinds = rows.unique().sort(rows.columns, nulls_last=False).with_row_index(PLACE)
+    places = rows.join(kinds, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")[PLACE].to_numpy()
     is_sorted = (np.diff(files.owners * (kinds.height + 1) + places) >= 0).all()
     checks.require(bool(is_sorted), "claims are sorted by patient and then by their released values")
     # of each patient the places of the claims, as bytes that sort as they do
@@ -159,7 +158,7 @@ def _labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int)
     n, fewest = files.patients.height, []
     for table, owners in ((PATIENTS, pl.Series(range(n))), (CLAIMS, pl.Series(files.owners))):
         for name in form.names(table, QUASI):
-            (labels,) = as_numbers([files.of(table)[name]])
+            (labels,) = as_numbers([files.of(table)[name].alias(PLACE)])
             held = (labels.cast(pl.Int64) * n + owners).drop_nulls().unique() // n
             fewest.append(min(held.value_counts()["count"].to_list(), default=k))
     checks.require(all(own >= k for own in fewest), f"each label of a quasi-identifier is that of {k} patients or more")

@@ -82,9 +82,9 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
         is_hashed = hashes is not None and ids.is_in(hashes.implode()).all()
         checks.require(is_hashed, "ids are the keyed hashes of ids of the original")
     if origin is None:
-        there = patients.select(names).group_by(names).len("there")
-        counts = released.group_by(names).len().join(there, on=names, how="left", nulls_equal=True)
-        fits = (counts["len"] <= counts["there"].fill_null(0)).all()
+        there = patients.select(names).group_by(names).len(ROWS)
+        counts = released.group_by(names).len(_NTH).join(there, on=names, how="left", nulls_equal=True)
+        fits = (counts[_NTH] <= counts[ROWS].fill_null(0)).all()
         checks.require(fits, "every released patient is one of the original, as recoded again (without crosswalk)")
         return None
     if not checks.require((origin >= 0).all(), "no released patient is one that the plan leaves out"):
@@ -95,11 +95,9 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     are_recoded = released.equals(patients.select(names)[origin])
     checks.require(are_recoded, "patients are those of the original, as recoded again")
     if hashes is not None:
-        mine = hashes.gather(pl.Series(origin)).to_list()
-        checks.require(ids.to_list() == mine, "every patient has the hash of the own id")
+        checks.require(ids.equals(hashes.gather(pl.Series(origin))), "every patient has the hash of the own id")
     (ids_of_patients, ids_of_claims), numbers = (_ids(one, form) for one in (data, files))
-    with_numbers = [files.of(table).with_columns(*own) for table, own in zip(TABLES, numbers, strict=True)]
-    files = WrittenClaims(with_numbers[0], with_numbers[1])
+    files = WrittenClaims(*(files.of(table).with_columns(*own) for table, own in zip(TABLES, numbers, strict=True)))
     claims_with_ids = claims.hstack(ids_of_claims.select(pl.all().name.prefix(ID)))
     rows = ClaimRows.of(files, form, claims_with_ids, data.owners, origin)
     of_patients = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
@@ -251,13 +249,13 @@ class ClaimRows:
         """Whether every released claim can stand for a claim of the patient, and no two of them for the same one."""
         flags, by = self.form.names(CLAIMS, FLAG), [PATIENT, *self.form.names(CLAIMS, QUASI, KEPT)]
         is_whole = pl.all_horizontal(pl.lit(True), *(pl.col(flag) == "0" for flag in flags))
-        whole = self.here.filter(is_whole).group_by(by).len("taken")
+        whole = self.here.filter(is_whole).group_by(by).len(ROWS)
         left = self.there.with_columns(pl.int_range(pl.len()).over(by).alias(_NTH))
-        left = left.join(whole, on=by, how="left", nulls_equal=True).with_columns(pl.col("taken").fill_null(0))
-        if left.filter(pl.col(_NTH) < pl.col("taken")).height != whole["taken"].sum():
+        left = left.join(whole, on=by, how="left", nulls_equal=True).with_columns(pl.col(ROWS).fill_null(0))
+        if left.filter(pl.col(_NTH) < pl.col(ROWS)).height != whole[ROWS].sum():
             return False
         # whole claims that look alike stand for each other, so that those with suppressed cells may have any left over
-        others = left.filter(pl.col(_NTH) >= pl.col("taken"))
+        others = left.filter(pl.col(_NTH) >= pl.col(ROWS))
         pairs = list(self._alike([_PLACE], [_PLACE], self.here.filter(~is_whole), others))
         wanted = sum(own.height for own, _ in pairs)
         if not wanted:
@@ -277,7 +275,9 @@ class ClaimRows:
         """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
         names = sorted({name for some in wanted for name in some})
         ids = [f"{ID}{name}" for name in names]
-        alike = [pair for one in self.by_patients() if names for pair in one._alike(names, ids, one.here, one.there)]
+        # all patterns of some patients together: there may be hundreds, with few rows each
+        parts = ([*one._alike(names, ids, one.here, one.there)] for one in self.by_patients() if names)
+        alike = [[pl.concat(side) for side in zip(*patterns, strict=True)] for patterns in parts if patterns]
 
         def of(some: Sequence[str]) -> Iterator[Pair]:
             for own, other in alike:
@@ -292,10 +292,12 @@ class ClaimRows:
         quasi, kept = self.form.names(CLAIMS, QUASI), self.form.names(CLAIMS, KEPT)
         here, there = here.with_row_index(_PLACE), there.with_row_index(_PLACE)
         patterns = here.partition_by(self.form.names(CLAIMS, FLAG), as_dict=True, maintain_order=True)
+        n_keys = 0
         for pattern, some in patterns.items():
             by = [PATIENT, *(name for name, flag in zip(quasi, pattern, strict=True) if flag == "0"), *kept]
             # a suppressed cell may stand for any value, so it is no part of the key
-            kinds = some.select(by).unique().with_row_index(KEY)
+            kinds = some.select(by).unique().with_row_index(KEY, offset=n_keys)
+            n_keys += kinds.height
             theirs = there.filter(pl.col(PATIENT).is_in(some[PATIENT].unique().implode())).select(*by, *ids)
             yield (
                 some.select(*by, *released).join(kinds, on=by, nulls_equal=True).select(KEY, *released),

@@ -107,7 +107,7 @@ class ClaimsShape:
     def changed(self, options: ClaimsOptions, setting: Keywords) -> ClaimsOptions:
         """Return the settings with values in their places in the plan."""
         plan = changed_plan(_plan_of(options), setting, GRID, options.plan.resolve().parent)
-        return ClaimsWithPlan(**vars(options) | {"stated": plan})
+        return ClaimsWithPlan(**vars(options) | {"stated": plan, "levels_from": None})
 
     def check_grid(self, options: ClaimsOptions, grid: Keywords) -> None:
         """Nothing of a plan is a setting as well."""
@@ -138,10 +138,10 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
     if options.levels_from is None:
         return plan
     earlier, name = typed(release_at(options.levels_from)), options.levels_from.name
-    chosen = earlier.choice if isinstance(earlier, ClaimsManifest) else None
-    if chosen is None or any({*own} != {*plan.of(table).qi} for table, own in chosen.levels.model_dump().items()):
-        raise InputError(f"The release {name} has not the quasi-identifiers of the plan.", file="release.json")
-    return at_levels(plan, chosen.levels.model_dump(), chosen.truncation)
+    fixed = isinstance(earlier, ClaimsManifest) and at_levels(plan, earlier.columns, earlier.choice.truncation)
+    if not fixed:
+        raise InputError(f"The plan does not allow the columns, levels or truncation of the release {name}.")
+    return fixed
 
 
 class PreparedHistories(Prepared):

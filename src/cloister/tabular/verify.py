@@ -62,8 +62,8 @@ def verify(
         return checks.verdict(_how(original))
     named, guarantee = guarantee, guarantee.inside()
     # text is looked into where rows of stars are told from others, patients are compared, or rows one by one
-    has_numbers = guarantee.has_one_transformation and not guarantee.stars and guarantee.patient is None
-    texts = _texts(frame, named, as_held if has_numbers else as_text)
+    held = as_text if guarantee.stars or guarantee.patient or not guarantee.has_one_transformation else as_held
+    texts = _texts(frame, named, held)
     released = _without_stars(texts, guarantee, checks)
     n = n_records(released)
     checks.require(n > 0, "there are records", "the file has no released record")
@@ -75,7 +75,7 @@ def verify(
     source = None
     if original is not None:
         hierarchies = {inside(column): hierarchy for column, hierarchy in original.hierarchies.items()}
-        source = OriginalTable(_texts(original.frame, named, as_held), hierarchies, original.groups, original.records)
+        source = OriginalTable(_texts(original.frame, named, held), hierarchies, original.groups, original.records)
         released = with_patients(released, guarantee, source)
     reference = _reference(released, guarantee, named, original, source, populations or {})
     classes = ReleasedClasses(released, list(guarantee.levels))

@@ -1,7 +1,7 @@
 """The first page, and the one that makes a job of a file."""
 
 import secrets
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
@@ -64,8 +64,7 @@ def new(visit: Visit, problem: str = "", status: int = 200) -> Response:
 
     place, found = visit.say("file"), visit.app.folder.look()
     path, specs, wrong = visit.app.folder.existing(place), reading_specs(), {}
-    name = place.lower().removesuffix(".gz")
-    usual = "omop" if name.endswith(".zip") else "fhir" if name.endswith(".ndjson") else ""
+    usual = {".zip": "omop", ".ndjson": "fhir"}.get(PurePath(place.lower().removesuffix(".gz")).suffix, "")
     profile = visit.say("profile") or ("" if visit.form else usual)
     source = filled(specs, {"file": f"{profile}:{path.name}" if profile else path.name}, visit.form)
     sample = None

@@ -210,17 +210,52 @@ def test_levels_can_be_those_of_another_release_of_claims(cloister, tmp_path):
     assert cloister("verify", "second", *MAPPED).code == 0
 
 
-def test_levels_of_something_else_are_refused(cloister, tmp_path):
-    """A release of other columns, or of another shape, has no levels for a plan."""
+def test_levels_that_the_plan_does_not_allow_are_refused(cloister, tmp_path):
+    """Neither a release of other columns, of another shape, nor of levels outside the plan's bounds can be followed."""
     write_files(tmp_path, plan=PLAN.replace('pos = "place"\n', 'pos = "drop"\n', 1).replace('pos = "place"\n', ""))
-    assert cloister("protect", "claims", *GIVEN, "first").code == 0
-    write_files(tmp_path)
+    assert cloister("protect", "claims", *GIVEN, "columns").code == 0
+    for name, low, percentile in (("levels", 0, "none"), ("truncation", 1, 90)):
+        given = f'percentiles = ["{percentile}"]' if low == 0 else f"percentiles = [{percentile}]"
+        fixed = PLAN.replace('pos = "place"\ndx', f'pos = "place@{low}"\ndx').replace(
+            'percentiles = ["none", 90]', given
+        )
+        write_files(tmp_path, plan=fixed)
+        assert cloister("protect", "claims", *GIVEN, name, "--crosswalk", f"{name}.csv").code == 0
     table = ("patients.csv", "--qi", "sex", "--default-role", "drop", "-k", "2", "-q", "--out", "table")
     assert cloister("protect", "table", *table).code == 0
+    write_files(tmp_path, plan=fixed.replace("[90]", '["none"]'))
 
-    for name in ("first", "table"):
+    for name in ("columns", "levels", "truncation", "table"):
         refused = cloister("protect", "claims", *GIVEN, "second", "--levels-from", name)
-        assert (refused.code, refused.err.strip()) == (
-            2,
-            f"cloister: The release {name} has not the quasi-identifiers of the plan.",
-        )
+        said = f"cloister: The plan does not allow the columns, levels or truncation of the release {name}."
+        assert (refused.code, refused.err.strip()) == (2, said)
+    other = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml", "--crosswalk", "levels.csv")
+    assert "not the one that the release names" in cloister("verify", "levels", *other).err
+
+
+def test_grids_go_on_from_the_levels_of_another_release(cloister, tmp_path):
+    """What a grid asks for is tried, and not what the other release has in its place."""
+    write_files(tmp_path)
+    assert cloister("protect", "claims", *GIVEN, "first").code == 0
+    asked = ("--levels-from", "first", "--grid", "patients.qi.sex=suppress@0,suppress@1", "-q", "--out", "tried")
+    ran = cloister("explore", "claims", "patients.csv", "claims.csv", "--plan", "plan.toml", *asked)
+    tried = json.loads((tmp_path / "tried" / "exploration.json").read_text())["settings"]
+
+    assert ran.code == 0, ran.err
+    assert len({one["figures"]["loss"] for one in tried}) == 2
+
+
+@pytest.mark.parametrize("names", [("count", "len"), ("there", "taken"), ("label", "owner")])
+def test_columns_may_have_any_names(cloister, tmp_path, names):
+    """Names that frames are counted by are names of columns like others, for who protects and who verifies."""
+    plan = (
+        PLAN.replace("pos =", f"{names[0]} =").replace("sex =", f"{names[1]} =").replace('"sex"', '"quasi-identifier"')
+    )
+    write_files(tmp_path, plan=plan)
+    for file, name, other in (("claims.csv", "pos", names[0]), ("patients.csv", "sex", names[1])):
+        head, rest = (tmp_path / file).read_text().split("\n", 1)
+        (tmp_path / file).write_text(f"{head.replace(name, other)}\n{rest}")
+
+    assert cloister("protect", "claims", *GIVEN, "release", "--crosswalk", "map.csv").code == 0
+    assert cloister("verify", "release", *MAPPED).code == 0
+    assert cloister("verify", "release", *MAPPED[:-2]).code == 0

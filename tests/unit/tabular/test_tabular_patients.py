@@ -48,7 +48,7 @@ def patients_by_class(release, frame):
     return found
 
 
-@pytest.mark.parametrize("settings", [{}, {"method": "mondrian"}, {"method": "cluster"}, {"local_recoding": True}])
+@pytest.mark.parametrize("settings", [{}, {"method": "full-domain"}, {"method": "cluster"}, {"local_recoding": True}])
 @given(rows=ROWS)
 @examples(40)
 def test_every_class_holds_k_patients(settings, rows):
