@@ -30,7 +30,7 @@ IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_
 LOOKED_AT = 200_000
 """Distinct values of a column that are looked at."""
 
-NEARLY_ALL, YEAR = 0.95, re.compile(r"(18|19|20)[0-9]{2}")
+NEARLY_ALL = 0.95
 OLDEST = 130
 FEW = 12
 
@@ -67,6 +67,11 @@ def most(values: Sequence[str], holds: Callable[[str], bool], share: float = NEA
 def are_dates(values: Sequence[str]) -> bool:
     """Whether all are dates."""
     return bool(values) and not days_in(pl.Series(values)).null_count()
+
+
+def are_years(values: Sequence[str]) -> bool:
+    """Whether all are years of the last centuries."""
+    return bool(values) and all(re.fullmatch(r"(18|19|20)[0-9]{2}", value) for value in values)
 
 
 def are_ages(values: Sequence[str]) -> bool:
@@ -127,7 +132,7 @@ def _listed(content: Content) -> Content:
 DIAGNOSIS = r"icd_?(9|10)(?!.*proc)|diag|(^|_)dx"
 OF_PATIENTS = (
     Sign("birth-date", r"birth.*date|date.*birth|birthdate|(^|_)dob($|_)|birth_dt", are_dates),
-    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", lambda v: any(v) and all(map(YEAR.fullmatch, v))),
+    Sign("birth-year", r"birth_?year|year_?of_?birth|(^|_)yob($|_)", are_years),
     Sign("age", r"^age", are_ages, "age"),
     # bands such as `70-79` and `80+`, single years between them or not
     Sign("age", r"^age", lambda values: are_ages(starts_of(pl.Series(values, dtype=pl.String)).to_list()), "suppress"),

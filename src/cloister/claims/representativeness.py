@@ -14,6 +14,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.masking import WITHHELD
+from cloister.report_figures import label_counts
 
 from .codes import EXCLUDING
 from .data import PATIENT, Claims, StepLine, numbers_of
@@ -94,7 +95,7 @@ def representativeness(excluded: Claims, remaining: Claims) -> Representativenes
 
 def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[str, object]:
     name, table, column = variable
-    both = [_tally(data.of(table)[column]).drop_nulls() for data in (excluded, remaining)]
+    both = [data.of(table)[column].drop_nulls().alias(LABEL).value_counts(name=TIMES) for data in (excluded, remaining)]
     statistic = p_value = None
     if name == SEX:
         found = [dict(one.iter_rows()) for one in both]
@@ -111,16 +112,12 @@ def _counted(variable: Variable, excluded: Claims, remaining: Claims) -> dict[st
         if n and m and n + m > 2:  # nothing is to be said of one each
             from scipy.stats import kstwo  # slow to import
 
+            # as SciPy's ks_2samp has it, which would copy tens of millions of values several times
             at = np.unique(np.concatenate(values))
             one, two = (np.bincount(np.searchsorted(at, v), t, at.size) for v, t in zip(values, times, strict=True))
             statistic = float(np.abs(np.cumsum(one) / n - np.cumsum(two) / m).max())
             p_value = float(np.clip(kstwo.sf(statistic, np.round(n * m / (n + m))), 0, 1))
     return {"excluded and remaining": counts, "statistic": statistic, "p_value": p_value}
-
-
-def _tally(column: pl.Series) -> pl.DataFrame:
-    """Each value of a column, and how often it stands there."""
-    return column.alias(LABEL).value_counts(name=TIMES)
 
 
 def starts_of(series: pl.Series) -> pl.Series:
@@ -195,9 +192,8 @@ def _shares(
     if len(set(bands.values())) < 2:
         return None
     names = [*dict.fromkeys(bands.values()), MISSING]
-    tally = _tally(here)
-    band = as_text(tally[LABEL]).replace_strict(bands, default=None, return_dtype=pl.String).fill_null(MISSING)
-    released = [round(int(tally[TIMES].filter(band == name).sum()) / max(here.len(), 1), 4) for name in names]
+    counts = [(bands.get(text or "", MISSING), n) for text, n in label_counts(here).items()]
+    released = [round(sum(n for band, n in counts if band == name) / max(here.len(), 1), 4) for name in names]
     own: list[Share] = [None] * len(names)
     if k is not None:
         labels = _labels_of_excluded(as_text(excluded[label]), column, hierarchy, bands)

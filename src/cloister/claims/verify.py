@@ -158,9 +158,9 @@ def _labels_hold(checks: Checks, files: WrittenClaims, form: ClaimsForm, k: int)
     n, fewest = files.patients.height, []
     for table, owners in ((PATIENTS, pl.Series(range(n))), (CLAIMS, pl.Series(files.owners))):
         for name in form.names(table, QUASI):
-            (labels,) = as_numbers([files.of(table)[name].alias(PLACE)])
+            (labels,) = as_numbers([files.of(table)[name]])
             held = (labels.cast(pl.Int64) * n + owners).drop_nulls().unique() // n
-            fewest.append(min(held.value_counts()["count"].to_list(), default=k))
+            fewest.append(min(held.value_counts(name=PLACE)[PLACE].to_list(), default=k))
     checks.require(all(own >= k for own in fewest), f"each label of a quasi-identifier is that of {k} patients or more")
 
 

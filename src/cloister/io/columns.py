@@ -152,10 +152,10 @@ def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
     return [one.cast(kind).to_physical() for one in columns]
 
 
-def distinct_values(text: pl.Series) -> list[str | None]:
-    """Distinct values by UTF-8 bytes, missing last if it occurs."""
-    values: list[str | None] = list(text.drop_nulls().unique().sort())
-    return [*values, None] if text.null_count() else values
+def distinct_values(column: pl.Series) -> list[str | None]:
+    """Distinct values of any column as text, by UTF-8 bytes, missing last if it occurs."""
+    values: list[str | None] = as_text(column.unique()).unique().sort(nulls_last=True).to_list()
+    return values
 
 
 def _plain(series: pl.Series, file: str | None) -> pl.Series:

@@ -77,7 +77,7 @@ class PreparedRequest(Prepared):
                     (column, value)
                     for column, wanted in self.request.quasi_identifiers.items()
                     if column in known
-                    for value in wanted.hierarchy.outside(distinct_values(as_text(self.values(column))))
+                    for value in wanted.hierarchy.outside(distinct_values(self.values(column)))
                 ]
                 if outside:
                     write_csv(pl.DataFrame(outside, schema=schema, orient="row"), options.unmatched_values)

@@ -90,7 +90,7 @@ class OriginalTable:
 def bound_hierarchies(frame: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> dict[str, BoundHierarchy]:
     """Return the hierarchy of each of these columns, bound to the values of a table."""
     return {
-        column: hierarchy.bind(column, distinct_values(as_text(frame.get_column(column))))
+        column: hierarchy.bind(column, distinct_values(frame.get_column(column)))
         for column, hierarchy in hierarchies.items()
     }
 

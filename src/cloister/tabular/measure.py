@@ -70,7 +70,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     originals = table.frame[protected.originals.drop_nulls()]
     released = protected.frame.filter(protected.originals.is_not_null())
     hierarchies = {
-        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(as_text(originals[name].unique())))
+        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals[name]))
         for name in table.hierarchies
     }
     columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]

@@ -61,7 +61,7 @@ def verify(
     if checks.failures:
         return checks.verdict(_how(original))
     named, guarantee = guarantee, guarantee.inside()
-    # text is looked into where rows of stars are told from others, patients are compared, or rows one by one
+    # plain text where rows of stars are set aside, patients are compared, or rows one by one
     held = as_text if guarantee.stars or guarantee.patient or not guarantee.has_one_transformation else as_held
     texts = _texts(frame, named, held)
     released = _without_stars(texts, guarantee, checks)

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import check_rows, describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
-from cloister.io import as_text, distinct_values, write_private
+from cloister.io import distinct_values, write_private
 from cloister.pipeline.table_shape import PreparedTable
 from cloister.pipeline.table_words import BOUNDS
 
@@ -125,9 +125,8 @@ def edit(visit: Visit, rows: list[list[str]] | None = None, problem: str = "", s
     prepared = visit.app.data.prepared(visit.state, visit.part)
     assert isinstance(prepared, PreparedTable)
     if rows is None:
-        bound = prepared.request.quasi_identifiers[column].hierarchy.bind(
-            column, distinct_values(as_text(prepared.source.frame[column]))
-        )
+        values = distinct_values(prepared.source.frame[column])
+        bound = prepared.request.quasi_identifiers[column].hierarchy.bind(column, values)
         rows = [[label or "" for label in row] for row in zip(*bound.labels, strict=True)]
     if len(rows) > MOST_EDITED:
         raise InputError(
