@@ -72,9 +72,7 @@ def source(rows, columns, name):
 def claims(patients=PATIENTS, events=CLAIMS, text=PLAN, folder=Path()):
     """Patients and claims under a plan."""
     return claims_of(
-        source(patients, OF_PATIENTS, "patients.csv"),
-        source(events, OF_CLAIMS, "claims.csv"),
-        plan(text, folder),
+        source(patients, OF_PATIENTS, "patients.csv"), source(events, OF_CLAIMS, "claims.csv"), plan(text, folder)
     )
 
 

@@ -191,7 +191,7 @@ ALLOWED = {
             "release_folder",
             "report",
             "report_figures",
-        ),
+        )
     },
     "attacks": {
         *("attacks", "errors", "results", "io", "hierarchy", "manifests", "release", "release_folder"),

@@ -122,12 +122,7 @@ def test_refused_lines(look, place, line, more):
     assert look(*BASE, *IDS, "--attributes", "samples.csv", *more) == 2
 
 
-SIDES = {
-    "twice": f"{MARKER},F\n",
-    "another": f"{MARKER}2,F\n",
-    "nobody": f",{MARKER}\n",
-    "ragged": f"{MARKER}\n",
-}
+SIDES = {"twice": f"{MARKER},F\n", "another": f"{MARKER}2,F\n", "nobody": f",{MARKER}\n", "ragged": f"{MARKER}\n"}
 
 
 @pytest.mark.parametrize("line", SIDES.values(), ids=SIDES)

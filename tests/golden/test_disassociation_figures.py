@@ -58,9 +58,7 @@ FIRST = [
     sets("296.00 296.01 296.02", "296.00 296.01 296.02", "296.00 296.02", "296.00 296.01", "296.00 296.01 296.02"),
     sets("692.71 695.10", "692.71 695.10", "692.71", "692.71 695.10"),
 ]
-SECOND = [
-    sets("296.03 295.04", "294.10 296.03", "294.10 295.04 296.03", "294.10 295.04", "294.10 295.04 296.03"),
-]
+SECOND = [sets("296.03 295.04", "294.10 296.03", "294.10 295.04 296.03", "294.10 295.04", "294.10 295.04 296.03")]
 
 
 def chunks_by_items(release):
@@ -135,10 +133,7 @@ def test_what_the_paper_would_release_of_it_is_unsafe():
     assert Reconstructions(release).most_candidates("ab") == 1
 
 
-SENSITIVE = [
-    ("abs a a b b", 2, 5, ("ab", 2)),
-    ("abcs a a b b c c", 3, 2, ("abc", 2)),
-]
+SENSITIVE = [("abs a a b b", 2, 5, ("ab", 2)), ("abcs a a b b c c", 3, 2, ("abc", 2))]
 
 
 @pytest.mark.parametrize(("records", "m", "diversity", "known"), SENSITIVE)
@@ -189,8 +184,7 @@ FIRST_COUNTEREXAMPLE = (
 )
 SECOND_COUNTEREXAMPLE = (
     Written(
-        (cluster(2, "y", "z z"), cluster(2, "w", "q q"), cluster(2, "v", "r r")),
-        (shared((0, 1, 2), "t", "yt", "yt"),),
+        (cluster(2, "y", "z z"), cluster(2, "w", "q q"), cluster(2, "v", "r r")), (shared((0, 1, 2), "t", "yt", "yt"),)
     ),
     "zt",
 )
@@ -202,10 +196,7 @@ def test_a_shared_chunk_with_foreign_codes_is_unsafe(release, known):
     assert Reconstructions(release).most_candidates(known) == 1
 
 
-@pytest.mark.parametrize(
-    "records",
-    ["Aab Aabcs Bbd Ba Cat Cb Cc", "zt zy qyt qw ryt rv"],
-)
+@pytest.mark.parametrize("records", ["Aab Aabcs Bbd Ba Cat Cb Cc", "zt zy qyt qw ryt rv"])
 @pytest.mark.parametrize("refine", [Refine.TREE, Refine.PAPER])
 def test_the_records_of_the_counterexamples_are_released_safely(records, refine):
     """Of the records behind the counterexamples we release something safe, on either way of refining."""

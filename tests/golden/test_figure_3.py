@@ -11,16 +11,7 @@ from cloister.results import PropertyStatistics
 from cloister.search.lattice import STORES, CompiledStore
 
 FOUND = [(1, 1, 1), (1, 3, 0), (3, 2, 0)]
-LEAST_RANKS = {
-    (1,): 3,
-    (1, 1): 3,
-    (1, 1, 1): 3,
-    (1, 3): 4,
-    (1, 3, 0): 4,
-    (3,): 5,
-    (3, 2): 5,
-    (3, 2, 0): 5,
-}
+LEAST_RANKS = {(1,): 3, (1, 1): 3, (1, 1, 1): 3, (1, 3): 4, (1, 3, 0): 4, (3,): 5, (3, 2): 5, (3, 2, 0): 5}
 
 
 def filled(name):

@@ -49,8 +49,7 @@ def places(real_data, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("profile", "rows"),
-    [("omop", (28, 470, 1792)), ("fhir", (10, 74, 114)), ("synthea", (27, 438, 1267))],
+    ("profile", "rows"), [("omop", (28, 470, 1792)), ("fhir", (10, 74, 114)), ("synthea", (27, 438, 1267))]
 )
 def test_every_patient_condition_and_claim_is_there(places, profile, rows):
     """Counts are those of the lines of the files."""

@@ -87,10 +87,7 @@ def test_ids_that_do_not_count_on_begin_a_run(tmp_path_factory, ids):
 
 
 @examples(100, quick=10)
-@given(
-    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=20),
-    st.sampled_from([(), ("a",), ("a", " ")]),
-)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=20), st.sampled_from([(), ("a",), ("a", " ")]))
 def test_a_file_is_tallied_as_its_table_is(tmp_path_factory, rows, missing):
     """Read some records at a time or whole, the same combinations are counted."""
     frame = pl.DataFrame(rows, schema={"x": pl.String, "y": pl.String}, orient="row")

@@ -214,12 +214,7 @@ TABLE_RULES = {
         lambda share: lambda sizes: oracle.unique_share(sizes) <= Fraction(share) + oracle.NEAR,
     ),
     "zayatz": (
-        lambda share: {
-            "model": "population-uniqueness",
-            "share": share,
-            "population_size": 100,
-            "estimator": "zayatz",
-        },
+        lambda share: {"model": "population-uniqueness", "share": share, "population_size": 100, "estimator": "zayatz"},
         lambda share: lambda sizes: not sizes.count(1) or oracle.zayatz(sizes, 100) <= Fraction(share) + oracle.NEAR,
     ),
 }

@@ -9,14 +9,7 @@ from pydantic import Field
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
 from cloister.manifests import AnyManifest, outline_of, rules_of, typed
-from cloister.release_folder import (
-    FIGURES,
-    README,
-    REPORT,
-    SCHEMA,
-    json_bytes,
-    read_figures,
-)
+from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes, read_figures
 from cloister.report import render_job, render_readme
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest

@@ -149,12 +149,7 @@ def measure(rows: Rows, maps: LevelMaps, costs: Costs, levels: NDArray[np.int64]
 
 
 def _measured(
-    codes: NDArray[np.uint32],
-    records: NDArray[np.int64],
-    found: int,
-    costs: Costs,
-    levels: NDArray[np.int64],
-    k: int,
+    codes: NDArray[np.uint32], records: NDArray[np.int64], found: int, costs: Costs, levels: NDArray[np.int64], k: int
 ) -> Measured:
     leaves = np.zeros_like(levels)
     suppressed, kept, smallest = _cost(codes, records, found, costs, levels, k, leaves)

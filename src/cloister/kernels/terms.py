@@ -193,11 +193,7 @@ def _check_sets(n_codes: int, offsets: NDArray[np.int64], items: NDArray[np.int3
 
 
 def supports(
-    term: NDArray[np.int32],
-    bits: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    items: NDArray[np.int32],
-    limit: int,
+    term: NDArray[np.int32], bits: NDArray[np.uint64], offsets: NDArray[np.int64], items: NDArray[np.int32], limit: int
 ) -> NDArray[np.int64]:
     """How many records hold the terms of each set of codes, counted up to a limit: (n_sets,).
 

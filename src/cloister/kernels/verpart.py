@@ -330,11 +330,7 @@ def partition(table, rule, place):
     inside = np.zeros(n_codes, dtype=np.bool_)
     starts, conflicts = _conflicts(table, rule, place)
     blocking = (starts, conflicts, np.full(n_codes, -1, dtype=np.int64))
-    scratch = (
-        np.full(n_codes, -1, dtype=np.int64),
-        np.empty(n_codes, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
+    scratch = (np.full(n_codes, -1, dtype=np.int64), np.empty(n_codes, dtype=np.int64), np.zeros(1, dtype=np.int64))
     left = order.shape[0]
     chunk = 0
     # Ends: alone in a chunk the first waiting unit fits, so that each round places one at least.

@@ -180,11 +180,7 @@ def count_table(engine: Engine, request: TableRequest, *, released: bool = True)
     if request.id is not None:
         found = count_ids(engine, request.id)
         check_ids(
-            request.id,
-            engine.file,
-            records=found.records,
-            missing=found.records - found.given,
-            distinct=found.distinct,
+            request.id, engine.file, records=found.records, missing=found.records - found.given, distinct=found.distinct
         )
     judged = {rule.about for rule in request.rules}
     shown = [column for column, role in roles.items() if role is not Role.DROPPED]

@@ -182,11 +182,7 @@ def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Sou
 
     assert options.codes is not None
     given = read_given(
-        source.data(options.codes),
-        CodeColumns(source.id),
-        repeats=False,
-        drop_empty=True,
-        **how_read(source),
+        source.data(options.codes), CodeColumns(source.id), repeats=False, drop_empty=True, **how_read(source)
     )
     return with_codes(table, options.id, given.codes, options.codes, given.name)
 

@@ -127,11 +127,7 @@ def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
 
 
 def quasi_identifiers(
-    wanted: ByColumn[object],
-    folder: Path | None,
-    data: Path | Query,
-    columns: Sequence[str],
-    missing_as: str | None,
+    wanted: ByColumn[object], folder: Path | None, data: Path | Query, columns: Sequence[str], missing_as: str | None
 ) -> tuple[dict[str, QuasiIdentifier], list[str]]:
     """Return the quasi-identifiers that are asked for, and what the user should know of how they were found.
 

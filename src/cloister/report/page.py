@@ -14,14 +14,7 @@ from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
 
 from .chart import Scatter, class_size_chart, in_order
-from .sentences import (
-    accepted_words,
-    columns_of,
-    empty_words,
-    guarantee_sentences,
-    of_codes,
-    of_table,
-)
+from .sentences import accepted_words, columns_of, empty_words, guarantee_sentences, of_codes, of_table
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment

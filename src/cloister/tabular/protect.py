@@ -223,13 +223,7 @@ def _finished(
     texts_of = [name for name, kind in frame.schema.items() if kind == pl.String]
     copied = frame.with_columns(pl.concat_str(pl.col(name), pl.lit("")).alias(name) for name in texts_of)
     return ProtectedTable(
-        copied,
-        choice.search,
-        choice.suppressed,
-        originals,
-        labels[place.drop_nulls()],
-        choice.levels,
-        choice.loss,
+        copied, choice.search, choice.suppressed, originals, labels[place.drop_nulls()], choice.levels, choice.loss
     )
 
 

@@ -14,17 +14,7 @@ from .case_counts import (
     query_errors,
     share_within,
 )
-from .losses import (
-    ARX,
-    IYENGAR,
-    LOSSES,
-    MEAN_LOSSES,
-    AttributeLoss,
-    Generalized,
-    Logarithms,
-    Loss,
-    parse_loss,
-)
+from .losses import ARX, IYENGAR, LOSSES, MEAN_LOSSES, AttributeLoss, Generalized, Logarithms, Loss, parse_loss
 
 __all__ = [
     "ARX", "IYENGAR", "LOSSES", "MEAN_LOSSES", "AttributeLoss", "CountedSets", "Generalized", "Logarithms",

@@ -204,9 +204,7 @@ def test_a_register_that_does_not_fit_is_refused(tmp_path, text, more, said):
 def test_people_are_counted_at_the_levels_of_the_release(tmp_path):
     """Ages by ten years, people without an age apart; each released patient with the people of the class."""
     (tmp_path / "register.csv").write_text("sex,age,zip\nF,57,1\nF,51,1\nF,,1\nF,61,1\nM,28,1\nF,0,1\nM,57,1\n")
-    prepared = prepare(
-        claims(text=f'{PLAN}[population]\npatients = "register.csv"\n', folder=tmp_path),
-    ).claims
+    prepared = prepare(claims(text=f'{PLAN}[population]\npatients = "register.csv"\n', folder=tmp_path)).claims
     encoding = encode(prepared)
     levels = tuple({"sex": 0, "age": 2}.get(column.name, 0) for column in encoding.claims.columns)
     laid = lay_out(prepared, encoding, ReleasedClaims.everything(encoding.claims), levels)

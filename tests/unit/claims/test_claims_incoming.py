@@ -39,10 +39,7 @@ def guessed(more=(), n=60, sexes="FM", people=(), **columns):
         patients[number] = (*patients[number][:2], row)
     for number, row in more:
         events[number] = (*events[number][:2], *row, *events[number][2 + len(row) :])
-    files = (
-        source(patients, OF_PATIENTS, "patients.csv"),
-        source(events, (*OF_CLAIMS, *columns), "claims.csv"),
-    )
+    files = (source(patients, OF_PATIENTS, "patients.csv"), source(events, (*OF_CLAIMS, *columns), "claims.csv"))
     return first_plan(*files), files
 
 

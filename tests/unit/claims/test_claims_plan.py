@@ -174,11 +174,7 @@ def test_mistakes_are_named_with_what_is_allowed(more, said):
         ('derived = ["age", "days_in_hospital"]', 'derived = ["weight"]', "patients.derived must be one of 'age'"),
         ('note = "keep"', 'pay_delay = "keep"', "claims has a column pay_delay already"),
         ('length_of_stay = "length-of-stay"', "", "column 'length_of_stay' of claims is a quasi-identifier, but"),
-        (
-            'dx = "diagnosis"',
-            'dx = "diagnosis-group@1"',
-            "qi.dx: the hierarchy diagnosis-group begins at groups",
-        ),
+        ('dx = "diagnosis"', 'dx = "diagnosis-group@1"', "qi.dx: the hierarchy diagnosis-group begins at groups"),
         ('cpt = "procedure"', 'cpt = "diagnosis"', "claims.qi.cpt: the hierarchy diagnosis begins at codes"),
         (PLAN, f'{PLAN}[grouping]\ncolumns = ["diagnosis"]', "claims.qi.dx: the hierarchy diagnosis begins at codes"),
         (PLAN, f"{PLAN}[grouping]\ncolumns = []", "claims.qi.pos: the hierarchy place begins at groups"),

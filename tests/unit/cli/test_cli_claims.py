@@ -240,10 +240,7 @@ def test_words_of_other_releases_are_refused(release, cloister, words, said):
     assert said in found.err
 
 
-WRONG = [
-    ('[ids]\npatients = "drop"\n', "ids.patients cannot be drop"),
-    ("[search]\nnod = 5\n", "nod"),
-]
+WRONG = [('[ids]\npatients = "drop"\n', "ids.patients cannot be drop"), ("[search]\nnod = 5\n", "nod")]
 
 
 @pytest.mark.parametrize(("more", "said"), WRONG, ids=[said for _, said in WRONG])

@@ -83,11 +83,7 @@ def test_odd_names_of_columns_are_quoted(cloister, tmp_path):
 
 @pytest.mark.parametrize(
     ("columns", "role"),
-    [
-        ({"birth_date": "age"}, "age"),
-        ({"birth_date": "zip"}, "quasi-identifier"),
-        ({"birth_date": "remark"}, "drop"),
-    ],
+    [({"birth_date": "age"}, "age"), ({"birth_date": "zip"}, "quasi-identifier"), ({"birth_date": "remark"}, "drop")],
 )
 def test_columns_are_told_by_name_and_content(cloister, files, tmp_path, columns, role):
     """The same digits are an age, a postal code or nothing known, by the name above them."""

@@ -86,11 +86,7 @@ def test_a_release_and_its_verification(protect, cloister, tmp_path, patients, w
             lambda manifest: manifest["codes"]["clusters"].update(joint_clusters=False),
             "codes.clusters.joint_clusters",
         ),
-        (
-            "release.json",
-            lambda manifest: manifest["codes"]["guarantee"].update(checks="all"),
-            "codes.guarantee",
-        ),
+        ("release.json", lambda manifest: manifest["codes"]["guarantee"].update(checks="all"), "codes.guarantee"),
         ("release.json", lambda manifest: manifest.update(more=9), "its keys"),
     ],
 )

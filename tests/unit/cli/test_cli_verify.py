@@ -455,16 +455,8 @@ FORGED = {
         1,
     ),
     "more to a rule": (lambda m: m["guarantee"]["rules"][0].update(l=3), "a release says: guarantee.rules", 1),
-    "an unknown role": (
-        lambda m: m["columns"]["diagnosis"].update(role="harmless"),
-        "a release says: columns.",
-        1,
-    ),
-    "a dropped role": (
-        lambda m: m["columns"]["diagnosis"].update(role="dropped"),
-        "a release says: columns.",
-        1,
-    ),
+    "an unknown role": (lambda m: m["columns"]["diagnosis"].update(role="harmless"), "a release says: columns.", 1),
+    "a dropped role": (lambda m: m["columns"]["diagnosis"].update(role="dropped"), "a release says: columns.", 1),
     "two ids": (
         lambda m: m["columns"]["diagnosis"].update(role="identifier", ids="number"),
         "a release says: columns",
@@ -569,10 +561,7 @@ def test_exact_losses_are_recomputed(cloister, exact):
 
 def test_a_number_kept_back_must_be_small(cloister, exact):
     """``<k`` stands for at least one suppressed record: with the original that is counted."""
-    forge(
-        exact,
-        lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)],
-    )
+    forge(exact, lambda m: [m["records"].update({"in": "<67", "suppressed": "<5"}), m["utility"].update(exact=False)])
 
     assert cloister("verify", exact).code == 0
     ran = cloister("verify", exact, *ORIGINAL)
@@ -604,10 +593,7 @@ def test_a_delimiter_that_is_not_the_one(cloister, coarse, delimiter):
 def test_a_manifest_names_no_file_to_open(cloister, coarse, hierarchy, spec, kind):
     """Hierarchies by the words of a manifest are builders; what might be a file of this machine is not opened."""
     (hierarchy.parent.parent / "suppress").mkdir()
-    forge(
-        coarse,
-        lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)],
-    )
+    forge(coarse, lambda m: [m["settings"]["hierarchies"].update(zip=spec), m["columns"]["zip"].update(hierarchy=kind)])
     ran = cloister("verify", coarse, *ORIGINAL)
 
     assert ran.code == 1

@@ -82,10 +82,7 @@ WEAKER = {
     "a rule weakened": (lambda m: m["guarantee"]["rules"][1].update(l=3), "a release says: settings.rules"),
     "settings changed": (lambda m: m["settings"]["rules"].reverse(), "a release says: settings.rules"),
     "k changed": (lambda m: m["settings"].update(k=2), "settings.k"),
-    "another column": (
-        lambda m: m["guarantee"]["rules"][1].update(column="zip"),
-        "a release says: guarantee.rules",
-    ),
+    "another column": (lambda m: m["guarantee"]["rules"][1].update(column="zip"), "a release says: guarantee.rules"),
 }
 
 

@@ -27,10 +27,7 @@ def refusal(path: Path, **options: str) -> InputError:
 TABLE = "name,age\nZoë,39\n"
 
 
-@pytest.mark.parametrize(
-    ("encoding", "found"),
-    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16")],
-)
+@pytest.mark.parametrize(("encoding", "found"), [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16")])
 def test_encodings_are_recognised(tmp_path, encoding, found):
     """A byte order mark decides, else it is UTF-8, and the text is the same in each."""
     source = read_table(written(tmp_path, TABLE.encode(encoding)))

@@ -113,10 +113,7 @@ TRAPS = {
     ),
     "a sex by what it holds": ({**BASE, "q1": picked("Male", "Female")}, {"q1": "quasi-identifier"}),
     "American days": ({**BASE, "visit": days("%m/%d/%Y")}, {"visit": "quasi-identifier"}),
-    "days that may be either": (
-        {**BASE, "visit": picked("01/02/2022", "03/04/2022", "05/06/2022")},
-        {"visit": "drop"},
-    ),
+    "days that may be either": ({**BASE, "visit": picked("01/02/2022", "03/04/2022", "05/06/2022")}, {"visit": "drop"}),
     "days and times": ({**BASE, "seen_on": days("%Y-%m-%d 00:00:00")}, {"seen_on": "quasi-identifier"}),
     "one day missing": ({**BASE, "seen_on": odd(days("%Y-%m-%d"), "unknown")}, {"seen_on": "quasi-identifier"}),
     "several rows a patient": (

@@ -72,14 +72,7 @@ def test_what_a_rule_was_given_is_not_shown(words, rule, marker):
     assert marker not in f"{rule!r} {rule.describe()} {rule.words()} {rule.sentence()}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"k-map:{PATH}=5",
-        f"delta-presence:{PATH}=0,0.5",
-        f"t-closeness:c=0.2,{PATH}",
-    ],
-)
+@pytest.mark.parametrize("text", [f"k-map:{PATH}=5", f"delta-presence:{PATH}=0,0.5", f"t-closeness:c=0.2,{PATH}"])
 def test_paths_stay_with_the_command_line(text):
     """The rule holds the path as ``source`` and shows the file's name alone; given the thing, it forgets the path."""
     rule = parse_rule(text)
@@ -234,13 +227,7 @@ def test_a_derived_class_size_is_stated():
     """A manifest holds the class size that k-map with a size came to, and the rule can be made from it."""
     rule = KMap(5, size=1000).in_sample(100)
 
-    assert rule.describe() == {
-        "model": "k-map",
-        "k": 5,
-        "population_size": 1000,
-        "significance": 0.01,
-        "class_size": 4,
-    }
+    assert rule.describe() == {"model": "k-map", "k": 5, "population_size": 1000, "significance": 0.01, "class_size": 4}
     assert rule == rule_of(rule.describe())
     assert rule.class_size == 4
 

@@ -150,12 +150,7 @@ KINDS = {
 PEOPLE = pl.DataFrame(
     {"mrn": [f"m{i}" for i in range(8)], "age": [31, 35, 31, 35, 52, 57, 52, 57], "dx": list("abcdabcd")}
 )
-OPTIONS = {
-    "quasi_identifiers": {"age": "interval:10"},
-    "rules": ["k-anonymity=4"],
-    "id": "mrn",
-    "sensitive": ["dx"],
-}
+OPTIONS = {"quasi_identifiers": {"age": "interval:10"}, "rules": ["k-anonymity=4"], "id": "mrn", "sensitive": ["dx"]}
 
 
 @pytest.mark.parametrize(("make", "kind"), KINDS.values(), ids=KINDS)

@@ -159,8 +159,7 @@ def test_ids_that_repeat_are_not_left_out_in_silence():
 
 
 @pytest.mark.parametrize(
-    ("spec", "secret"),
-    [("rare:3", "Martian"), ("similar:dx", "Martian"), ("quantile:4,2", "9000")],
+    ("spec", "secret"), [("rare:3", "Martian"), ("similar:dx", "Martian"), ("quantile:4,2", "9000")]
 )
 def test_hierarchies_of_the_records_count_patients(spec, secret):
     """A value that one patient has in many records names no category and no cut point of the release."""

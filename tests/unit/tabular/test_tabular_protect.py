@@ -104,10 +104,7 @@ def test_columns_may_have_any_name(name):
     frame = pl.DataFrame({name: ["1", "2"] * 6, "other": ["a"] * 12, "id": [str(row) for row in range(12)]})
 
     release = cl.anonymize(
-        frame,
-        quasi_identifiers={name: cl.suppress(), "other": cl.suppress()},
-        id="id",
-        rules=[cl.KAnonymity(2)],
+        frame, quasi_identifiers={name: cl.suppress(), "other": cl.suppress()}, id="id", rules=[cl.KAnonymity(2)]
     )
 
     assert release.data[name].to_list() == ["1"] * 6 + ["2"] * 6

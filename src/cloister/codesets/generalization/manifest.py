@@ -28,15 +28,7 @@ from cloister.codesets.policy import CLASSIFICATIONS, UtilityPolicy, is_built
 from cloister.hierarchy.icd import load_classification
 from cloister.manifest.head import AttributesFile, Count, FileName, Positive, Section, Share, fitting
 
-from .data import (
-    ALL,
-    WHOLE_WEIGHT,
-    Generalization,
-    GeneralizationMethod,
-    GeneralizationRequest,
-    TermLoss,
-    Uncovered,
-)
+from .data import ALL, WHOLE_WEIGHT, Generalization, GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
 
 Loss = Annotated[float, Ge(0), Le(1)]
 AGREEMENT = 1e-9  # How far a loss may be from the one recomputed

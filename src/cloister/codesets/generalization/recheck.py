@@ -36,13 +36,7 @@ from .data import (
     size_in,
 )
 from .manifest import GeneralizationManifest, GeneralizationSettings, evidence_is_possible, facts_of, rules_of
-from .release import (
-    codebook,
-    data_frame,
-    read_released,
-    shown_of,
-    texts_in_file,
-)
+from .release import codebook, data_frame, read_released, shown_of, texts_in_file
 from .verify import NO_SETS, GeneralizationGuarantee, GeneralizationSecret, verify
 
 LEVEL, OF_ALL = "level", ("sim:", "sup:")

@@ -35,11 +35,7 @@ FIGURE_10 = {
     ],
     "joint_clusters": [{"clusters": [0, 1], "joint": [], "size": 10}],
     "shared_chunks": [
-        {
-            "joint": 0,
-            "domain": ["834.0", "944.01"],
-            "subrecords": [["834.0"], *[["834.0", "944.01"]] * 3, ["944.01"]],
-        }
+        {"joint": 0, "domain": ["834.0", "944.01"], "subrecords": [["834.0"], *[["834.0", "944.01"]] * 3, ["944.01"]]}
     ],
 }
 """Fig. 10 of Loukides et al. (2014), in the form of a release."""

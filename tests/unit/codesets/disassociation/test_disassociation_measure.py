@@ -172,11 +172,7 @@ def test_accuracy_of_a_release():
     released = disassociate(codes, DisassociationRequest(3, 2)).released
     constraints = UtilityPolicy.of({"x": ["a", "b"], "y": ["c"]}).item_numbers(codes)
     accuracy = measure_accuracy(
-        codes,
-        released,
-        workload=frequent_workload(codes, 5),
-        constraints=constraints,
-        itemsets=True,
+        codes, released, workload=frequent_workload(codes, 5), constraints=constraints, itemsets=True
     )
 
     assert accuracy.queries.by_size[1] == (0.0, 3)

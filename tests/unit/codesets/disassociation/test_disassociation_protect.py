@@ -266,8 +266,7 @@ def test_occurrences_without_the_first_one_are_refused():
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"k": 0}, {"k": 2, "m": 0}, {"k": 2, "max_cluster_size": 2}, {"k": 2, "diversity": 0}, {"k": True}],
+    "settings", [{"k": 0}, {"k": 2, "m": 0}, {"k": 2, "max_cluster_size": 2}, {"k": 2, "diversity": 0}, {"k": True}]
 )
 def test_impossible_settings_are_refused(settings):
     """k and m are 1 or more, and clusters must have room for one record more than k."""

@@ -23,10 +23,7 @@ def sound():
         2,
         tuple("abcdef"),
         [5, 6],
-        [
-            Chunk(0, [A, B], [[A], [A, B], [A, B], [A, B]]),
-            Chunk(1, [C], [[C], [C], [C]]),
-        ],
+        [Chunk(0, [A, B], [[A], [A, B], [A, B], [A, B]]), Chunk(1, [C], [[C], [C], [C]])],
         [[D], [A, D]],
         [[0, 1]],
         [Chunk(0, [E, F], [[E], [E, F], [E, F], [E, F]])],
