@@ -130,10 +130,6 @@ class Checker(ABC, Generic[M, F, O]):
     def facts(self, release: Opened[M, F, O]) -> Facts:
         """Return what follows from files that keep the promise, and what the manifest says otherwise."""
 
-    def wrong_codebook(self, _release: Opened[M, F, O], _listed: pl.DataFrame, _expected: pl.DataFrame) -> list[str]:
-        """Return how a codebook differs from the one that the release must have, in sentences."""
-        return [f"{CODEBOOK} does not say what the files say"]
-
     def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
         """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
         return []
@@ -164,18 +160,18 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     if not verdict.holds:
         return verdict
     facts = checker.facts(release)
-    failures = [*facts.failures, *_codebook_failures(release, checker, facts.codebook)]
+    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook)]
     failures += _report_failures(folder, manifest, stated, facts.shown)
     failures = failures or checker.unexpected(release)
     return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
 
 
-def _codebook_failures(release: AnyOpened, checker: AnyChecker, expected: pl.DataFrame) -> list[str]:
+def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
     try:
-        listed = read_data(release.folder / CODEBOOK, ",").cast(pl.String)
+        listed = read_data(folder / CODEBOOK, ",").cast(pl.String)
     except InputError as error:
         return [error.text.rstrip(".")]
-    return [] if listed.equals(expected) else checker.wrong_codebook(release, listed, expected)
+    return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
 
 
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:

@@ -21,7 +21,8 @@ from cloister.claims.form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, Writ
 from cloister.claims.hierarchies import hierarchy_named, relabelled
 from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
 from cloister.claims.recheck import ClaimsChecker, prepared_again, read_original
-from cloister.claims.verify_simulation import ColumnHolders, History, powers
+from cloister.claims.verify_risk import powers
+from cloister.claims.verify_simulation import ColumnHolders, History
 from cloister.io import as_text
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
@@ -136,11 +137,13 @@ def _adversary(promise: ClaimsPromise, prepared: Claims, files: WrittenClaims, r
     base = [as_text(prepared.claims[column]) for column in quasi]
     labels = [_labels(prepared, form, CLAIMS, column) for column in quasi]
     known = History(owners, labels if promise.plan.adversary.basis == "node" else base)
+    adversary = promise.plan.adversary
+    (power,) = powers(known, n_patients, [adversary.power], adversary.rounding)
     drawn = Drawn(
         np.argsort(owners, kind="stable"),
         np.searchsorted(np.sort(owners), np.arange(n_patients + 1)),
         [column.is_not_null().to_numpy() for column in base],
-        powers(known, n_patients, promise.plan.adversary.power, promise.plan.adversary.rounding),
+        power.astype(np.int64),
         seed,
     )
     names = form.names(PATIENTS, QUASI)

@@ -21,7 +21,7 @@ from cloister.sources import read_table
 from cloister.table_with_codes.data import CodesRequested, TableWithCodesManifest, read_codes, with_presence
 from cloister.tabular.guarantee import Guarantee
 from cloister.tabular.manifest import TableManifest, guarantee_of
-from cloister.tabular.recheck import delimiter_of, source_of
+from cloister.tabular.recheck import source_of
 
 from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, match_of
 from .chunks import InChunks
@@ -108,7 +108,7 @@ def read_released(folder: Path, manifest: TableManifest, promise: Guarantee) -> 
         )
     if name is None:
         raise InputError("The release names no data file, or two.", file="release.json")
-    frame = read_data(folder / name, delimiter_of(folder / name, manifest))
+    frame = read_data(folder / name, manifest.settings.delimiter)
     if tuple(frame.columns) != promise.columns:
         raise InputError(f"{name} does not have the columns that release.json declares.", file=name)
     if not promise.stars:

@@ -176,12 +176,13 @@ def _truncation_holds(
     if by_year and data.plan.claims.column("date") is None:
         checks.require(False, "claims have years to be cut by")
         return
-    years = years_of(data).fill_null(0).to_numpy().astype(np.int64) if by_year else np.zeros_like(owners)
-    groups, counts = np.unique(np.stack([owners, years]), axis=1, return_counts=True)
+    columns = [pl.Series("owner", owners), *([years_of(data).alias("year")] if by_year else [])]
+    groups = pl.DataFrame(columns).group_by(pl.all()).len()
+    counts = groups["len"].cast(pl.Int64).to_numpy()
     if percentile < 100 and counts.size:
         rank = max(1, math.ceil(round(percentile * counts.size / 100, 9)))
         counts = np.minimum(counts, np.sort(counts)[rank - 1])
-    left = np.bincount(groups[0], weights=counts, minlength=data.n_patients).astype(np.int64)[origin]
+    left = np.bincount(groups["owner"], weights=counts, minlength=data.n_patients).astype(np.int64)[origin]
     released = np.bincount(files.owners, minlength=files.patients.height)
     # suppression takes whole claims by one treatment only: then fewer may be left, by the others none may be missing
     right = released <= left if loses_more else released == left

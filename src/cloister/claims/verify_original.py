@@ -5,9 +5,9 @@ compared with the ids that they stand for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -145,37 +145,39 @@ def _company_holds(
     files: WrittenClaims, form: ClaimsForm, patients: pl.DataFrame, rows: "ClaimRows", origin: Numbers
 ) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
-    groups: dict[str, list[Iterable[Pair]]] = defaultdict(list)
+    groups: dict[str, Company] = defaultdict(Company)
     keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
     for name in form.names(PATIENTS, PSEUDONYM):
         own = patients[name].gather(pl.Series(origin))
         pair = pl.DataFrame([keys, files.patients[name].alias(RELEASED_ID)]), pl.DataFrame([keys, own.alias(ID)])
-        groups[str(form.patients[name].numbered_with)].append([pair])
+        groups[str(form.patients[name].numbered_with)].add(*pair)
     names = form.names(CLAIMS, PSEUDONYM)
     # several numbers of a claim stand for ids of one claim
     wanted = [*([name] for name in names), *([names] if len(names) > 1 else [])]
-    for some, pairs in zip(wanted, rows.pseudonyms(wanted), strict=True):
-        groups["\0together" if len(some) > 1 else str(form.claims[some[0]].numbered_with)].append(pairs)
-    return all(keep_company(chain.from_iterable(pairs)) for pairs in groups.values())
+    for pairs in rows.pseudonyms(wanted):
+        for some, pair in zip(wanted, pairs, strict=True):
+            groups["\0together" if len(some) > 1 else str(form.claims[some[0]].numbered_with)].add(*pair)
+    return all(group.holds() for group in groups.values())
 
 
-def keep_company(pairs: Iterable[Pair]) -> bool:
-    """Whether released numbers can stand for original ids, one for one.
+class Company:
+    """Which original ids released numbers can stand for, one for one.
 
     A released row can be any row of the original with the same key: the patient and what is released of the row. Each
     number must have one id that all of its rows can have, each so often as the number; two numbers never have the same.
-
-    pairs : released rows with the columns key and number, and the original's rows with key and id; one pair for each
-        pattern of suppressed cells
     """
-    frames: list[pl.DataFrame] = []
-    counts: dict[str, int] = defaultdict(int)
-    for own, other in pairs:
+
+    def __init__(self) -> None:
+        self._is_lost = False
+        self._able = pl.DataFrame()
+        self._n_groups: dict[str, int] = defaultdict(int)
+
+    def add(self, own: pl.DataFrame, other: pl.DataFrame) -> None:
+        """Look at released rows with the columns key and number, and at the original's with key and id."""
         groups, ids = own.group_by(KEY, RELEASED_ID).len("often"), other.group_by(KEY, ID).len("there")
         # rows without a number are rows without an id
         empty = groups.filter(pl.col(RELEASED_ID).is_null()).join(ids.filter(pl.col(ID).is_null()), on=KEY, how="left")
-        if not (empty["often"] <= empty["there"]).fill_null(False).all():
-            return False
+        self._is_lost |= not (empty["often"] <= empty["there"]).fill_null(False).all()
         groups, ids = groups.drop_nulls(RELEASED_ID), ids.drop_nulls(ID)
         sizes = groups.group_by(KEY).len().join(ids.group_by(KEY).len("there"), on=KEY)
         # parts by key, so that rows that look alike stay together, and few pairs are there at once
@@ -183,17 +185,22 @@ def keep_company(pairs: Iterable[Pair]) -> bool:
         for part in range(n_parts):
             some = [frame.filter(pl.col(KEY).hash(0) % n_parts == part) for frame in (groups, ids)]
             fits = some[0].join(some[1], on=KEY, how="inner").filter(pl.col("often") <= pl.col("there"))
-            frames.append(fits.group_by(RELEASED_ID, ID).len(ROWS))
-            frames = [pl.concat(frames).group_by(RELEASED_ID, ID).agg(pl.col(ROWS).sum())]
+            fits = fits.group_by(RELEASED_ID, ID).len(ROWS)
+            both = pl.concat([self._able, fits]) if self._able.width else fits
+            self._able = both.group_by(RELEASED_ID, ID).agg(pl.col(ROWS).sum())
         for number, n_groups in groups.group_by(RELEASED_ID).len().rows():
-            counts[number] += n_groups
-    if not counts:
-        return True
-    # an edge where all rows of a number can have an id: each number needs an id of its own
-    able = [(number, original) for number, original, rows in frames[0].rows() if rows == counts[number]]
-    places = [{name: place for place, name in enumerate(sorted(side))} for side in map(set, zip(*able, strict=True))]
-    edges = np.array([(places[0][one], places[1][two]) for one, two in able], dtype=np.int64).reshape(-1, 2)
-    return _n_matched(edges[:, 0], edges[:, 1]) == len(counts)
+            self._n_groups[number] += n_groups
+
+    def holds(self) -> bool:
+        """Whether each number can have an id of its own."""
+        if self._is_lost or not self._n_groups:
+            return not self._is_lost
+        # an edge where all rows of a number can have an id
+        able = [(number, original) for number, original, rows in self._able.rows() if rows == self._n_groups[number]]
+        sides = map(set, zip(*able, strict=True))
+        places = [{name: place for place, name in enumerate(sorted(side))} for side in sides]
+        edges = np.array([(places[0][one], places[1][two]) for one, two in able], dtype=np.int64).reshape(-1, 2)
+        return _n_matched(edges[:, 0], edges[:, 1]) == len(self._n_groups)
 
 
 def _n_matched(ones: Numbers, others: Numbers) -> int:
@@ -271,19 +278,19 @@ class ClaimRows:
         )
         return bool(np.all((here < there) == is_flagged) and np.all(here <= there))
 
-    def pseudonyms(self, wanted: Sequence[Sequence[str]]) -> Iterator[Iterator[Pair]]:
-        """Rows that can be each other, with the numbers and ids of columns, together if several, as wanted."""
+    def pseudonyms(self, wanted: Sequence[Sequence[str]]) -> Iterator[list[Pair]]:
+        """Rows of some patients that can be each other, with the numbers and ids of columns, together if several."""
         names = sorted({name for some in wanted for name in some})
         ids = [f"{ID}{name}" for name in names]
-        # all patterns of some patients together: there may be hundreds, with few rows each
-        parts = ([*one._alike(names, ids, one.here, one.there)] for one in self.by_patients() if names)
-        alike = [[pl.concat(side) for side in zip(*patterns, strict=True)] for patterns in parts if patterns]
-
-        def of(some: Sequence[str]) -> Iterator[Pair]:
-            for own, other in alike:
-                yield _together(own, some, RELEASED_ID), _together(other, [f"{ID}{name}" for name in some], ID)
-
-        return map(of, wanted)
+        for one in self.by_patients() if names else ():
+            # all patterns together: there may be hundreds, with few rows each
+            patterns = list(zip(*one._alike(names, ids, one.here, one.there), strict=True))
+            if patterns:
+                own, other = (pl.concat(side) for side in patterns)
+                yield [
+                    (_together(own, some, RELEASED_ID), _together(other, [f"{ID}{name}" for name in some], ID))
+                    for some in wanted
+                ]
 
     def _alike(
         self, released: Sequence[str], ids: Sequence[str], here: pl.DataFrame, there: pl.DataFrame

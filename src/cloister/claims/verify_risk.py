@@ -6,16 +6,31 @@ here, never from a published interval: whoever writes a wide one would be believ
 
 import hashlib
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
+from cloister.io.columns import as_numbers
 from cloister.results import Checks
 
 from .form import CLAIMS, FLAG, PATIENTS, QUASI, TRUNCATED, ClaimsForm, WrittenClaims
 from .manifest import NEAR, ClaimsPromise, SimulatedFigures
 from .verify_original import Truth
-from .verify_simulation import SURE, UNKNOWN, Attacks, History, Numbers, Simulated, Simulation, powers, share_error
+from .verify_simulation import (
+    SURE,
+    UNKNOWN,
+    Attacks,
+    ColumnHolders,
+    History,
+    Integers,
+    Numbers,
+    Simulated,
+    Simulation,
+    drawn_patients,
+    numbered,
+    share_error,
+)
 
 Seed = list[int]
 AT_ONCE = 1 << 17  # Rows that are written as text at a time
@@ -36,6 +51,33 @@ HALF_A_DECIMAL = 0.05 + 1e-9
 LIKELIEST, UP_TO = "picks the likeliest", "power up to "
 FEWEST_DRAWS, LOOKED_AT = 1_000, 40_000_000
 """Fewest draws of who picks the likeliest, and patients that all draws together are compared with otherwise."""
+
+
+def powers(history: History, n_patients: int, most: Sequence[int], rounding: str) -> list[Integers]:
+    """How many values of each column somebody knows of each patient, (n_patients, n_columns), by the paper's formula.
+
+    One for each highest power. El Emam et al. (2012), JMIR 14(1):e33, appendix, section 4, equation (1).
+    """
+    claims = np.bincount(history.owners, minlength=n_patients).astype(np.float64)
+    having = claims[claims > 0]
+    eta = np.minimum(claims, having.mean() + 2 * having.std()) if having.size else claims
+    shape = n_patients, len(history.columns)
+    found = [np.zeros(shape, dtype=np.min_scalar_type(-2 * min(one, 2**30))) for one in most]
+    shift = {"ceil": 1 - 1e-9, "floor": 1e-9, "round": 0.5 + 1e-9}[rounding]
+    for h, column in enumerate(history.columns):
+        holders = ColumnHolders(history.owners, numbered([column])[0], n_patients)
+        n = holders.sizes.astype(np.float64)
+        # ordered pairs of equal values
+        equal = np.bincount(holders.patients, holders.counts * (holders.counts - 1.0), n_patients)
+        # r = eta / pi; where all values are equal the diversity pi is 0, and the highest power is taken
+        pairs = n * (n - 1)
+        ratio = np.divide(eta * pairs, pairs - equal, out=np.zeros(n_patients), where=pairs > equal)
+        varied = ratio > 0
+        for own, highest in zip(found, most, strict=True):
+            power = np.full(n_patients, float(highest))
+            power[varied] = (highest - 1) * ratio[varied] / ratio.max(initial=1e-300) + 1
+            own[:, h] = np.minimum(np.floor(power + shift), n)
+    return found
 
 
 def can_be(figures: SimulatedFigures, k: int) -> bool:
@@ -113,7 +155,7 @@ def risk_holds(checks: Checks, files: WrittenClaims, promise: ClaimsPromise, see
         "the stated figures fit each other and the draws that they are of",
     )
     released = _released(files, form)
-    power = powers(released, files.patients.height, limits.power, limits.rounding)
+    (power,) = powers(released, files.patients.height, [limits.power], limits.rounding)
     found = Simulation(_cells(files, form), released, released, promise.k)
     checks.require(
         agree(found.run(power, RELEASED_DRAWS, (*seed, 1)).exact, figures.as_released),
@@ -162,10 +204,11 @@ def _attacks_hold(checks: Checks, attacked: "_Attacked", believing: Attacks) -> 
     promise = attacked.promise
     held = dict(zip(BELIEVING, believing[1:], strict=True))
     for number, row in enumerate(promise.attacks):
-        found = attacked.by(row.adversary)
+        seed = *attacked.seed, 3, number
+        found = attacked.by(row.adversary, seed)
         if found is not None:
             simulation, power = found
-            sizes = simulation.sizes(power, DRAWS, (*attacked.seed, 3, number), with_flags=False)
+            sizes = simulation.sizes(power, DRAWS, seed, with_flags=False)
             held[row.adversary] = Simulated.of(sizes[0], promise.k)
     rows = [row for row in promise.attacks if row.adversary in held]
     if rows:
@@ -184,21 +227,25 @@ class _Attacked:
         place[truth.patients] = np.arange(truth.patients.size)
         owners = place[truth.recoded.owners]
         columns = [column.filter(pl.Series(owners >= 0)) for column in truth.recoded.columns]
-        self.known = History(owners[owners >= 0], columns)
-        self.power = self.power_up_to(promise.plan.adversary.power)
+        self.known = History(owners[owners >= 0].astype(np.int32), columns)
+        self.powers = self._powers()
+        self.power = self.powers[promise.plan.adversary.power]
         # values of each column that may be missing of each patient, as the flags say
         hidden = [files.owners[files.claims[name].to_numpy() == "1"] for name in promise.form.names(CLAIMS, FLAG)]
         room = np.stack([np.bincount(own, minlength=self.cells.size) for own in hidden], axis=1).astype(np.int64)
         room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN
         self.simulation = Simulation(self.cells, self.known, self.released, promise.k, room)
 
-    def power_up_to(self, most: int) -> Numbers:
-        """The power of the plan's adversary with a highest value, (n_patients, n_columns); by labels at least."""
+    def _powers(self) -> dict[int, Integers]:
+        """The power of the plan's adversary, and of those of other highest powers; by labels at least."""
         adversary, (n, mine) = self.promise.plan.adversary, (self.truth.n_patients, self.truth.patients)
-        by_labels = powers(self.truth.recoded, n, most, adversary.rounding)[mine]
-        if adversary.basis == "node":
-            return by_labels
-        return np.maximum(by_labels, powers(self.truth.base, n, most, adversary.rounding)[mine])
+        others = (row.adversary.removeprefix(UP_TO) for row in self.promise.attacks if row.adversary.startswith(UP_TO))
+        most = sorted({adversary.power, *(int(one) for one in others if one.isdecimal())})
+        found = [one[mine] for one in powers(self.truth.recoded, n, most, adversary.rounding)]
+        if adversary.basis != "node":
+            of_base = powers(self.truth.base, n, most, adversary.rounding)
+            found = [np.maximum(one, other[mine]) for one, other in zip(found, of_base, strict=True)]
+        return dict(zip(most, found, strict=True))
 
     def until_clear(self) -> tuple[Simulated, Attacks]:
         """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
@@ -219,34 +266,42 @@ class _Attacked:
             is_tolerant_clear = all(abs(threshold - other.mean) > SURE * other.error for other in believing)
         return Simulated.of(exact[0], k), Attacks.of(sizes, k)
 
-    def by(self, name: str) -> tuple[Simulation, Numbers] | None:
+    def by(self, name: str, seed: Sequence[int]) -> tuple[Simulation, Integers] | None:
         """The simulation of an adversary of this name and how many values it knows; None where there is none here."""
-        up_to, k = name.removeprefix(UP_TO), self.promise.k
         if name in BY_COUNT:
             there = [column.is_not_null().to_numpy() for column in self.known.columns]
             counts = [np.bincount(self.known.owners[own], minlength=self.cells.size) for own in there]
             known, most = np.stack(counts, axis=1).astype(np.int64), BY_COUNT[name]
             return self.simulation, known if most is None else np.minimum(known, most)
-        if up_to != name and up_to.isdecimal():
-            return self.simulation, self.power_up_to(int(up_to))
+        if name.startswith(UP_TO) and name.removeprefix(UP_TO).isdecimal():
+            return self.simulation, self.powers[int(name.removeprefix(UP_TO))]
         if name in ("patients alone", "patients and claims together"):
             return self.simulation, self.power * (name != "patients alone")
         if name == "claims alone":
-            return Simulation(np.zeros_like(self.cells), self.known, self.released, k), self.power
+            return self.simulation.anywhere(), self.power
         if name == "whole claims (exact knowledge)":
-            # one column: a missing value is a value, and a claim with a suppressed cell fits none
-            flags = [self.files.claims[flag] == "1" for flag in self.promise.form.names(CLAIMS, FLAG)]
-            is_hidden = pl.select(pl.any_horizontal(flags)).to_series()
-            known_claims, released_claims = _joined(self.known), _joined(self.released, is_hidden)
-            return Simulation(self.cells, known_claims, released_claims, k), self.power.max(axis=1, keepdims=True)
+            return self._by_whole_claims(seed), self.power.max(axis=1, keepdims=True)
         return None
 
-
-def _joined(history: History, is_hidden: pl.Series | None = None) -> History:
-    """The same claims with one column, whose texts hold those of all columns."""
-    frame = pl.DataFrame([column.alias(f"{place}") for place, column in enumerate(history.columns)])
-    texts = frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
-    return History(history.owners, [texts if is_hidden is None else texts.set(is_hidden, None)])
+    def _by_whole_claims(self, seed: Sequence[int]) -> Simulation:
+        """One column, a hash of each claim; of the claims of those who will be drawn and of all like them."""
+        is_drawn = np.isin(self.known.owners, drawn_patients(np.random.default_rng([*seed]), self.cells.size, DRAWS))
+        columns = zip(self.known.columns, self.released.columns, strict=True)
+        numbers = (as_numbers([one.filter(pl.Series(is_drawn)), other]) for one, other in columns)
+        # a missing value is a value
+        theirs, here = (
+            pl.DataFrame([own.alias(f"{h}") for h, own in enumerate(side)]).hash_rows()
+            for side in zip(*numbers, strict=True)
+        )
+        kinds, kind = np.unique(theirs.to_numpy(), return_inverse=True)
+        # a claim with a suppressed cell fits none
+        whole = [(self.files.claims[flag] == "0").to_numpy() for flag in self.promise.form.names(CLAIMS, FLAG)]
+        is_like = np.logical_and.reduce([here.is_in(theirs.unique().implode()).to_numpy(), *whole])
+        place = np.searchsorted(kinds, here.filter(pl.Series(is_like)).to_numpy())
+        names = pl.Series(range(kinds.size)).cast(pl.String)
+        known, released = (names.cast(pl.Enum(names)).gather(pl.Series(own)) for own in (kind, place))
+        owners = self.known.owners[is_drawn], self.released.owners[is_like]
+        return Simulation(self.cells, History(owners[0], [known]), History(owners[1], [released]), self.promise.k)
 
 
 def seed_of(files: WrittenClaims) -> Seed:

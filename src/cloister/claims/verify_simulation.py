@@ -9,6 +9,7 @@ patients of a cell together.
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from cloister.io.columns import as_numbers
 
 Numbers = NDArray[np.int64]
+Integers = NDArray[np.integer]
 Bits = NDArray[np.uint64]
 Drawn = Sequence[tuple[int, int]]
 """Values of one column, each with how often it was drawn."""
@@ -108,39 +110,11 @@ class Attacks(NamedTuple):
 class History:
     """The claims of patients: one column of text for each quasi-identifier, and the row of the patient of each."""
 
-    owners: Numbers
+    owners: Integers
     columns: Sequence[pl.Series]
 
 
-def powers(history: History, n_patients: int, most: int, rounding: str) -> Numbers:
-    """How many values of each column somebody knows of each patient, (n_patients, n_columns), by the paper's formula.
-
-    El Emam et al. (2012), JMIR 14(1):e33, appendix, section 4, equation (1).
-    """
-    claims = np.bincount(history.owners, minlength=n_patients).astype(np.float64)
-    having = claims[claims > 0]
-    eta = np.minimum(claims, having.mean() + 2 * having.std()) if having.size else claims
-    found = np.zeros((n_patients, len(history.columns)), dtype=np.int64)
-    for h, column in enumerate(history.columns):
-        counts = pl.DataFrame([pl.Series("owner", history.owners), column.alias("value")]).drop_nulls()
-        counts = counts.group_by("owner", "value").len().with_columns(pl.col("len").cast(pl.Int64))
-        sums = counts.group_by("owner").agg(
-            pl.col("len").sum().alias("n"), (pl.col("len") * (pl.col("len") - 1)).sum().alias("equal")
-        )
-        n, equal = np.zeros(n_patients), np.zeros(n_patients)
-        n[sums["owner"].to_numpy()], equal[sums["owner"].to_numpy()] = sums["n"].to_numpy(), sums["equal"].to_numpy()
-        # r = eta / pi; where all values are equal the diversity pi is 0, and the highest power is taken
-        pairs = n * (n - 1)
-        ratio = np.divide(eta * pairs, pairs - equal, out=np.zeros(n_patients), where=pairs > equal)
-        power = np.full(n_patients, float(most))
-        varied = ratio > 0
-        power[varied] = (most - 1) * ratio[varied] / ratio.max(initial=1e-300) + 1
-        shift = {"ceil": 1 - 1e-9, "floor": 1e-9, "round": 0.5 + 1e-9}[rounding]
-        found[:, h] = np.minimum(np.floor(power + shift), n)
-    return found
-
-
-def bits_of(patients: NDArray[np.signedinteger], n: int) -> Bits:
+def bits_of(patients: Integers, n: int) -> Bits:
     """One bit for each of n patients, set for these."""
     has = np.zeros(-(-n // WORD) * WORD, dtype=np.bool_)
     has[patients] = True
@@ -181,18 +155,31 @@ def ones(cell: tuple[int, int]) -> PatientWords:
     return PatientWords(first, bits)
 
 
+def _in_few_bytes(numbers: Integers) -> Integers:
+    """Numbers from -1 on in as few bytes as hold the largest: there may be one for each of millions of claims."""
+    return numbers.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0))))
+
+
+def numbered(columns: Sequence[pl.Series]) -> list[Integers]:
+    """Columns of text as numbers, the same for the same text in any of them; -1 for missing."""
+    return [_in_few_bytes(one.cast(pl.Int32).fill_null(-1).to_numpy()) for one in as_numbers(columns)]
+
+
 class ColumnHolders:
     """One released column: who has which value how often."""
 
-    def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
+    def __init__(self, owners: Integers, values: Integers, n: int) -> None:
         self.n = n
-        has = values >= 0
-        self.sizes = np.bincount(owners[has], minlength=n)
-        keys, counts = np.unique(values[has] * n + owners[has], return_counts=True)
-        self.starts = np.searchsorted(keys, np.arange(int(values.max(initial=-1)) + 2) * n)
-        self.patients, self.counts = (keys % n).astype(np.int32), counts.astype(np.int32)
+        owners, values = owners[values >= 0], values[values >= 0]
+        self.sizes = np.bincount(owners, minlength=n)
+        order = np.lexsort((owners, values))
+        owners, values = owners[order].astype(np.int32), values[order]
+        firsts = np.flatnonzero((np.diff(owners, prepend=-1) != 0) | (np.diff(values, prepend=-1) != 0))
+        self.patients: Integers = owners[firsts]
+        self.counts = _in_few_bytes(np.diff(firsts, append=owners.size))
+        self.starts = np.searchsorted(values[firsts], np.arange(int(values.max(initial=-1)) + 2))
         self._words: dict[tuple[int, int], Bits] = {}
-        self._often: dict[int, NDArray[np.int32]] = {}
+        self._often: dict[int, Integers] = {}
 
     def keep(self, found: PatientWords, value: int, times: int) -> None:
         """Keep those who have a value at least so often."""
@@ -214,7 +201,7 @@ class ColumnHolders:
         found = self._often.get(value)
         if found is None:
             having, counts = self.of(value)
-            found = np.zeros(self.n, dtype=np.int32)
+            found = np.zeros(self.n, dtype=counts.dtype)
             found[having] = counts
             if len(self._often) * found.nbytes > MOST_BYTES:
                 self._often.clear()
@@ -228,7 +215,7 @@ class ColumnHolders:
             lacking += np.maximum(times - self.often(value, patients), 0)
         return lacking
 
-    def of(self, value: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def of(self, value: int) -> tuple[Integers, Integers]:
         """The patients who have a value, in order, and how often."""
         if value + 1 >= self.starts.size:
             return self.patients[:0], self.counts[:0]
@@ -273,6 +260,11 @@ class Flagged:
         return int((least == mine[0]).sum()) if mine.size and mine[0] == least.min() else 0
 
 
+def drawn_patients(random: np.random.Generator, n: int, draws: int) -> Numbers:
+    """The patients of so many draws, which are the first that random numbers are taken for."""
+    return random.integers(0, n, draws)
+
+
 class Simulation:
     """A release ready to be attacked by who knows some of the known claims of its patients.
 
@@ -284,21 +276,23 @@ class Simulation:
         n = cells.size
         order = np.argsort(cells, kind="stable")
         # patients are numbered so that those of one cell are neighbours: a cell is a span of numbers
-        self.number = np.empty(n, dtype=np.int64)
+        self.number = np.empty(n, dtype=np.int32)
         self.number[order] = np.arange(n)
         self.low = np.searchsorted(cells[order], cells, side="left")
         self.high = np.searchsorted(cells[order], cells, side="right")
         self.k, self.values, self.holders = k, [], []
-        for pair in zip(known.columns, released.columns, strict=True):
-            one, two = (own.cast(pl.Int64).fill_null(-1).to_numpy() for own in as_numbers(pair))
-            self.values.append(_Values(self.number[known.owners], one, n))
-            self.holders.append(ColumnHolders(self.number[released.owners], two, n))
+        knowing, having = self.number[known.owners], self.number[released.owners]
+        by_patient = np.argsort(knowing, kind="stable")
+        knowing = knowing[by_patient]
+        for one, two in map(numbered, zip(known.columns, released.columns, strict=True)):
+            self.values.append(_Values(knowing, one[by_patient], n))
+            self.holders.append(ColumnHolders(having, two, n))
         self.flagged = None if room is None or not room.any() else Flagged(room[order], self.holders)
         most = max((int(holder.sizes.max(initial=0)) for holder in self.holders), default=0)
         self._ones: dict[tuple[int, int], PatientWords] = {}  # together a bit a patient and a word a cell
         self._log_factorials = np.append(0.0, np.cumsum(np.log(np.arange(1.0, most + 1))))
 
-    def sizes(self, power: Numbers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
+    def sizes(self, power: Integers, draws: int, seed: Sequence[int], *, with_flags: bool = True) -> NDArray[np.int64]:
         """Draw patients, and of each so many values of each column as the power says, (n_patients, n_columns).
 
         The class that the exact, the tolerant, the fallback and the nearest adversary find, 0 for none, (4, draws).
@@ -318,7 +312,7 @@ class Simulation:
                     sizes[2:, number] = tolerant, self.flagged.nearest(drawn, cell, me)
         return sizes
 
-    def likeliest(self, power: Numbers, draws: int, seed: Sequence[int]) -> NDArray[np.int64]:
+    def likeliest(self, power: Integers, draws: int, seed: Sequence[int]) -> NDArray[np.int64]:
         """Draw likewise; of those who fit and of whom a draw is likeliest, how many, 0 where its patient is none.
 
         The likelihood of a draw is the share of all samples of its size, from the released values of somebody, that
@@ -337,15 +331,22 @@ class Simulation:
                     sizes[number] = int((chances >= mine - ALIKE).sum())
         return sizes
 
-    def run(self, power: Numbers, draws: int, seed: Sequence[int]) -> Attacks:
+    def anywhere(self) -> "Simulation":
+        """The same for who knows nothing of patients but their claims: all patients are of one cell."""
+        other = copy(self)
+        other.low, other.high = np.zeros_like(self.low), np.full_like(self.high, self.high.size)
+        return other
+
+    def run(self, power: Integers, draws: int, seed: Sequence[int]) -> Attacks:
         """Figures of so many draws."""
         return Attacks.of(self.sizes(power, draws, seed), self.k)
 
-    def _drawn(self, power: Numbers, draws: int, seed: Sequence[int]) -> Iterator[tuple[int, list[Drawn]]]:
+    def _drawn(self, power: Integers, draws: int, seed: Sequence[int]) -> Iterator[tuple[int, list[Drawn]]]:
         """A patient and some of the patient's values of each column, again and again."""
         random = np.random.default_rng([*seed])
+        everybody = drawn_patients(random, self.number.size, draws)
         for begin in range(0, draws, AT_ONCE):
-            victims = random.integers(0, self.number.size, min(AT_ONCE, draws - begin))
+            victims = everybody[begin : begin + AT_ONCE]
             drawn = [own.draw(self.number[victims], power[victims, h], random) for h, own in enumerate(self.values)]
             for at, patient in enumerate(victims.tolist()):
                 yield patient, [own[at] for own in drawn]
@@ -378,12 +379,11 @@ class Simulation:
 class _Values:
     """One column: the values of each patient to draw from."""
 
-    def __init__(self, owners: Numbers, values: Numbers, n: int) -> None:
-        order = np.argsort(owners, kind="stable")
-        order = order[values[order] >= 0]
-        self.values, self.starts = values[order].astype(np.int32), np.searchsorted(owners[order], np.arange(n + 1))
+    def __init__(self, owners: Integers, values: Integers, n: int) -> None:
+        has = values >= 0
+        self.values, self.starts = values[has], np.searchsorted(owners[has], np.arange(n + 1))
 
-    def draw(self, patients: Numbers, power: Numbers, random: np.random.Generator) -> list[Drawn]:
+    def draw(self, patients: Integers, power: Integers, random: np.random.Generator) -> list[Drawn]:
         """Draw values of each patient, those with the lowest random numbers; each, and how often it was drawn."""
         n_own = self.starts[patients + 1] - self.starts[patients]
         by = np.repeat(np.arange(patients.size), n_own)

@@ -22,15 +22,7 @@ from cloister.manifest.head import CLUSTERS
 from cloister.results import Verdict
 from cloister.tabular.facts import codebook
 from cloister.tabular.manifest import guarantee_of
-from cloister.tabular.recheck import (
-    check_table,
-    checked,
-    codebook_failures,
-    original_of,
-    read_released,
-    report_data_of_release,
-    source_of,
-)
+from cloister.tabular.recheck import check_table, checked, original_of, read_released, report_data_of_release, source_of
 from cloister.tabular.verify import generalized
 
 from .data import PRESENT, TableWithCodesManifest, cluster_counts, codebook_with_codes, with_presence, words_of
@@ -192,10 +184,6 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
         shown = report_data_of_release(files.reduced, manifest, column)
         shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
         return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
-
-    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
-        """Count the labels of each column that are lacking, or too many."""
-        return codebook_failures(release.manifest, listed, expected)
 
     def unexpected(self, release: ReleaseFolder) -> list[str]:
         """Compare with what the recipient expects."""

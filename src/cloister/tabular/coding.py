@@ -179,10 +179,9 @@ class SensitiveValues:
                 seen: dict[str | None, int] = {}
                 levels.append([seen.setdefault(labels[place[value]], len(seen)) for value in values])
             self.groups = np.array(levels, dtype=np.int64)
-        cells, place = np.unique(row_of_record * len(values) + numbers, return_inverse=True)
-        self._records = np.bincount(place, n, cells.size).astype(np.int64)
-        self._rows, self._numbers = np.divmod(cells, len(values))
-        self._start = np.searchsorted(self._rows, np.arange(int(row_of_record.max(initial=-1)) + 2))
+        n_rows = int(row_of_record.max(initial=-1)) + 1
+        self._rows, self._numbers, self._records = _filled(row_of_record, numbers, n, (n_rows, len(values)))
+        self._start = np.searchsorted(self._rows, np.arange(n_rows + 1))
 
     def by_class(self, labels: NDArray[np.int64], n_classes: int, rows: NDArray[np.int64] | None = None) -> Histogram:
         """Return how often each value occurs in each class of distinct rows.
@@ -197,19 +196,26 @@ class SensitiveValues:
         return self._counted(np.repeat(labels, n_cells), cells, n_classes)
 
     def _counted(self, classes: NDArray[np.int64], cells: NDArray[np.int64] | slice, n_classes: int) -> Histogram:
-        n_values, weights = self.whole.size, self._records[cells]
-        key = classes * n_values + self._numbers[cells]
-        if n_classes * n_values <= min(MOST_CELLS, MOST_EMPTY * key.size):
-            # Weights are added up as floating-point numbers, exact below 2**53 records.
-            table = np.bincount(key, weights=weights, minlength=n_classes * n_values)
-            found = np.flatnonzero(table)
-            records = table[found].astype(np.int64)
-        else:
-            found, place = np.unique(key, return_inverse=True)
-            records = np.bincount(place, weights=weights).astype(np.int64)
-        numbers, value = np.divmod(found, n_values)
+        size = n_classes, self.whole.size
+        numbers, value, records = _filled(classes, self._numbers[cells], self._records[cells], size)
         start = np.searchsorted(numbers, np.arange(n_classes + 1))
         return Histogram(start, value, records, self.whole, self.missing, self.groups)
+
+
+def _filled(
+    rows: NDArray[np.int64], values: NDArray[np.int64], records: NDArray[np.int64], size: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The cells of a table of rows by values that have records, in order: row and value of each, and how many."""
+    (n_rows, n_values), key = size, rows * size[1] + values
+    if n_rows * n_values <= min(MOST_CELLS, MOST_EMPTY * key.size):
+        # Weights are added up as floating-point numbers, exact below 2**53 records.
+        table = np.bincount(key, records, n_rows * n_values)
+        found = np.flatnonzero(table)
+        counts = table[found]
+    else:
+        found, place = np.unique(key, return_inverse=True)
+        counts = np.bincount(place, records)
+    return found // n_values, found % n_values, counts.astype(np.int64)
 
 
 def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[str | None]:

@@ -13,7 +13,6 @@ from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
 from cloister.io.columns import check_columns
 from cloister.io.tally import is_large, read_runs
-from cloister.manifest.head import CODEBOOK
 from cloister.release_folder import read_data
 from cloister.report_figures import ReportCounts
 from cloister.results import Verdict
@@ -68,10 +67,6 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
         frame, manifest = release.files, release.manifest
         return Facts([], codebook(frame, manifest), report_data_of_release(frame, manifest))
 
-    def wrong_codebook(self, release: ReleaseFolder, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
-        """Count the labels of each column that are lacking, or too many."""
-        return codebook_failures(release.manifest, listed, expected)
-
 
 def original_of(request: Request) -> pl.DataFrame | None:
     """Return the original of a table, or its tally where it is too large to be held whole."""
@@ -96,16 +91,12 @@ def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str
 
 def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
     """Return the records of the data file; runs of them where there are many."""
-    path = folder / (manifest.data_file or "")
-    delimiter, guarantee = delimiter_of(path, manifest), guarantee_of(manifest)
+    path, guarantee = folder / (manifest.data_file or ""), guarantee_of(manifest)
+    delimiter = manifest.settings.delimiter
     if is_large(path):
-        return read_runs(path, delimiter, guarantee.id if guarantee.numbered else None)
+        id_column = guarantee.id if guarantee.numbered else None
+        return read_runs(path, delimiter if path.suffix == ".csv" else None, id_column)
     return read_data(path, delimiter)
-
-
-def delimiter_of(path: Path, manifest: TableManifest) -> str | None:
-    """Return what separates the cells of a data file; None where it is not CSV."""
-    return manifest.settings.delimiter if path.suffix == ".csv" else None
 
 
 def check_table(
@@ -164,21 +155,6 @@ def _hierarchies_of_released(
 def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records beside the manifest."""
     return report_data(released_texts(frame, guarantee_of(manifest)), guarantee_of(manifest), without)
-
-
-def codebook_failures(manifest: TableManifest, listed: pl.DataFrame, expected: pl.DataFrame) -> list[str]:
-    """Return how a codebook differs from the one that the release must have; as counts."""
-    if listed.columns != expected.columns:
-        return [f"{CODEBOOK} lacks its columns"]
-    failures = []
-    for name, column in manifest.columns.items():
-        released, declared = (set(rows.filter(pl.col("column") == name)["label"]) for rows in (expected, listed))
-        if declared != released:
-            failures.append(
-                f"column {name!r} has {len(released - declared)} labels that the codebook does not list at level "
-                f"{getattr(column, 'level', None)}, and lacks {len(declared - released)} that it lists"
-            )
-    return failures or [f"{CODEBOOK} does not say of columns and labels what release.json says of them"]
 
 
 def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:

@@ -17,18 +17,9 @@ from cloister.claims.manifest import ClaimsManifest, ClaimsPromise, SimulatedFig
 from cloister.claims.release import FileRows, released_order
 from cloister.claims.risk import wilson
 from cloister.claims.verify import verify
-from cloister.claims.verify_original import ID, KEY, RELEASED_ID, keep_company
-from cloister.claims.verify_risk import agree, can_be, enough_draws
-from cloister.claims.verify_simulation import (
-    SURE,
-    ColumnHolders,
-    History,
-    Simulated,
-    Simulation,
-    ones,
-    powers,
-    share_error,
-)
+from cloister.claims.verify_original import ID, KEY, RELEASED_ID, Company
+from cloister.claims.verify_risk import agree, can_be, enough_draws, powers
+from cloister.claims.verify_simulation import SURE, ColumnHolders, History, Simulated, Simulation, ones, share_error
 
 AMI, STROKE = "AMI", "STROKE"
 HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]
@@ -96,7 +87,7 @@ def test_the_simulation_counts_those_of_whom_something_may_be_missing():
 )
 def test_the_power_is_worked_out_alike(lists, most, rounding):
     """The verifier's power is that of step 8, from other code."""
-    mine = powers(history(lists), len(lists), most, rounding)
+    (mine,) = powers(history(lists), len(lists), [most], rounding)
     theirs = adversary_power(encoded([[(text,) for text in own] for own in lists]), most, rounding).of_patients
 
     assert theirs.tolist() == mine.tolist()
@@ -248,10 +239,12 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
     assert not can_be(wide, 20)
 
 
-def company(numbers, ids, keys):
-    """Released rows and those of the original, in another order."""
+def keep_company(numbers, ids, keys):
+    """Whether numbers of released rows can stand for ids of the original's, which have another order."""
     own = pl.DataFrame({KEY: keys, RELEASED_ID: numbers}, schema={KEY: pl.UInt32, RELEASED_ID: pl.String})
-    return [(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])]
+    group = Company()
+    group.add(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])
+    return group.holds()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=12))
@@ -263,6 +256,6 @@ def test_numbers_that_keep_company_pass(rows):
     alone = [place for place, key in enumerate(keys) if keys.count(key) == 1 and ids[place]]
     again = [place for place in alone if any(ids[place] == ids[other] for other in alone if other < place)]
 
-    assert keep_company(company(numbers, ids, keys))
+    assert keep_company(numbers, ids, keys)
     for place in again:
-        assert not keep_company(company([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys))
+        assert not keep_company([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys)
