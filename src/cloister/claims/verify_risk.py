@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cloister.io.columns import as_numbers
 from cloister.results import Checks
@@ -43,8 +44,8 @@ FEWEST, MOST = 1_000, 200_000
 DRAWS, RELEASED_DRAWS = 4_000, 10_000
 """Draws at first, as many again and again where that is not enough; and those from the released claims."""
 
-BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": None}
-"""Adversaries who know so many values of each column of claims of every patient; all where None."""
+BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": UNKNOWN}
+"""Adversaries who know so many values of each column of claims of every patient."""
 
 BELIEVING = "flags believed (tolerant)", "flags believed where nobody fits", "flags believed, fewest missing"
 HALF_A_DECIMAL = 0.05 + 1e-9
@@ -269,10 +270,8 @@ class _Attacked:
     def by(self, name: str, seed: Sequence[int]) -> tuple[Simulation, Integers] | None:
         """The simulation of an adversary of this name and how many values it knows; None where there is none here."""
         if name in BY_COUNT:
-            there = [column.is_not_null().to_numpy() for column in self.known.columns]
-            counts = [np.bincount(self.known.owners[own], minlength=self.cells.size) for own in there]
-            known, most = np.stack(counts, axis=1).astype(np.int64), BY_COUNT[name]
-            return self.simulation, known if most is None else np.minimum(known, most)
+            known = np.stack([np.diff(own.starts) for own in self.simulation.values], axis=1)
+            return self.simulation, np.minimum(known[self.simulation.number], BY_COUNT[name])
         if name.startswith(UP_TO) and name.removeprefix(UP_TO).isdecimal():
             return self.simulation, self.powers[int(name.removeprefix(UP_TO))]
         if name in ("patients alone", "patients and claims together"):
@@ -280,28 +279,33 @@ class _Attacked:
         if name == "claims alone":
             return self.simulation.anywhere(), self.power
         if name == "whole claims (exact knowledge)":
-            return self._by_whole_claims(seed), self.power.max(axis=1, keepdims=True)
+            # no other claims play a part than those of who will be drawn, and released ones that are like them
+            drawn = drawn_patients(np.random.default_rng([*seed]), self.cells.size, DRAWS)
+            is_drawn = np.isin(self.known.owners, drawn)
+            columns = [column.filter(pl.Series(is_drawn)) for column in self.known.columns]
+            flags = [(self.files.claims[flag] == "0").to_numpy() for flag in self.promise.form.names(CLAIMS, FLAG)]
+            theirs, is_whole = History(self.known.owners[is_drawn], columns), np.logical_and.reduce(flags)
+            whole = Simulation(self.cells, *whole_claims(theirs, self.released, is_whole), self.promise.k)
+            return whole, self.power.max(axis=1, keepdims=True)
         return None
 
-    def _by_whole_claims(self, seed: Sequence[int]) -> Simulation:
-        """One column, a hash of each claim; of the claims of those who will be drawn and of all like them."""
-        is_drawn = np.isin(self.known.owners, drawn_patients(np.random.default_rng([*seed]), self.cells.size, DRAWS))
-        columns = zip(self.known.columns, self.released.columns, strict=True)
-        numbers = (as_numbers([one.filter(pl.Series(is_drawn)), other]) for one, other in columns)
-        # a missing value is a value
-        theirs, here = (
-            pl.DataFrame([own.alias(f"{h}") for h, own in enumerate(side)]).hash_rows()
-            for side in zip(*numbers, strict=True)
-        )
-        kinds, kind = np.unique(theirs.to_numpy(), return_inverse=True)
-        # a claim with a suppressed cell fits none
-        whole = [(self.files.claims[flag] == "0").to_numpy() for flag in self.promise.form.names(CLAIMS, FLAG)]
-        is_like = np.logical_and.reduce([here.is_in(theirs.unique().implode()).to_numpy(), *whole])
-        place = np.searchsorted(kinds, here.filter(pl.Series(is_like)).to_numpy())
-        names = pl.Series(range(kinds.size)).cast(pl.String)
-        known, released = (names.cast(pl.Enum(names)).gather(pl.Series(own)) for own in (kind, place))
-        owners = self.known.owners[is_drawn], self.released.owners[is_like]
-        return Simulation(self.cells, History(owners[0], [known]), History(owners[1], [released]), self.promise.k)
+
+def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_]) -> tuple[History, History]:
+    """Claims as one column, the same for claims that are alike; of the released ones those that are like a known one.
+
+    A missing value is a value. A claim with a suppressed cell, which is not whole, is like none.
+    """
+    numbers = map(as_numbers, zip(known.columns, released.columns, strict=True))
+    theirs, here = (
+        pl.DataFrame([own.alias(f"{h}") for h, own in enumerate(side)]).hash_rows()
+        for side in zip(*numbers, strict=True)
+    )
+    kinds, kind = np.unique(theirs.to_numpy(), return_inverse=True)
+    is_like = is_whole & here.is_in(theirs.unique().implode()).to_numpy()
+    place = np.searchsorted(kinds, here.filter(pl.Series(is_like)).to_numpy())
+    names = pl.Series(range(kinds.size)).cast(pl.String)
+    one, other = (names.cast(pl.Enum(names)).gather(pl.Series(own)) for own in (kind, place))
+    return History(known.owners, [one]), History(released.owners[is_like], [other])
 
 
 def seed_of(files: WrittenClaims) -> Seed:

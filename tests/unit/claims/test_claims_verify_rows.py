@@ -13,6 +13,7 @@ from tests.examples import examples
 from cloister.claims import verify_original
 from cloister.claims.form import WrittenClaims
 from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, Company
+from cloister.claims.verify_risk import whole_claims
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 
 FORM = form_of((), ("dx", "pos"), ("doctor", "vendor"))
@@ -116,6 +117,29 @@ def history(lists):
     """One column of claims of each patient."""
     owners = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
     return History(owners, [pl.Series("dx", [text for own in lists for text in own], dtype=pl.String)])
+
+
+CLAIMS = st.lists(st.tuples(st.integers(0, 2), VALUES, VALUES), min_size=1, max_size=8)
+
+
+@given(CLAIMS, st.lists(st.tuples(st.integers(0, 2), VALUES, VALUES, st.booleans()), min_size=1, max_size=8))
+def test_whole_claims_are_one_value_each(known, released):
+    """Claims have one value if they are alike, missing ones included; released ones like no known one are not there."""
+    there, here = (
+        History(
+            np.array([one[0] for one in rows]), [pl.Series([one[h] for one in rows], dtype=pl.String) for h in (1, 2)]
+        )
+        for rows in (known, released)
+    )
+    one, other = whole_claims(there, here, np.array([is_whole for *_, is_whole in released]))
+    like = [row[:3] for row in released if row[3] and row[1:3] in {own[1:] for own in known}]
+    values = {}
+    for text, row in zip([*one.columns[0], *other.columns[0]], [*known, *like], strict=True):
+        values.setdefault(text, set()).add(row[1:])
+
+    assert other.owners.tolist() == [owner for owner, *_ in like]
+    assert all(len(rows) == 1 for rows in values.values())
+    assert len(values) == len({row[1:] for row in known})
 
 
 def chances(sample, there):

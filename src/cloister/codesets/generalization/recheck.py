@@ -211,7 +211,9 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         counted, secret = tuple(_counted(privacy, released, codes)), None
         if original is not None:
             places = origins(original.crosswalk, original.given.original_ids(), released.n_records)
-            secret = GeneralizationSecret(original.given.codes, _origin(places, released))
+            # of each released record, which has its line in the file
+            origin = None if places is None else places[np.argsort(texts_in_file(released)[1])]
+            secret = GeneralizationSecret(original.given.codes, origin)
             if not _attributes_fit(released, file, original.given, places):
                 failures.append("auxiliary attributes are not those of the patients with these terms in the original")
         verdict = verify(released, guarantee, secret)
@@ -343,12 +345,3 @@ def _attributes_fit(
     counts = there.group_by(here.columns).len("there")
     both = here.group_by(here.columns).len("here").join(counts, on=here.columns, how="left", nulls_equal=True)
     return bool((both["here"] <= both["there"].fill_null(0)).all())
-
-
-def _origin(places: Integers | None, released: Generalization) -> Integers | None:
-    """The record of the original behind each released one, from those behind the lines of the file."""
-    if places is None:
-        return None
-    origin = np.empty_like(places)
-    origin[texts_in_file(released)[1]] = places  # released numbers are those of the lines
-    return origin
