@@ -14,7 +14,7 @@ from pydantic import StringConstraints
 
 from cloister.errors import InputError
 from cloister.io import Query, Source, as_text
-from cloister.io.columns import listed, nearest_column, of_each, packed
+from cloister.io.columns import at_once, listed, nearest_column, of_each, packed
 from cloister.manifest.head import Count, Section
 from cloister.masking import WITHHELD, mask_small_count, total_needs_suppression
 from cloister.reading import HowRead
@@ -213,7 +213,7 @@ def _columns(
             file=source.name,
             column=left[0],
         )
-    return pl.DataFrame([held(frame[column]) for column, role in roles.items() if role != "drop"])
+    return pl.DataFrame(at_once(held, (frame[column] for column, role in roles.items() if role != "drop")))
 
 
 def _at(wrong: pl.Series, source: Source, found: str, column: pl.Series) -> InputError:

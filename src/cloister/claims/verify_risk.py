@@ -305,7 +305,7 @@ def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_])
     place = np.searchsorted(kinds, here.filter(pl.Series(is_like)).to_numpy())
     names = pl.Series(range(kinds.size)).cast(pl.String)
     one, other = (names.cast(pl.Enum(names)).gather(pl.Series(own)) for own in (kind, place))
-    return History(known.owners, [one]), History(released.owners[is_like], [other])
+    return History(known.owners, [one]), History(released.owners[is_like].astype(np.int32), [other])
 
 
 def seed_of(files: WrittenClaims) -> Seed:

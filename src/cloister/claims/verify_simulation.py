@@ -170,10 +170,9 @@ class ColumnHolders:
 
     def __init__(self, owners: Integers, values: Integers, n: int) -> None:
         self.n = n
-        owners, values = owners[values >= 0], values[values >= 0]
-        self.sizes = np.bincount(owners, minlength=n)
-        order = np.lexsort((owners, values))
+        order = np.lexsort((owners, values))[np.count_nonzero(values < 0) :]  # what is missing comes first
         owners, values = owners[order].astype(np.int32), values[order]
+        self.sizes = np.bincount(owners, minlength=n)
         firsts = np.flatnonzero((np.diff(owners, prepend=-1) != 0) | (np.diff(values, prepend=-1) != 0))
         self.patients: Integers = owners[firsts]
         self.counts = _in_few_bytes(np.diff(firsts, append=owners.size))

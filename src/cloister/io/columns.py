@@ -5,10 +5,12 @@ Also how messages may name the columns of a file, as its first line may be a rec
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, did_you_mean
 from cloister.io.foreign import call_foreign
 
+T = TypeVar("T")
 _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
 _YEARS = (1, 9999)
@@ -112,6 +115,12 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
     text = as_text(column)
     distinct = text.drop_nulls().unique()
     return text.cast(pl.Enum(distinct.sort())) if always or 2 * distinct.len() <= text.len() else text
+
+
+def at_once(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
+    """What becomes of columns, as many at a time as there are processors: Polars works on one of them by one."""
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        return list(pool.map(work, columns))
 
 
 def repacked(column: pl.Series) -> pl.Series:

@@ -24,7 +24,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from cloister.errors import InputError
-from cloister.io.columns import as_text, check_names, display_name, of_each, packed, plain_columns
+from cloister.io.columns import as_text, at_once, check_names, display_name, of_each, packed, plain_columns
 from cloister.io.csv import Source, check_delimiter, csv_of, detect_delimiter, head_of, header_of, load_bytes
 from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
@@ -182,12 +182,13 @@ def packed_frame(path: Path, delimiter: str | None) -> pl.DataFrame:
 
 
 def _packed_whole(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    columns = []
-    for parts in zip(*([packed(column) for column in frame] for frame in frames), strict=True):
+    def joined(parts: Sequence[pl.Series]) -> pl.Series:
         kinds = [part.dtype.categories for part in parts if isinstance(part.dtype, pl.Enum)]
         kind = pl.Enum(pl.concat(kinds).unique().sort()) if len(kinds) == len(parts) else pl.String()
-        columns.append(packed(pl.concat([of_each(part, partial(pl.Series.cast, dtype=kind)) for part in parts])))
-    return pl.DataFrame(columns)
+        return packed(pl.concat([of_each(part, partial(pl.Series.cast, dtype=kind)) for part in parts]))
+
+    pieces = (at_once(packed, frame) for frame in frames)
+    return pl.DataFrame(at_once(joined, zip(*pieces, strict=True)))
 
 
 def read_packed(path: str | Path, **how: Unpack[HowRead]) -> Source:

@@ -6,7 +6,7 @@ it is released, where a text names its patient, or where the column left out say
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -260,18 +260,20 @@ ONE_PERSON = 0.8  # of the doubt about a value that whose record it is takes awa
 GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
 
 
-def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Sequence[pl.Series]) -> list[Disclosing]:
+def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Iterable[pl.Series]) -> list[Disclosing]:
     """Return the columns left out that tell patients apart who have several records.
 
     Such a column has many values, some of them in several records, and is called after patients; or records of the same
     value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
     the county, a birth date the age in years and in groups: those are one thing said.
     """
-    found, ordered_ones = [], [ordered(one) for one in quasi_identifiers]
+    found, many = [], {}
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
-        if not GROUPS * present <= distinct < present:
-            continue
+        if GROUPS * present <= distinct < present:
+            many[name] = values
+    ordered_ones = [ordered(one) for one in quasi_identifiers] if many else []
+    for name, values in many.items():
         text = values.cast(pl.String)
         said = [] if is_named_patient(name) else [one for one in ordered_ones if _says(text, one)]
         alone = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, setting
 from cloister.hierarchy import BoundHierarchy, QuantileHierarchy, RareHierarchy, SimilarHierarchy
 from cloister.io import as_text, distinct_values, n_records, records_of, without_formulas
-from cloister.io.columns import as_held, check_columns, listed, packed
+from cloister.io.columns import as_held, at_once, check_columns, listed, packed
 from cloister.kernels.classes import distinct_rows
 from cloister.kernels.layout import CODE, FEW_ROWS, Threshold, make_task
 from cloister.search.problem import SearchProblem
@@ -153,7 +153,8 @@ def _of_patients(frame: pl.DataFrame, columns: list[str], request: TableRequest,
 
 def with_packed(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
     """Return a table with the text of some columns packed, of those that it has; see `packed`."""
-    return frame.with_columns(packed(frame[name]) for name in columns if frame.schema.get(name) == pl.String)
+    texts = (frame[name] for name in columns if frame.schema.get(name) == pl.String)
+    return frame.with_columns(at_once(packed, texts))
 
 
 def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableRequest) -> EncodedTable:
