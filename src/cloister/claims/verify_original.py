@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -74,7 +73,30 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     checks.require(has_levels, "levels are those of the hierarchies of the plan")
     if patients is None or claims is None:
         return None
-    names, ids = [*form.names(PATIENTS, QUASI, KEPT), ROW], files.patients.to_series(0)
+    if not _patients_hold(checks, files, form, original, patients) or origin is None:
+        return None
+    (ids_of_patients, ids_of_claims), numbers = (_ids(one, form) for one in (data, files))
+    files = WrittenClaims(*(files.of(table).with_columns(*own) for table, own in zip(TABLES, numbers, strict=True)))
+    claims_with_ids = claims.hstack(ids_of_claims.select(pl.all().name.prefix(ID)))
+    rows = ClaimRows.of(files, form, claims_with_ids, data.owners, origin)
+    of_patients = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
+    checks.require(all(some.are_own() for some in rows.by_patients()), of_patients)
+    here, there = (np.bincount(frame[PATIENT].to_numpy(), minlength=origin.size) for frame in (rows.here, rows.there))
+    is_missing, is_flagged = here < there, files.patients[TRUNCATED].to_numpy() == "1"
+    as_flagged = bool(np.all(is_missing == is_flagged) and np.all(here <= there))
+    checks.require(as_flagged, f"claims are missing of all patients with {TRUNCATED}, and of no others")
+    if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
+        for_one = "pseudonyms stand for one original id each, and no two for the same"
+        checks.require(_company_holds(files, form, ids_of_patients, rows, origin), for_one)
+    base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
+    return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
+
+
+def _patients_hold(
+    checks: Checks, files: WrittenClaims, form: ClaimsForm, original: PreparedOriginal, patients: pl.DataFrame
+) -> bool:
+    """Whether it is known which patient of the original, as recoded again, each released one is."""
+    (data, origin), ids, names = original, files.patients.to_series(0), patients.columns
     released = files.patients.with_columns(pl.lit("").alias(ROW)).select(names)
     # the ids of the original are keyed hashes, too, after step 1, if the plan asks for that
     hashes = data.patients[form.names(PATIENTS)[0]] if data.plan.ids.patients.startswith(HMAC) else None
@@ -82,37 +104,20 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
         is_hashed = hashes is not None and ids.is_in(hashes.implode()).all()
         checks.require(is_hashed, "ids are the keyed hashes of ids of the original")
     if origin is None:
-        there = patients.select(names).group_by(names).len(ROWS)
+        there = patients.group_by(names).len(ROWS)
         counts = released.group_by(names).len(_NTH).join(there, on=names, how="left", nulls_equal=True)
         fits = (counts[_NTH] <= counts[ROWS].fill_null(0)).all()
         checks.require(fits, "every released patient is one of the original, as recoded again (without crosswalk)")
-        return None
+        return False
     if not checks.require((origin >= 0).all(), "no released patient is one that the plan leaves out"):
-        return None
+        return False
     is_known = origin.size == released.height and np.unique(origin).size == origin.size
     if not checks.require(is_known, "every released patient is another one of the original"):
-        return None
-    are_recoded = released.equals(patients.select(names)[origin])
-    checks.require(are_recoded, "patients are those of the original, as recoded again")
+        return False
+    checks.require(released.equals(patients[origin]), "patients are those of the original, as recoded again")
     if hashes is not None:
         checks.require(ids.equals(hashes.gather(pl.Series(origin))), "every patient has the hash of the own id")
-    (ids_of_patients, ids_of_claims), numbers = (_ids(one, form) for one in (data, files))
-    files = WrittenClaims(*(files.of(table).with_columns(*own) for table, own in zip(TABLES, numbers, strict=True)))
-    claims_with_ids = claims.hstack(ids_of_claims.select(pl.all().name.prefix(ID)))
-    rows = ClaimRows.of(files, form, claims_with_ids, data.owners, origin)
-    of_patients = "every released claim is one of the patient's, as recoded again, suppressed cells aside"
-    checks.require(all(some.are_own() for some in rows.by_patients()), of_patients)
-    checks.require(
-        rows.miss_as_flagged(files.patients[TRUNCATED].to_numpy() == "1"),
-        f"claims are missing of all patients with {TRUNCATED}, and of no others",
-    )
-    if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
-        checks.require(
-            _company_holds(files, form, ids_of_patients, rows, origin),
-            "pseudonyms stand for one original id each, and no two for the same",
-        )
-    base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
-    return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
+    return True
 
 
 def _recoded(data: Claims, form: ClaimsForm, table: str) -> pl.DataFrame | None:
@@ -270,13 +275,6 @@ class ClaimRows:
         edges = [own.join(other, on=KEY, suffix="_there").drop(KEY) for own, other in pairs]
         rows, theirs = (column.rank("dense").to_numpy().astype(np.int64) - 1 for column in pl.concat(edges))
         return _n_matched(rows, theirs) == wanted
-
-    def miss_as_flagged(self, is_flagged: NDArray[np.bool_]) -> bool:
-        """Whether flagged patients have fewer claims than in the original, and all others as many."""
-        here, there = (
-            np.bincount(frame[PATIENT].to_numpy(), minlength=self.n_patients) for frame in (self.here, self.there)
-        )
-        return bool(np.all((here < there) == is_flagged) and np.all(here <= there))
 
     def pseudonyms(self, wanted: Sequence[Sequence[str]]) -> Iterator[list[Pair]]:
         """Rows of some patients that can be each other, with the numbers and ids of columns, together if several."""
