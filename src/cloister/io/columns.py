@@ -163,7 +163,9 @@ def as_numbers(columns: Sequence[pl.Series]) -> list[pl.Series]:
 
 def distinct_values(column: pl.Series) -> list[str | None]:
     """Distinct values of any column as text, by UTF-8 bytes, missing last if it occurs."""
-    values: list[str | None] = as_text(column.unique()).unique().sort(nulls_last=True).to_list()
+    distinct = as_text(column.unique())
+    distinct = distinct if isinstance(column.dtype, pl.Enum) else distinct.unique()  # other values may have one text
+    values: list[str | None] = distinct.sort(nulls_last=True).to_list()
     return values
 
 

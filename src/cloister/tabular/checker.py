@@ -32,7 +32,7 @@ class RuleChecker:
         coded: Mapping[str, Coded],
         row_of_record: NDArray[np.int64],
         records: NDArray[np.int64],
-        sensitive: Mapping[str, pl.Series],
+        sensitive: pl.DataFrame,
     ) -> None:
         about_classes = [rule for rule in rules if isinstance(rule, ClassRule)]
         self._class_rules = sorted(about_classes, key=lambda rule: rule.needs != "sizes")  # the quick ones first

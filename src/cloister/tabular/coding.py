@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cloister.errors import InputError, InternalError
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, from_native
-from cloister.io.columns import listed
+from cloister.io.columns import as_held, listed
 from cloister.kernels.layout import CODE, Costs, LevelMaps, Rows, key_strides
 from cloister.privacy import ClassRule, Histogram, PopulationRule, PrivacyRule
 from cloister.utility import AttributeLoss
@@ -164,7 +164,7 @@ class SensitiveValues:
     ) -> None:
         values = natural_order(column, must_be_ordered=rule.needs == "ordered histogram")
         present = [value for value in values if value is not None]
-        places = as_text(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
+        places = as_held(column).cast(pl.Enum(present)).to_physical().cast(pl.Int64).fill_null(len(present))
         numbers: NDArray[np.int64] = places.to_numpy()
         # Weights are added up as floating-point numbers, exact below 2**53 records.
         self.whole = np.bincount(numbers, n, len(values)).astype(np.int64)
@@ -225,7 +225,7 @@ def natural_order(column: pl.Series, *, must_be_ordered: bool = False) -> list[s
     """
     distinct = column.unique().sort(nulls_last=True)
     texts = as_text(distinct)
-    if column.dtype != pl.String:
+    if column.dtype != pl.String and not isinstance(column.dtype, pl.Enum):
         if must_be_ordered and column.dtype == pl.Boolean:
             raise _unordered(column.name)
         return texts.to_list()

@@ -163,15 +163,16 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     ``frame``: the quasi-identifiers and sensitive columns at least.
     """
     columns = [column for column, role in roles.items() if role is Role.QUASI_IDENTIFIER]
-    frame = with_packed(frame, columns)
+    # Rules look at the values of sensitive columns, and at whose records they are.
+    looked_at = (Role.SENSITIVE, Role.IDENTIFIER) if request.patients else (Role.SENSITIVE,)
+    sensitive = [column for column in frame.columns if roles.get(column) in looked_at]
+    packed_columns = with_packed(frame.select(*columns, *sensitive), [*columns, *sensitive])
+    frame = frame.with_columns(packed_columns.select(columns))
     texts = {column: as_held(frame[column]) for column in columns}
     hierarchies = {
         column: request.quasi_identifiers[column].hierarchy.bind(column, distinct_values(texts[column]))
         for column in columns
     }
-    # Rules look at the values of sensitive columns, and at whose records they are.
-    looked_at = (Role.SENSITIVE, Role.IDENTIFIER) if request.patients else (Role.SENSITIVE,)
-    sensitive = {column: frame[column] for column in frame.columns if roles.get(column) in looked_at}
     request = replace(request, rules=tuple(rule.in_sample(n_records(frame)) for rule in request.rules))
     names = sorted(columns, key=lambda name: name.encode())
     populations = {str(rule.name): population_texts(rule, names) for rule in populations_in(request.rules)}
@@ -183,7 +184,7 @@ def encoded(frame: pl.DataFrame, roles: Mapping[str, Role], request: TableReques
     }
     records = records_of(frame).to_numpy()
     problem = _problem(texts, records, coded, request)
-    checker = RuleChecker(request.rules, problem.task, coded, problem.row_of_record, records, sensitive)
+    checker = RuleChecker(request.rules, problem.task, coded, problem.row_of_record, records, packed_columns)
     if not request.is_plain:
         weights = np.array(request.weights_of(problem.names))
         evaluator = TransformationEvaluator(
