@@ -87,7 +87,7 @@ def compare(checks: Checks, files: WrittenClaims, form: ClaimsForm, original: Pr
     checks.require(as_flagged, f"claims are missing of all patients with {TRUNCATED}, and of no others")
     if any(form.names(table, PSEUDONYM) for table in (PATIENTS, CLAIMS)):
         for_one = "pseudonyms stand for one original id each, and no two for the same"
-        checks.require(_company_holds(files, form, ids_of_patients, rows, origin), for_one)
+        checks.require(_pseudonyms_hold(files, form, ids_of_patients, rows, origin), for_one)
     base, recoded = ([packed(frame[name]) for name in form.names(CLAIMS, QUASI)] for frame in (data.claims, claims))
     return Truth(data.n_patients, origin, History(data.owners, base), History(data.owners, recoded))
 
@@ -146,11 +146,11 @@ def _ids(data: Claims | WrittenClaims, form: ClaimsForm) -> tuple[pl.DataFrame, 
     return pl.DataFrame(numbers[: len(names[0])]), pl.DataFrame(numbers[len(names[0]) :])
 
 
-def _company_holds(
+def _pseudonyms_hold(
     files: WrittenClaims, form: ClaimsForm, patients: pl.DataFrame, rows: "ClaimRows", origin: Numbers
 ) -> bool:
     """Whether the pseudonyms of each group of columns keep the company of the original ids."""
-    groups: dict[str, Company] = defaultdict(Company)
+    groups: dict[str, Pseudonyms] = defaultdict(Pseudonyms)
     keys = pl.Series(KEY, range(files.patients.height), dtype=pl.UInt32)
     for name in form.names(PATIENTS, PSEUDONYM):
         own = patients[name].gather(pl.Series(origin))
@@ -165,7 +165,7 @@ def _company_holds(
     return all(group.holds() for group in groups.values())
 
 
-class Company:
+class Pseudonyms:
     """Which original ids released numbers can stand for, one for one.
 
     A released row can be any row of the original with the same key: the patient and what is released of the row. Each

@@ -44,8 +44,8 @@ FEWEST, MOST = 1_000, 200_000
 DRAWS, RELEASED_DRAWS = 4_000, 10_000
 """Draws at first, as many again and again where that is not enough; and those from the released claims."""
 
-BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": UNKNOWN}
-"""Adversaries who know so many values of each column of claims of every patient."""
+BY_COUNT = {"one value of each column": 1, "five values of each column": 5, "all values": 10**9}
+"""Adversaries who know at most so many values of each column of claims of every patient."""
 
 BELIEVING = "flags believed (tolerant)", "flags believed where nobody fits", "flags believed, fewest missing"
 HALF_A_DECIMAL = 0.05 + 1e-9
@@ -291,7 +291,7 @@ class _Attacked:
 
 
 def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_]) -> tuple[History, History]:
-    """Claims as one column, the same for claims that are alike; of the released ones those that are like a known one.
+    """Claims as one column, a hash of 64 bits in numbers; of the released ones those that are like a known one.
 
     A missing value is a value. A claim with a suppressed cell, which is not whole, is like none.
     """

@@ -17,7 +17,7 @@ from cloister.claims.manifest import ClaimsManifest, ClaimsPromise, SimulatedFig
 from cloister.claims.release import FileRows, released_order
 from cloister.claims.risk import wilson
 from cloister.claims.verify import verify
-from cloister.claims.verify_original import ID, KEY, RELEASED_ID, Company
+from cloister.claims.verify_original import ID, KEY, RELEASED_ID, Pseudonyms
 from cloister.claims.verify_risk import agree, can_be, enough_draws, powers
 from cloister.claims.verify_simulation import SURE, ColumnHolders, History, Simulated, Simulation, ones, share_error
 
@@ -239,16 +239,16 @@ def test_a_share_a_fifth_above_the_threshold_is_seen(threshold):
     assert not can_be(wide, 20)
 
 
-def keep_company(numbers, ids, keys):
+def stand_for_ids(numbers, ids, keys):
     """Whether numbers of released rows can stand for ids of the original's, which have another order."""
     own = pl.DataFrame({KEY: keys, RELEASED_ID: numbers}, schema={KEY: pl.UInt32, RELEASED_ID: pl.String})
-    group = Company()
+    group = Pseudonyms()
     group.add(own, pl.DataFrame({KEY: keys, ID: ids}, schema={KEY: pl.UInt32, ID: pl.String})[::-1])
     return group.holds()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=12))
-def test_numbers_that_keep_company_pass(rows):
+def test_numbers_that_stand_for_ids_pass(rows):
     """One number for each id passes, whatever the rows; one id under two numbers, both of which are seen, does not."""
     keys, ids = [key for key, _ in rows], [name for _, name in rows]
     met = {name: str(place) for place, name in enumerate(dict.fromkeys(ids)) if name}
@@ -256,6 +256,6 @@ def test_numbers_that_keep_company_pass(rows):
     alone = [place for place, key in enumerate(keys) if keys.count(key) == 1 and ids[place]]
     again = [place for place in alone if any(ids[place] == ids[other] for other in alone if other < place)]
 
-    assert keep_company(numbers, ids, keys)
+    assert stand_for_ids(numbers, ids, keys)
     for place in again:
-        assert not keep_company([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys)
+        assert not stand_for_ids([*numbers[:place], "9", *numbers[place + 1 :]], ids, keys)

@@ -12,7 +12,7 @@ from tests.examples import examples
 
 from cloister.claims import verify_original
 from cloister.claims.form import WrittenClaims
-from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, Company
+from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, Pseudonyms
 from cloister.claims.verify_risk import whole_claims
 from cloister.claims.verify_simulation import History, Simulated, Simulation
 
@@ -22,9 +22,9 @@ CLAIM = st.tuples(VALUES, VALUES)
 RELEASED = st.tuples(CLAIM, st.tuples(st.booleans(), st.booleans()))
 
 
-def keep_company(pairs):
+def stand_for_ids(pairs):
     """Whether numbers of released rows can stand for ids of the original's."""
-    group = Company()
+    group = Pseudonyms()
     for own, other in pairs:
         group.add(own, other)
     return group.holds()
@@ -94,8 +94,8 @@ def test_numbers_of_one_id_cannot_borrow_from_others():
     own = pl.DataFrame({KEY: keys, RELEASED_ID: numbers})
     other = pl.DataFrame({KEY: [*keys, 2, 3], ID: ["A", "B", "A", "B", "C", "D"]})
 
-    assert not keep_company([(own, other)])
-    assert keep_company([(own.with_columns(pl.Series(RELEASED_ID, ["1", "2", "1", "2"])), other)])
+    assert not stand_for_ids([(own, other)])
+    assert stand_for_ids([(own.with_columns(pl.Series(RELEASED_ID, ["1", "2", "1", "2"])), other)])
 
 
 def test_several_pseudonyms_of_a_claim_stand_for_ids_of_one_claim():
@@ -109,8 +109,8 @@ def test_several_pseudonyms_of_a_claim_stand_for_ids_of_one_claim():
     swapped = rows_of(released, original, [("1", "1"), ("2", "2"), ("1", "2"), ("2", "1")], ids)
 
     wanted = [["doctor"], ["vendor"], ["doctor", "vendor"]]
-    assert [keep_company(pairs) for pairs in zip(*swapped.pseudonyms(wanted), strict=True)] == [True, True, False]
-    assert [keep_company(pairs) for pairs in zip(*true.pseudonyms(wanted), strict=True)] == [True, True, True]
+    assert [stand_for_ids(pairs) for pairs in zip(*swapped.pseudonyms(wanted), strict=True)] == [True, True, False]
+    assert [stand_for_ids(pairs) for pairs in zip(*true.pseudonyms(wanted), strict=True)] == [True, True, True]
 
 
 def history(lists):
