@@ -125,15 +125,12 @@ class AttackedClaims:
 
 def jointly(attacked: AttackedClaims) -> tuple[ClaimsAttack, ...]:
     """The joint check: what is known of patients alone, of claims alone, and of both of the same patient at once."""
-    released, power = attacked.released, attacked.power
-    anybody = replace(released.encoded, patients=())
-    claims_alone = ReleasedClaims(anybody, released.patients, released.claims, released.cells)
-    # first, as its lists of patients are others, and take as much memory
-    by_claims = replace(attacked, released=claims_alone, levels=attacked.of_claims).figures(power)
+    power, levels, both = attacked.power, attacked.levels, attacked.risk(attacked.power)
+    claims_alone = NodeRisk(both.matching.of_anybody(levels), both.knowledge, both.k)
     return (
         ClaimsAttack("patients alone", attacked.figures(np.zeros_like(power))),
-        ClaimsAttack("claims alone", by_claims),
-        ClaimsAttack("patients and claims together", attacked.figures(power)),
+        ClaimsAttack("claims alone", claims_alone.figures(levels)),
+        ClaimsAttack("patients and claims together", both.figures(levels)),
     )
 
 

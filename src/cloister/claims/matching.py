@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -272,6 +273,13 @@ class Matching:
             groups = group_patients(self.released.encoded.patients, own, self.released.encoded.n_patients)
             self._cells[own] = make_cells(np.where(self.released.patients, groups, MISSING))
         return self._cells[own]
+
+    def of_anybody(self, levels: Levels) -> "Matching":
+        """The same under a node for who knows nothing of patients but their claims: all released ones are alike."""
+        self.lists(levels)  # which both then have
+        other, own = copy(self), tuple(levels[: len(self.released.encoded.patients)])
+        other._cells = {own: make_cells(np.where(self.released.patients, 0, MISSING))}
+        return other
 
     def contained(self, levels: Levels, draws: Draws, span: Span | None = None) -> NDArray[np.bool_]:
         """Whether the released claims of the patient of each draw hold all that was drawn, (n_draws,)."""
