@@ -118,7 +118,7 @@ def packed(column: pl.Series, *, always: bool = False) -> pl.Series:
 
 
 def at_once(work: Callable[[T], pl.Series], columns: Iterable[T]) -> list[pl.Series]:
-    """What becomes of columns, as many at a time as there are processors: Polars works on one of them by one."""
+    """Work on columns, as many at a time as there are processors: Polars uses one processor for a column."""
     with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
         return list(pool.map(work, columns))
 
