@@ -136,7 +136,6 @@ class Checker(ABC, Generic[M, F, O]):
 
 
 AnyChecker: TypeAlias = Checker[Any, Any, Any]
-AnyOpened: TypeAlias = Opened[Any, Any, Any]
 
 
 def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:

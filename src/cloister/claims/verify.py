@@ -38,7 +38,7 @@ from .plan import ClaimsPlan
 from .verify_original import PreparedOriginal, compare
 from .verify_risk import original_holds, risk_holds, seed_of
 
-HOW = "form recounted with Polars, risk simulated anew with other random numbers, independently of the search"
+HOW = "form recounted with Polars, risk simulated again with other random numbers, independently of the search"
 PLACE = "\0place"
 
 

@@ -229,24 +229,24 @@ class _Attacked:
         owners = place[truth.recoded.owners]
         columns = [column.filter(pl.Series(owners >= 0)) for column in truth.recoded.columns]
         self.known = History(owners[owners >= 0].astype(np.int32), columns)
-        self.powers = self._powers()
-        self.power = self.powers[promise.plan.adversary.power]
+        names = [row.adversary for row in promise.attacks if row.adversary.startswith(UP_TO)]
+        self.power, *others = self._powers([int(name.removeprefix(UP_TO)) for name in names])
+        self.up_to = dict(zip(names, others, strict=True))
         # values of each column that may be missing of each patient, as the flags say
         hidden = [files.owners[files.claims[name].to_numpy() == "1"] for name in promise.form.names(CLAIMS, FLAG)]
         room = np.stack([np.bincount(own, minlength=self.cells.size) for own in hidden], axis=1).astype(np.int64)
         room[files.patients[TRUNCATED].to_numpy() == "1"] = UNKNOWN
         self.simulation = Simulation(self.cells, self.known, self.released, promise.k, room)
 
-    def _powers(self) -> dict[int, Integers]:
+    def _powers(self, others: Sequence[int]) -> list[Integers]:
         """The power of the plan's adversary, and of those of other highest powers; by labels at least."""
         adversary, (n, mine) = self.promise.plan.adversary, (self.truth.n_patients, self.truth.patients)
-        others = (row.adversary.removeprefix(UP_TO) for row in self.promise.attacks if row.adversary.startswith(UP_TO))
-        most = sorted({adversary.power, *(int(one) for one in others if one.isdecimal())})
+        most = [adversary.power, *others]
         found = [one[mine] for one in powers(self.truth.recoded, n, most, adversary.rounding)]
         if adversary.basis != "node":
             of_base = powers(self.truth.base, n, most, adversary.rounding)
             found = [np.maximum(one, other[mine]) for one, other in zip(found, of_base, strict=True)]
-        return dict(zip(most, found, strict=True))
+        return found
 
     def until_clear(self) -> tuple[Simulated, Attacks]:
         """Draw until it is clear on which side of the threshold each limited figure is, or enough was drawn."""
@@ -272,8 +272,8 @@ class _Attacked:
         if name in BY_COUNT:
             known = np.stack([np.diff(own.starts) for own in self.simulation.values], axis=1)
             return self.simulation, np.minimum(known[self.simulation.number], BY_COUNT[name])
-        if name.startswith(UP_TO) and name.removeprefix(UP_TO).isdecimal():
-            return self.simulation, self.powers[int(name.removeprefix(UP_TO))]
+        if name in self.up_to:
+            return self.simulation, self.up_to[name]
         if name in ("patients alone", "patients and claims together"):
             return self.simulation, self.power * (name != "patients alone")
         if name == "claims alone":
@@ -301,7 +301,7 @@ def whole_claims(known: History, released: History, is_whole: NDArray[np.bool_])
         for side in zip(*numbers, strict=True)
     )
     kinds, kind = np.unique(theirs.to_numpy(), return_inverse=True)
-    is_like = is_whole & here.is_in(theirs.unique().implode()).to_numpy()
+    is_like = is_whole & here.is_in(pl.Series(kinds).implode()).to_numpy()
     place = np.searchsorted(kinds, here.filter(pl.Series(is_like)).to_numpy())
     names = pl.Series(range(kinds.size)).cast(pl.String)
     one, other = (names.cast(pl.Enum(names)).gather(pl.Series(own)) for own in (kind, place))
