@@ -69,7 +69,7 @@ bench-pruning: $(VENV)/installed-bench ## Repeat the published comparison of sea
 bench-scale: $(VENV)/installed-dev ## Measure files of up to 100 million records, and PostgreSQL with 5 million (some half an hour; ARGS=spark for Spark)
 	@$(RUN) benchmarks/scale.py --bars $(if $(ARGS),$(ARGS),memory duckdb postgresql)
 
-house: $(VENV)/usable ## Count the code base against the limits that it is to be rebuilt within
+house: $(VENV)/usable ## Print the size of the code base, and check the limits on how it is written
 	@$(RUN) benchmarks/house.py
 
 wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python that carries its compiled kernels

@@ -2,7 +2,8 @@
 
     python benchmarks/house.py
 
-A small house can be held in the head. The limits are those that the code base is to be rebuilt within.
+Sizes (lines, files) are printed for information: a limit on them was moved with every feature and kept nothing small.
+What has a limit is how the code is written.
 """
 
 import ast
@@ -150,20 +151,22 @@ def _reached(start: str, graph: dict[str, set[str]], seen: set[str]) -> Iterator
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that is counted: how much there is, how much there may be today, and where it must arrive.
+    """Something that is counted: how much there is, how much there may be (None: as much as it takes), and the goal.
 
-    A test holds today's limit, which is lowered whenever the house has become smaller.
+    A test holds the limits, which are lowered whenever less is needed.
     """
 
     what: str
     found: float
-    limit: float
+    limit: float | None
     goal: float
     is_least: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether today's limit is kept."""
+        """Whether the limit, if there is one, is kept."""
+        if self.limit is None:
+            return True
         return self.found >= self.limit if self.is_least else self.found <= self.limit
 
 
@@ -178,11 +181,11 @@ def measures() -> list[Measure]:
     named = sum(SETTING in file.text for file in files)
     lines_of_tests = sum(file.lines for file in tests)
     return [
-        Measure("lines of src", sum(file.lines for file in files), 68_330, 50_000),
-        Measure("lines of code", code, 46_778, 35_000),
-        Measure("files", len(files), 328, 250),
-        Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), 7_780, 4_500),
-        Measure("lines of cli/", _lines(files, re.compile("^cli/")), 2_250, 2_300),
+        Measure("lines of src", sum(file.lines for file in files), None, 58_000),
+        Measure("lines of code", code, None, 40_000),
+        Measure("files", len(files), None, 240),
+        Measure("lines that verify, or say what a manifest may hold", _lines(files, CHECKS), None, 5_000),
+        Measure("lines of cli/", _lines(files, re.compile("^cli/")), None, 2_300),
         Measure(f"files that name {SETTING}", named, 4, 4),
         Measure("Any", any_count, 50, 120),
         Measure("access to a manifest by string key", len(MANIFESTS.findall(text)), 0, 0),
@@ -205,4 +208,5 @@ def _text(number: float) -> str:
 if __name__ == "__main__":
     for one in measures():
         word = "at least" if one.is_least else "at most"
-        print(f"{one.what:<54} {_text(one.found):>8}   {word} {_text(one.limit):>6}, to become {_text(one.goal)}")
+        limit = "" if one.limit is None else f"{word} {_text(one.limit)}"
+        print(f"{one.what:<54} {_text(one.found):>8}   {limit:<14} goal {_text(one.goal)}")

@@ -1,4 +1,4 @@
-"""The house does not grow back unseen: what `make house` counts stays within today's limits."""
+"""What `make house` counts stays within its limits."""
 
 import importlib.util
 import sys
