@@ -22,9 +22,10 @@ class BoundHierarchy:
     Attributes
     ----------
     values : (n_values,) the distinct values present, sorted by UTF-8 bytes, missing (None) last if it occurs
-    labels : n_levels tuples of (n_values,) labels; level 0 is the value itself, the last level one root for all.
+    labels : n_levels tuples of (n_values,) labels; level 0 is the value itself, or the open group of a bound that it
+        lies beyond; the last level is one root for all.
         Missing is None (released as an empty cell) until the root. Equal labels at one level are one group.
-    leaves : (n_levels, n_values) int64, leaves of the domain that the label covers; 1 at level 0
+    leaves : (n_levels, n_values) int64, leaves of the domain that the label covers; 1 for a value itself
     n_leaves : leaves of the whole domain, at least 1; missing is one of them only if it occurs
     """
 
@@ -87,11 +88,15 @@ def add_ends(
     labels: Sequence[Sequence[str]],
     leaves: Sequence[Leaves],
     n_leaves: int,
+    is_beyond: Sequence[bool] | None = None,
 ) -> BoundHierarchy:
     """Add the original level, the root and the missing value to the levels between.
 
     Missing values are a leaf of their own, apart from all others until the root; ``texts`` and ``n_leaves`` are without
     them.
+
+    ``is_beyond``: whether a value lies beyond a bound, and is never released as recorded: its label at level 0 is that
+    of level 1
     """
     total = max(n_leaves + missing, 1)
     extra: tuple[None, ...] = (None,) if missing else ()
@@ -101,8 +106,17 @@ def add_ends(
     for level, covered in enumerate(leaves, start=1):
         counts[level, : len(texts)] = covered
     counts[-1] = total
+    recorded = values
+    if is_beyond is not None and any(is_beyond):
+        open_groups = between[0] if between else (ROOT,) * len(values)
+        recorded = tuple(
+            group if beyond else value
+            for value, group, beyond in zip(values, open_groups, [*is_beyond, *(False for _ in extra)], strict=True)
+        )
+        beyond = np.flatnonzero(is_beyond)
+        counts[0, beyond] = counts[1, beyond]
     counts.flags.writeable = False
-    return BoundHierarchy(column, values, (values, *between, (ROOT,) * len(values)), counts, total)
+    return BoundHierarchy(column, values, (recorded, *between, (ROOT,) * len(values)), counts, total)
 
 
 Read = TypeVar("Read")
@@ -121,6 +135,13 @@ class BuiltHierarchy(Generic[Read]):
         """What is wrong with values outside, and what to do."""
         raise NotImplementedError
 
+    def _refuse(self, column: str, texts: Sequence[str]) -> None:
+        """Refuse values that are covered one by one, and mean something else together."""
+
+    def _beyond(self, read: Sequence[Read]) -> Sequence[bool] | None:  # noqa: ARG002 - of subclasses
+        """Whether each value lies beyond a bound; None where there is no bound."""
+        return None
+
     @abstractmethod
     def _levels(self, texts: Sequence[str], read: Sequence[Read]) -> Levels:
         """The levels of these distinct values, all of them covered."""
@@ -135,7 +156,8 @@ class BuiltHierarchy(Generic[Read]):
         read = [found for text in texts if (found := self._read(text)) is not None]
         if len(read) < len(texts):
             require_cover(column, len(texts) - len(read), len(texts), *self._refusal(texts))
-        return add_ends(column, texts, missing, *self._levels(texts, read))
+        self._refuse(column, texts)
+        return add_ends(column, texts, missing, *self._levels(texts, read), self._beyond(read))
 
 
 class NamedValues(BuiltHierarchy[str]):

@@ -5,7 +5,7 @@ Dates are named by ever longer periods; codes are cut from the right, one charac
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -20,34 +20,63 @@ from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
 from cloister.reading import day_of, proposal
 
-UNITS: dict[str, Callable[[date], str]] = {
-    "day": date.isoformat,
-    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2]),
-    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
-    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
-    "year": lambda day: f"{day.year:04d}",
-    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+UNITS: dict[str, tuple[int, Callable[[date], str]]] = {
+    "day": (3, date.isoformat),
+    "week": (3, lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()[:2])),
+    "month": (2, lambda day: f"{day.year:04d}-{day.month:02d}"),
+    "quarter": (2, lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}"),
+    "year": (1, lambda day: f"{day.year:04d}"),
+    "decade": (1, lambda day: f"{day.year // 10 * 10:04d}s"),
 }
-"""How a day is named by each unit."""
+"""How many parts of a date each unit needs (year; and month; and day), and how it names a day."""
+
+CUT_SHORT = re.compile(r"([0-9]{4})(?:-(0[1-9]|1[0-2]))?")
+"""A date of which the day, or the day and the month, is not known, as FHIR writes it."""
 
 CHAINS = (("day", "month", "quarter", "year", "decade"), ("day", "week"))
 """Units that nest, from fine to coarse. Weeks straddle months and years, so only the root is above them."""
 
 
 @dataclass(frozen=True)
-class DateHierarchy(BuiltHierarchy[date]):
+class PartialDate:
+    """A date, and how many parts of it are known: year; and month; and day. What is not known is 1."""
+
+    day: date
+    n_parts: int
+
+    @classmethod
+    def parse(cls, text: str) -> "PartialDate | None":
+        """Read `2024-05-17` (a time may follow), `2024-05` or `2024`; None for anything else."""
+        if (day := day_of(text)) is not None:
+            return cls(day, 3)
+        match = CUT_SHORT.fullmatch(text.strip())
+        if match is None or not int(match[1]):
+            return None
+        return cls(date(int(match[1]), int(match[2] or 1), 1), 2 if match[2] else 1)
+
+    def name(self, unit: str) -> str:
+        """Name the date by a unit, or by the parts that are known where the unit needs more."""
+        n_needed, name = UNITS[unit]
+        return name(self.day) if self.n_parts >= n_needed else self.day.isoformat()[: 4 if self.n_parts == 1 else 7]
+
+
+@dataclass(frozen=True)
+class DateHierarchy(BuiltHierarchy[PartialDate]):
     """Levels of dates: as recorded, one for each unit (`2024-05`, `2024-Q2`, `2024`, `2020s`, `2024-W07`), then `*`.
 
     Values are ISO dates, `YYYY-MM-DD`, with or without a time after `T` or a space; the time and its zone are dropped
-    from the first level on, and the date is taken as written. Weeks are ISO weeks. The domain is the distinct values
-    present.
+    from the first level on, and the date is taken as written. A date may be cut short, `YYYY-MM` or `YYYY`: it keeps
+    its label until a unit that it knows, and joins the others there. Weeks are ISO weeks. At every level, dates of
+    years before ``bottom`` are `<1937`. The domain is the distinct values present.
 
     Parameters
     ----------
     units : a chain from fine to coarse out of day, month, quarter, year, decade; or out of day, week
+    bottom : a year, or None for no bound
     """
 
     units: tuple[str, ...]
+    bottom: int | None = None
     kind: ClassVar[str] = "date"
 
     def __post_init__(self) -> None:
@@ -63,21 +92,36 @@ class DateHierarchy(BuiltHierarchy[date]):
 
     @property
     def spec(self) -> str:
-        """As on the command line: `date:month,quarter,year`."""
-        return f"date:{','.join(self.units)}"
+        """As on the command line: `date:month,quarter,year`, `date:year/bottom=1937`."""
+        return f"date:{','.join(self.units)}{'' if self.bottom is None else f'/bottom={self.bottom}'}"
 
-    def _read(self, text: str) -> date | None:
-        return day_of(text)
+    def _read(self, text: str) -> PartialDate | None:
+        return PartialDate.parse(text)
+
+    def _beyond(self, read: Sequence[PartialDate]) -> Sequence[bool] | None:
+        return [self.bottom is not None and one.day.year < self.bottom for one in read]
 
     def _refusal(self, texts: Sequence[str]) -> tuple[str, str]:
         advice = proposal(texts).strip() or "Write them so, or use suppress or a hierarchy file."
-        return "are not dates as YYYY-MM-DD (a time may follow)", advice
+        return "are not dates as YYYY-MM-DD (a time may follow), YYYY-MM or YYYY", advice
 
-    def _levels(self, texts: Sequence[str], read: Sequence[date]) -> Levels:
-        return of_values_present([[UNITS[unit](day) for day in read] for unit in self.units], len(texts))
+    def _levels(self, texts: Sequence[str], read: Sequence[PartialDate]) -> Levels:
+        def label(one: PartialDate, unit: str) -> str:
+            return f"<{self.bottom}" if self.bottom is not None and one.day.year < self.bottom else one.name(unit)
+
+        return of_values_present([[label(one, unit) for one in read] for unit in self.units], len(texts))
 
 
 LONGEST = 64  # longest code that a prefix hierarchy takes, in characters
+NO_PAD = "none"
+
+
+def lost_zeros(texts: Sequence[str]) -> bool:
+    """Whether codes are digits, some of them one short of the longest, of which none begins with 0, as numbers are."""
+    if not texts or not all(map(str.isdecimal, texts)):
+        return False
+    lengths = {*map(len, texts)}
+    return max(lengths) - 1 in lengths and not any(text.startswith("0") for text in texts)
 
 
 @dataclass(frozen=True)
@@ -88,9 +132,19 @@ class PrefixHierarchy(NamedValues):
     root. A shorter code counts as padded on the right: at the level where its length is reached it joins the longer
     codes that begin with it (with ``length`` 5, `813` is `813*`, then `813**` together with `81367`). So levels nest
     for codes of mixed lengths. The domain is the distinct values present.
+
+    Programs that read codes as numbers lose their leading zeros: 2138 is then 02138 in Boston, not a place near
+    21380. With ``pad`` `0` such codes are filled up on the left. Without it, codes of digits alone are refused where
+    their lengths differ and none begins with 0; `none` states that they are complete.
+
+    Parameters
+    ----------
+    length : characters of the longest code
+    pad : ``"0"``, ``"none"``, or None to refuse codes that seem to have lost zeros
     """
 
     length: int
+    pad: str | None = None
     kind: ClassVar[str] = "prefix"
 
     def __post_init__(self) -> None:
@@ -98,11 +152,23 @@ class PrefixHierarchy(NamedValues):
             raise InputError(
                 f"prefix needs the number of characters of the longest code, 1 to {LONGEST}, such as prefix:5."
             )
+        if self.pad not in (None, "0", NO_PAD):
+            raise InputError(f"prefix pads codes with 0 or not at all: prefix:5/pad=0 or prefix:5/pad={NO_PAD}.")
 
     @property
     def spec(self) -> str:
-        """As on the command line: `prefix:5`."""
-        return f"prefix:{self.length}"
+        """As on the command line: `prefix:5`, `prefix:5/pad=0`."""
+        return f"prefix:{self.length}{'' if self.pad is None else f'/pad={self.pad}'}"
+
+    def _refuse(self, column: str, texts: Sequence[str]) -> None:
+        if self.pad is None and lost_zeros(texts):
+            raise InputError(
+                f"Column '{column}' has codes of {min(map(len, texts))} to {max(map(len, texts))} digits, and none "
+                f"begins with 0: leading zeros seem to be lost, and {self.spec} would put codes of different places "
+                f"together. Write {self.spec}/pad=0 to put the zeros back, or {self.spec}/pad={NO_PAD} if the codes "
+                "are complete.",
+                column=column,
+            )
 
     def _read(self, text: str) -> str | None:
         return text if len(text) <= self.length else None
@@ -114,6 +180,8 @@ class PrefixHierarchy(NamedValues):
         return f"are longer than the {self.length} characters of {self.spec}; the longest has {longest}", advice
 
     def _names(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        if self.pad == "0":
+            texts = [text.rjust(self.length, "0") if text.isdecimal() else text for text in texts]
         return [[text[: self.length - n] + "*" * n for text in texts] for n in range(1, self.length)]
 
 
@@ -176,13 +244,15 @@ BUILDERS: dict[str, Builder] = {
     ),
     "prefix": Builder(
         "prefix:5",
-        "codes of up to 5 characters, cut one a level",
-        lambda words: PrefixHierarchy(_number(words, "prefix")),
+        "codes of up to 5 characters, cut one a level; /pad=0 puts lost leading zeros back",
+        lambda words: PrefixHierarchy(_number(words.split("/")[0], "prefix"), **_options(words, "prefix", ("pad",))),
+        has_parts=True,
     ),
     "date": Builder(
         "date:month,quarter,year",
-        "ISO dates; units among day, month, quarter, year, decade, or day, week",
-        lambda words: DateHierarchy(_listed(words)),
+        "ISO dates; units among day, month, quarter, year, decade, or day, week; /bottom=1937 joins earlier years",
+        lambda words: _dates(words),
+        has_parts=True,
     ),
     "icd9": Builder("icd9", "ICD-9-CM: code, 4 digits, category, section, chapter", lambda _: icd9()),
     "icd10": Builder("icd10", "ICD-10-CM: code, 4 digits, category, section, chapter", lambda _: icd10()),
@@ -244,11 +314,24 @@ def _interval(words: str) -> IntervalHierarchy | CutHierarchy:
     if words.startswith(CUTS):
         levels = words.removeprefix(CUTS).split("/")
         return CutHierarchy(tuple(tuple(map(_decimal, level.split(","))) for level in levels))
-    widths, *options = words.split("/")
-    bounds = {name: value for name, _, value in (option.partition("=") for option in options)}
-    if len(bounds) < len(options) or not bounds.keys() <= {"top", "bottom"}:
-        raise _misused("interval")
+    widths, bounds = words.split("/")[0], _options(words, "interval", ("top", "bottom"))
     return IntervalHierarchy(tuple(map(_decimal, widths.split(","))), **{one: _decimal(bounds[one]) for one in bounds})
+
+
+def _dates(words: str) -> DateHierarchy:
+    if not words:
+        raise _misused("date")
+    bounds = {name: _number(year, "date") for name, year in _options(words, "date", ("bottom",)).items()}
+    return DateHierarchy(_listed(words.split("/")[0]), **bounds)
+
+
+def _options(words: str, name: str, known: Collection[str]) -> dict[str, str]:
+    """Return the options of a builder, after the first /, by name."""
+    options = words.split("/")[1:]
+    found = {option: value for option, _, value in (one.partition("=") for one in options)}
+    if len(found) < len(options) or not found.keys() <= {*known}:
+        raise _misused(name)
+    return found
 
 
 def _number(text: str, name: str) -> int:

@@ -16,6 +16,13 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
+OPEN = re.compile(
+    r"(?P<sign>>=|>|≥|<=|<|≤|over|above|under|below)\s*(?P<bound>[0-9.]+)"
+    r"|(?P<from>[0-9.]+)\s*(?P<end>\+|(and|or|years? and) (over|above|older|more|under|below|younger|less))",
+    re.IGNORECASE,
+)
+"""`> 89`, `90+`, `90 and over`, `<18`: all that lies beyond a number."""
+
 COMMA = re.compile(r"[+-]?[0-9.]*[0-9],[0-9]+")
 LARGEST = 10**15  # bounds, widths and values, in their smallest unit, stay below this, so that the grid fits 64 bits
 PLACES = 9
@@ -50,6 +57,20 @@ class Scale:
             raise InputError(f"interval needs numbers below 10^15 in their last place; write for example {example}.")
         return scale
 
+    def read_open(self, text: str) -> tuple[bool, int] | None:
+        """Return whether a text such as `> 89` or `90+` goes up, and the number that it begins or ends with.
+
+        What goes up begins with the number; what goes down ends below it.
+        """
+        match = OPEN.fullmatch(text.strip())
+        bound = None if match is None else self.read(match["bound"] or match["from"])
+        if match is None or bound is None:
+            return None
+        word = (match["sign"] or match["end"]).lower()
+        is_up = word in (">", ">=", "≥", "over", "above", "+") or word.endswith((" over", " above", " older", " more"))
+        is_beside = word in (">", "over", "above", "<=", "≤") or (not is_up and match["end"] is not None)
+        return is_up, bound + (1 if is_beside else 0)
+
     def units(self, number: Number) -> int:
         """Return a number in units."""
         return int(Decimal(number).scaleb(self.places))
@@ -81,12 +102,26 @@ class Scale:
         return f"[{begin}{'-' if begin >= 0 <= end - 1 else ' to '}{end - 1}]"
 
 
+def _is_large(text: str) -> bool:
+    """Whether a text is a number too large for a grid."""
+    return re.fullmatch(r"[+-]?[0-9]{16,}(\.[0-9]*)?", text.strip()) is not None
+
+
 def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
     """What is wrong with values that are no numbers, and what to do."""
-    if n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
+    if any(OPEN.fullmatch(text.strip()) for text in texts):
+        advice = (
+            "Some are open-ended, such as 90+: they are read where a bound reaches them, as in interval:5,10/top=90. "
+            f"Give a bound, or make the rest missing with {setting('numbers', 'COLUMN')}."
+        )
+    elif any(_is_large(text) for text in texts):
+        advice = "Numbers of 10^15 and more are not read as numbers. Use suppress or prefix."
+    elif n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
         advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
     else:
         advice = f"Correct them, make them missing with {setting('numbers', 'COLUMN')}, or use suppress or prefix."
+    if all(map(_is_large, texts)):
+        return "are numbers of 10^15 and more, which interval does not read", advice
     return "are not whole or decimal numbers, which interval needs", advice
 
 
@@ -146,8 +181,8 @@ class IntervalHierarchy(_Intervals):
     """Levels of intervals: the number as recorded, one level a width (`[40-44]`, `[40-49]`, `[40-59]`), then `*`.
 
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
-    that would cross ``top`` ends there. From the first width on, values of ``top`` and above are `>=90` and values
-    below ``bottom`` are `<0`. With whole widths a decimal number belongs to the interval of its whole part: 44.9 is in
+    that would cross ``top`` ends there. At every level, that of the recorded numbers included, values of ``top`` and above
+    are `>=90` and values below ``bottom`` are `<0`; texts such as `> 89`, `90+` or `<1` count among them. With whole widths a decimal number belongs to the interval of its whole part: 44.9 is in
     `[40-44]`, so that no label tells whether some value, perhaps one that is suppressed, is a decimal. With a decimal
     point in a width (`0.5`, or `5.0`) intervals are half-open and say so: `[9.5, 10)`. No label holds a minimum,
     maximum or quantile of the data: ends come from the settings or the grid.
@@ -195,9 +230,27 @@ class IntervalHierarchy(_Intervals):
         options = [f"/{name}={_stated(bound)}" for name, bound in bounds.items() if bound is not None]
         return f"interval:{','.join(map(_stated, self.widths))}{''.join(options)}"
 
-    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
-        floors = np.array(read, dtype=np.int64)
+    @cached_property
+    def _bounds(self) -> tuple[int | None, int | None]:
+        """Bottom and top in units."""
         bottom, top = (None if one is None else self.scale.units(one) for one in (self.bottom, self.top))
+        return bottom, top
+
+    def _read(self, text: str) -> int | None:
+        number, (bottom, top) = self.scale.read(text), self._bounds
+        if number is not None or (bottom is None and top is None):
+            return number
+        is_up, bound = self.scale.read_open(text) or (True, BELOW)
+        if is_up:
+            return bound if top is not None and bound >= top else None
+        return bound - 1 if bottom is not None and bound <= bottom else None
+
+    def _beyond(self, read: Sequence[int]) -> Sequence[bool] | None:
+        bottom, top = self._bounds
+        return [(top is not None and one >= top) or (bottom is not None and one < bottom) for one in read]
+
+    def _levels(self, texts: Sequence[str], read: Sequence[int]) -> Levels:  # noqa: ARG002 - of the base class
+        floors, (bottom, top) = np.array(read, dtype=np.int64), self._bounds
         every = []
         for width in map(self.scale.units, self.widths):
             begin = (bottom or 0) + (floors - (bottom or 0)) // width * width

@@ -176,7 +176,12 @@ def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: Tabl
         ]
     else:
         labels = _labelled_variously(table.frame, table.hierarchies, protected)
-    recorded = pl.DataFrame([as_text(table.frame[column]) for column in table.hierarchies])
+    recorded = pl.DataFrame(
+        [
+            _labelled(as_text(table.frame[column]), hierarchy, 0, records)["label"].alias(column)
+            for column, hierarchy in table.hierarchies.items()
+        ]
+    )
     return _table_loss(labels, table.hierarchies, is_kept, records, request, recorded)
 
 
@@ -265,18 +270,25 @@ def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFr
 
 
 def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
-    """Label of each value at a level, the leaves it covers, and how many records share label and value.
+    """Label of each value at a level, the leaves it covers, and how many records share label and finest label.
+
+    The finest label is that of level 0: the value itself, or the open group of a bound, which is never told apart.
 
     ``records``: how many records have each value.
     """
     by_level = pl.DataFrame(
-        {"value": hierarchy.values, "label": hierarchy.labels[level], "leaves": hierarchy.leaves[level]},
-        schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64},
+        {
+            "value": hierarchy.values,
+            "label": hierarchy.labels[level],
+            "leaves": hierarchy.leaves[level],
+            "finest": hierarchy.labels[0],
+        },
+        schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64, "finest": pl.String},
     )
     values = pl.DataFrame([text.alias("value"), records.alias("n")])
     joined = values.join(by_level, on="value", how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(
-        pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("value").alias("value_records")
+        pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("finest").alias("value_records")
     )
 
 

@@ -10,13 +10,15 @@ def assert_lawful(hierarchy: BoundHierarchy) -> None:
     n_values = len(hierarchy.values)
     assert hierarchy.leaves.shape == (hierarchy.n_levels, n_values)
     assert all(len(level) == n_values for level in hierarchy.labels)
-    assert hierarchy.labels[0] == hierarchy.values
+    beyond = [label != value for label, value in zip(hierarchy.labels[0], hierarchy.values, strict=True)]
+    above = list(zip(beyond, hierarchy.labels[0], hierarchy.labels[1], hierarchy.leaves.T.tolist(), strict=True))
+    assert all(low == high and leaves[0] == leaves[1] for is_beyond, low, high, leaves in above if is_beyond)
     assert list(hierarchy.values) == in_order(hierarchy.values)
     assert hierarchy.n_leaves >= 1
     assert len(set(hierarchy.labels[-1])) <= 1
     for level in range(hierarchy.n_levels):
         _assert_level(hierarchy, level)
-    assert (hierarchy.leaves[0] == 1).all()
+    assert all(leaves[0] == 1 for is_beyond, _, _, leaves in above if not is_beyond)
     assert (hierarchy.leaves[-1] == hierarchy.n_leaves).all()
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cloister import errors
-from cloister.hierarchy import dates
+from cloister.hierarchy import dates, parse_hierarchy
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_domain_is_the_values_present() -> None:
     "text",
     [
         "",
-        "2024",
-        "2024-05",
+        "2024-5",
+        "24",
         "17.05.2024",
         "2024-13-01",
         "2023-02-29",
@@ -61,7 +61,7 @@ def test_domain_is_the_values_present() -> None:
     ],
 )
 def test_what_is_no_iso_date_is_outside(text: str) -> None:
-    """Only dates of the calendar, written in full, are covered."""
+    """Only dates of the calendar are covered."""
     assert dates("year").outside(["2024-05-17", text, None]) == [text]
     with pytest.raises(errors.InputError, match="1 of 2 distinct values of column 'seen' are not dates"):
         dates("year").bind("seen", ["2024-05-17", text])
@@ -86,3 +86,23 @@ def test_units_must_nest(chain: tuple[str, ...]) -> None:
 def test_spec_is_as_typed() -> None:
     """The specification can be typed again."""
     assert (dates("month", "year").kind, dates("month", "year").spec) == ("date", "date:month,year")
+
+
+def test_dates_that_are_cut_short_join_where_they_are_known() -> None:
+    """A year joins at the year, a month at the month; until then each keeps what is known of it."""
+    bound = dates("month", "quarter", "year").bind("onset", ["2019-05-12", "2019-05", "2019"])
+    labels = {value: [level[place] for level in bound.labels] for place, value in enumerate(bound.values)}
+
+    assert labels["2019"] == ["2019", "2019", "2019", "2019", "*"]
+    assert labels["2019-05"] == ["2019-05", "2019-05", "2019-Q2", "2019", "*"]
+    assert labels["2019-05-12"] == ["2019-05-12", "2019-05", "2019-Q2", "2019", "*"]
+
+
+def test_years_before_the_bottom_are_one_group_at_every_level() -> None:
+    """Births of people over 89 are never released by year: ``bottom`` acts from the recorded date on."""
+    hierarchy = parse_hierarchy("date:year,decade/bottom=1937")
+    bound = hierarchy.bind("born", ["1931-02-03", "1936-01-01", "1937-05-05"])
+
+    assert hierarchy.spec == "date:year,decade/bottom=1937"
+    assert [level[0] for level in bound.labels] == ["<1937", "<1937", "<1937", "*"]
+    assert [level[2] for level in bound.labels] == ["1937-05-05", "1937", "1930s", "*"]

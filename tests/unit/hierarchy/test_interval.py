@@ -183,3 +183,34 @@ def test_decimals_come_back_as_typed(spec: str) -> None:
     """A manifest says a hierarchy as it was typed, and is understood."""
     assert parse_hierarchy(spec).spec == spec
     assert names_hierarchy(spec, "interval")
+
+
+def test_a_bound_acts_on_recorded_numbers_too() -> None:
+    """Ages over 89 are one group at every level, so that no class has them as recorded."""
+    bound = intervals(5, 10, top=90, bottom=0).bind("age", ["44", "91", "96", "-3"])
+    recorded = dict(zip(bound.values, bound.labels[0], strict=True))
+
+    assert recorded == {"44": "44", "91": ">=90", "96": ">=90", "-3": "<0"}
+
+
+@pytest.mark.parametrize("text", ["> 89", ">89", "90+", ">=90", "≥ 90", "90 and over", "90 or more", "over 89", "95+"])
+def test_open_ended_texts_are_read_where_a_bound_reaches_them(text: str) -> None:
+    """De-identified extracts write the top group as a text; it joins the numbers of the top."""
+    assert intervals(5, top=90).outside([text]) == []
+    assert intervals(5, top=90).bind("age", [text, "44"]).labels[0][[*sorted([text, "44"])].index(text)] == ">=90"
+    with pytest.raises(errors.InputError, match="open-ended"):
+        intervals(5, top=100).bind("age", [text, "44"])
+    with pytest.raises(errors.InputError, match="Give a bound"):
+        intervals(5).bind("age", [text, "44"])
+
+
+@pytest.mark.parametrize("text", ["<18", "< 18", "under 18", "<=17", "17 and under"])
+def test_open_ended_texts_of_the_bottom(text: str) -> None:
+    """What lies below the bottom joins it."""
+    assert intervals(5, bottom=18).bind("age", [text]).labels[0] == ("<18",)
+
+
+def test_numbers_too_large_for_the_grid_are_called_so() -> None:
+    """Whole numbers from 10^15 on are numbers: the message says which are read, and what to do."""
+    with pytest.raises(errors.InputError, match=r"numbers of 10\^15 and more, which interval does not read.* Use suppress"):
+        intervals(2, 4).bind("station", ["9007199254740993", "9007199254740996"])

@@ -3,7 +3,7 @@
 import pytest
 
 from cloister import errors
-from cloister.hierarchy import prefix
+from cloister.hierarchy import parse_hierarchy, prefix
 
 
 def test_one_character_is_dropped_a_level() -> None:
@@ -51,3 +51,19 @@ def test_length_is_a_small_number(length: int) -> None:
 def test_spec_is_as_typed() -> None:
     """The specification can be typed again."""
     assert (prefix(5).kind, prefix(5).spec) == ("prefix", "prefix:5")
+
+
+def test_codes_that_lost_their_leading_zeros_are_refused_or_padded() -> None:
+    """2138 is 02138, no neighbour of 21380: it is refused with both cures, and padded where that is asked for."""
+    with pytest.raises(errors.InputError, match=r"prefix:5/pad=0 to put the zeros back, or prefix:5/pad=none"):
+        prefix(5).bind("zip", ["2138", "21380"])
+
+    padded = parse_hierarchy("prefix:5/pad=0").bind("zip", ["2138", "501", "21380"])
+    assert dict(zip(padded.values, padded.labels[2], strict=True)) == {"2138": "021**", "501": "005**", "21380": "213**"}
+    assert parse_hierarchy("prefix:5/pad=none").bind("zip", ["2138", "21380"]).labels[2] == ("213**", "213**")
+
+
+@pytest.mark.parametrize("values", [["02138", "2138"], ["813", "81367"], ["A12", "21380", "2138"], ["21380"]])
+def test_other_codes_of_unequal_length_are_taken_as_they_are(values: list[str]) -> None:
+    """A zero at the beginning, a gap between the lengths or a letter say that no program ate the zeros."""
+    assert prefix(5).bind("zip", values).n_levels == 6
