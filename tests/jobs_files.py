@@ -48,7 +48,7 @@ BOTH = """
 name = "both"
 shape = "table"
 source = "patients"
-default_role = "drop"
+undecided = ["drop"]
 codes = "diagnoses"
 m = 2
 [protect.qi]

@@ -17,9 +17,9 @@ command line as ``--engine memory``, a job as ``engine = "memory"``, Python as `
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 SETTING = re.compile("\x02(\\w+)(?:=([^\x03]*))?\x03")
 """How `setting` marks a name, and a value if there is one, in a text."""
@@ -73,6 +73,24 @@ class InputError(CloisterError, ValueError):
     exit_code = 2
 
 
+class UndecidedColumns(InputError):
+    """Columns have no role, so that nothing may be released.
+
+    Attributes
+    ----------
+    evidence : what was found in each of ``columns``, in words without values; empty where nobody looked
+    """
+
+    def __init__(self, message: str, *, evidence: Mapping[str, str], **where: Any) -> None:
+        super().__init__(message, **where)
+        self.evidence = dict(evidence)
+
+    def saying(self, message: str) -> Self:
+        """Return the same error in other words."""
+        place = {"file": self.file, "column": self.column, "columns": self.columns}
+        return type(self)(message, evidence=self.evidence, **place)
+
+
 class NoSafeRelease(CloisterError):
     """No release satisfies the rules under these settings."""
 
@@ -112,7 +130,7 @@ def worded(text: str, how: Callable[[str, str | None], str]) -> str:
 
 
 LISTS = frozenset(
-    ("accept", "drop", "keep", "missing", "numbers", "sensitive")
+    ("accept", "drop", "keep", "missing", "numbers", "sensitive", "undecided")
 )  # keywords of Python that take several values
 
 
@@ -128,6 +146,8 @@ def as_keyword(name: str, value: str | None) -> str:
 
 def as_key(name: str, value: str | None) -> str:
     """Word a setting as a job has it."""
+    if value is not None and name in LISTS:
+        return f'{name} = ["{value}"]'
     return name if value is None else f'{name} = "{value}"'
 
 

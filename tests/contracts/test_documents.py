@@ -239,7 +239,7 @@ def test_every_file_and_key_of_a_release_is_documented(newcomer):
         "mrn",
         "--sensitive",
         "diagnosis",
-        "--default-role",
+        "--undecided",
         "drop",
         "-k",
         "5",

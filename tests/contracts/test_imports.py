@@ -45,6 +45,7 @@ ALLOWED = {
     "privacy": {"privacy", "errors", "results"},
     "utility": {"utility", "errors", "results"},
     "risk": {"risk", "errors", "results", "kernels", "privacy"},
+    "evidence": {"evidence", "errors", "hierarchy", "io", "reading", "risk"},
     "tabular": {
         "tabular",
         "codebook",
@@ -107,6 +108,7 @@ ALLOWED = {
     },
     "claims": {
         "claims",
+        "evidence",
         "codebook",
         "checker",
         "reading",
@@ -155,6 +157,7 @@ ALLOWED = {
     "compiling": {"kernels"},
     "shape": {"compiling", "hierarchy", "jobs", "manifests", "registry", "release", "results", "search", "settings"},
     "jobs": {
+        "evidence",
         "jobs",
         "registry",
         "reading",
@@ -213,6 +216,7 @@ ALLOWED = {
         *SHAPES,
     },
     "pipeline": {
+        "evidence",
         *(
             "pipeline",
             "engines",
@@ -234,6 +238,7 @@ ALLOWED = {
         *("registry", "codesets", "tabular", "trajectories"),  # types of manifests
     },
     "web": {
+        "evidence",
         *("web", "errors", "results", "version", "reading", "settings", "typed_toml", "io", "sources", "hierarchy"),
         *("privacy", "risk", "search", "jobs", "pipeline", "registry", "shape", "exploration", "report", "manifest"),
         *("manifests", "release_folder", "verification", "recipients", *SHAPES),
@@ -263,6 +268,7 @@ SEEN_BY_CLI |= {
     "compiling",
     *SHAPES,
     "release_folder",
+    "evidence",
     "risk",
     "search",
     "testing",

@@ -139,7 +139,7 @@ def test_a_release_of_a_hierarchy_file(look, place):
 SETTINGS = {
     "unknown column": (*ROLES, *QI, "--keep", "nothing"),
     "no role": QI,
-    "kept rest": (*QI, "--default-role", "keep"),
+    "kept rest": (*QI, "--undecided", "keep"),
     "k unreachable": (*ROLES, *QI, "-k", "99"),
     "fixed levels": (*ROLES, *QI, "--levels", "age=0,ward=0", "--suppression", "0"),
     "suppression": (*ROLES, *QI, "--suppression", "5"),
@@ -160,7 +160,7 @@ SETTINGS = {
     "crosswalk over the data": (*ROLES, *QI, "--crosswalk", "data.csv"),
     "other encoding": (*ROLES, *QI, "--encoding", "utf-16"),
     "other delimiter": (*ROLES, *QI, "--delimiter", ";"),
-    "id is the note": ("--id", "note", "--default-role", "drop", *QI),
+    "id is the note": ("--id", "note", "--undecided", "drop", *QI),
     "weights": (*ROLES, *QI, "--weight", "note=2"),
 }
 
@@ -214,7 +214,7 @@ def test_refused_parquet(look, place, more):
             frame.select(columns).write_parquet(data)
         else:
             data.write_bytes(whole.getvalue()[:-20] + b"PAR1")
-        assert look("data.parquet", "-k", "5", "--qi", "ward", "--default-role", "keep", "--out", "release", *more) == 2
+        assert look("data.parquet", "-k", "5", "--qi", "ward", "--undecided", "keep", "--out", "release", *more) == 2
 
 
 LADDERS = {
@@ -329,18 +329,18 @@ def test_errors_of_the_library_hold_nothing(place, monkeypatch):
 
     frame = pl.read_csv(place / "data.csv", infer_schema=False)
     wanted = [
-        {"quasi_identifiers": {"note": "interval:5"}, "default_role": "drop"},
-        {"quasi_identifiers": {"ward": "suppress"}, "default_role": "keep"},
-        {"quasi_identifiers": {"ward": "suppress"}, "id": "note", "default_role": "drop"},
+        {"quasi_identifiers": {"note": "interval:5"}, "undecided": ["drop"]},
+        {"quasi_identifiers": {"ward": "suppress"}, "undecided": ["keep"]},
+        {"quasi_identifiers": {"ward": "suppress"}, "id": "note", "undecided": ["drop"]},
         {
             "quasi_identifiers": {"ward": "suppress"},
-            "default_role": "drop",
+            "undecided": ["drop"],
             "suppression_limit": 0,
             "levels": {"ward": 0},
         },
         {
             "quasi_identifiers": {"ward": "suppress"},
-            "default_role": "drop",
+            "undecided": ["drop"],
             "id": "mrn",
             "ids": "hmac",
             "id_key": b"short",
@@ -362,7 +362,7 @@ def test_what_a_release_shows_of_itself(place):
 
     frame = pl.read_csv(place / "data.csv", infer_schema=False)
     release = cl.anonymize(
-        frame, quasi_identifiers={"ward": "suppress"}, rules=["k-anonymity=5"], id="mrn", default_role="drop"
+        frame, quasi_identifiers={"ward": "suppress"}, rules=["k-anonymity=5"], id="mrn", undecided="drop"
     )
 
     assert MARKER not in repr(release)

@@ -46,7 +46,7 @@ def test_a_job_and_what_goes_wrong_with_it_tell_no_values(look):
         ('source = "diagnoses"\nm', 'source = "patients"\nm'),
         ('source = "visits"', 'source = "patients"\ncode = "ward"'),
         ('sensitive = ["diagnosis"]', f'sensitive = ["{MARKER[:7]}"]'),
-        (BOTH, BOTH.replace('default_role = "drop"', 'default_role = "keep"')),
+        (BOTH, BOTH.replace('undecided = ["drop"]', 'undecided = ["keep"]')),
     ):
         assert look("run", "job.toml", "--overwrite", "--verbose", job=JOB.replace(old, new)) == 2
     for shape, file in (("table", "patients"), ("codes", "diagnoses"), ("trajectories", "visits")):

@@ -16,7 +16,7 @@ TABLE = (
     "sex",
     "--qi",
     "birth_year=interval:10,50",
-    "--default-role",
+    "--undecided",
     "drop",
 )
 SHAPES = {

@@ -128,7 +128,7 @@ def compare(*releases: Release | str | Path) -> Comparison:
     >>> import cloister as cl
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 38, 52, 57], "sex": ["F", "F", "F", "M", "M"]})
-    >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, default_role="drop",
+    >>> fine, coarse = (cl.anonymize(people, quasi_identifiers={"age": cl.intervals(10, 50)}, undecided="drop",
     ...                              rules=[cl.KAnonymity(k)]) for k in (2, 3))
     >>> differing = cl.compare(fine, coarse).settings
     >>> differing["k"]

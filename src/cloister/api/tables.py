@@ -13,12 +13,14 @@ from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.io.columns import check_columns
 from cloister.pipeline.tables import protect_table
+from cloister.pipeline.undecided import propose_quasi_identifier, require_decided
 from cloister.privacy import PrivacyRule
 from cloister.results import Stopwatch
 from cloister.search import Report
 from cloister.tabular.data import QuasiIdentifier, TableRequest
 from cloister.tabular.encode import with_cut_points
 from cloister.tabular.protect import TableRelease
+from cloister.tabular.roles import decide_columns
 from cloister.tabular.settings import check_kinds, read_rule, requested
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def anonymize(
     sensitive: Sequence[str] = (),
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
-    default_role: str = "error",
+    undecided: str | Sequence[str] = (),
+    default_role: str | None = None,
     accept: Sequence[str] = (),
     accept_empty: bool = False,
     suppression_limit: float | Decimal = 0.05,
@@ -79,7 +82,9 @@ def anonymize(
         column is released as numbers that begin anew in each class, or not at all (``ids="drop"``)
     sensitive, keep : columns released as recorded
     drop : columns not released
-    default_role : what to do with columns without a role: ``"error"``, ``"drop"`` or ``"keep"``
+    undecided : role of the columns that have none: ``"drop"``, ``"sensitive"``, ``"keep"`` or ``"quasi-identifier"``
+        (with a hierarchy by its values); ``"COLUMN=drop"`` for one column. An undecided column is an error.
+    default_role : what ``undecided`` was called before 0.2
     accept : columns that may be released, or left out, although they undo the protection of others: texts that most
         records have alone, copies of a quasi-identifier, ids that repeat; the report names them
     accept_empty : release although all quasi-identifiers are empty, or the loss is above 0.9
@@ -148,7 +153,8 @@ def anonymize(
     >>> release.verify().holds
     True
     """
-    keywords = {name: value for name, value in locals().items() if name not in ("frame", "progress")}
+    keywords = {name: value for name, value in locals().items() if name not in ("frame", "progress", "default_role")}
+    keywords["undecided"] = _decisions(undecided, default_role)
     check_kinds(keywords)
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
@@ -171,6 +177,9 @@ def anonymize(
     with watch.stage("read"):
         native = from_native(frame)
     source = Source(native.frame, "csv", ",", None, "a dataframe")
+    propose, others = partial(propose_quasi_identifier, native.frame), [] if codes is None else [codes]
+    request = decide_columns(request, native.frame.columns, source.name, propose, others)
+    require_decided(native.frame, request, source.name, others)
     request = with_cut_points(request, native.frame)
     protecting: Callable[..., TableRelease] = protect_table
     if codes is not None:  # what a column of codes takes more is loaded only for that
@@ -182,6 +191,12 @@ def anonymize(
     release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
     notes = tuple(worded(note, as_keyword) for note in release.notes)
     return replace(release, data=native.back(release.frame), notes=notes)
+
+
+def _decisions(undecided: str | Sequence[str], default_role: str | None) -> list[str]:
+    """List what undecided columns become."""
+    words = [undecided] if isinstance(undecided, str) else [*undecided]
+    return words if default_role in (None, "error") else [*words, default_role]
 
 
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **keywords: Any) -> TableRelease:

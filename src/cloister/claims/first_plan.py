@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from cloister.errors import InputError, InternalError
-from cloister.hierarchy import icd9, icd10
+from cloister.evidence.column import IDS, Guess, plain_name
 from cloister.io import Source, as_text
 
 from .codes import BOTH, CODINGS_OF, LISTS, SEPARATORS, codes_in, none_of
@@ -23,30 +23,12 @@ from .prepare import prepare
 from .representativeness import starts_of
 
 Content = Callable[[Sequence[str]], bool]
-Sureness = Literal["sure", "likely", "not sure"]
-IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
-       "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
-       "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
 LOOKED_AT = 200_000
 """Distinct values of a column that are looked at."""
 
 NEARLY_ALL = 0.95
 OLDEST = 130
 FEW = 12
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What a column seems to be, and why, in a few words without values; the hierarchy of a quasi-identifier.
-
-    `sure` where name and content agree, `likely` by one of them, `not sure` where neither says anything.
-    """
-
-    column: str
-    role: str
-    sureness: Sureness
-    why: str
-    hierarchy: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,11 +64,6 @@ def are_ages(values: Sequence[str]) -> bool:
 def _days(values: Sequence[str]) -> bool:
     numbers = whole_numbers_in(pl.Series(values))
     return bool(values) and not numbers.null_count() and all(number <= MOST_DAYS for number in numbers)
-
-
-def are_codes(values: Sequence[str]) -> bool:
-    """Whether nearly all are codes of ICD-9-CM, or all of ICD-10-CM."""
-    return _few_of(values, {*icd9().outside(values)}) or (bool(values) and not icd10().outside(values))
 
 
 def _in_groups(role: str) -> Content:
@@ -241,12 +218,6 @@ def _of_codes(sign: Sign, values: Sequence[str]) -> str:
         return ""
     wrong = len(none_of(sign.role, values, CODINGS_OF.get(sign.hierarchy or "", BOTH)))
     return f'; {wrong} of {len(values)} distinct values are not codes and become "{NO_CODE}"' if wrong else ""
-
-
-def plain_name(column: str) -> str:
-    """A name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all else than letters and digits."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
-    return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
 
 
 def roles_of(guesses: Sequence[Guess]) -> Mapping[str, str]:

@@ -22,7 +22,7 @@ from cloister.results import STARTED
 from cloister.settings import Keywords, RunOptions, command_words
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
-OF_THE_ADVERSARY |= {"codes", "drop", "default_role", "keep"}
+OF_THE_ADVERSARY |= {"codes", "drop", "undecided", "keep"}
 """Keys that change what somebody may know, or what is protected, and not only how well."""
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from cloister.claims.first_plan import Guess, first_plan
+from cloister.claims.first_plan import first_plan
 from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
 from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError
+from cloister.evidence.column import Guess
+from cloister.evidence.roles import UNDECIDED
 from cloister.io import is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
@@ -33,10 +35,11 @@ def init_shape(shape: str, options: InitJobOptions) -> None:
     asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options))
     made, source = write_first_job(asked)
     notes = list(source.notes)
-    if unsure := [one.column for one in made.columns if one.role == "sensitive" and one.sureness == "not sure"]:
+    if n := sum(one.role == UNDECIDED for one in made.columns):
         notes.append(
-            f"Decide: {', '.join(unsure)} would be released as recorded, as nothing tells that somebody outside knows "
-            "them. Make each a quasi-identifier, or drop it, if somebody might."
+            f"{n:,} column{' is' if n == 1 else 's are'} undecided. The job releases nothing until each has a role: "
+            f"edit {options.out.name}, or decide all of them at once, as in: cloister run {options.out.name} "
+            "--undecided drop"
         )
     if made.problem is not None:
         notes.append(f"As it is the job gives no release: {in_options(made.problem)}")
@@ -59,5 +62,5 @@ def _tell(
         return
     for table, found in tables:
         rows = [[guess.column, guess.role, guess.sureness, guess.why] for guess in found]
-        console().print(grid(f"Columns of {table}", ["column", "role", "how sure", "why"], rows))
+        console().print(grid(f"Columns of {table}", ["column", "role", "how sure", "why"], rows, is_prose=True))
     console().print(f"{out.name} was written. Read it through before it is used.", soft_wrap=True)

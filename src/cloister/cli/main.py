@@ -112,10 +112,11 @@ def run(arguments: list[str]) -> int:
     """Run one command; return its exit code (0 done, 1 no safe release, 2 bad input, 3 our bug, 128 and a signal)."""
     WRITTEN.clear()
     as_json, verbose = "--json" in arguments, "-v" in arguments or "--verbose" in arguments
+    quiet = "-q" in arguments or "--quiet" in arguments
     try:
         result = command(*arguments[:2])(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
-        return complain(error, as_json=as_json, verbose=verbose)
+        return complain(error, as_json=as_json, verbose=verbose, quiet=quiet)
     except TyperException as error:
         return complain(InputError(_usage(error)), as_json=as_json, verbose=False)
     except Exit as leaving:

@@ -270,6 +270,13 @@ class RunJobOptions(SayingOptions):
 
     job: Annotated[Path, Help("A job file, in TOML; cloister init writes a first one.", option="JOB")]
     dry_run: Annotated[bool, Help("Read and check everything, say what would be done, and write nothing.")] = False
+    undecided: Annotated[
+        tuple[str, ...],
+        Help(
+            "Decide the columns of tables that the job gives no role, all of them or one. Repeatable.",
+            "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
+        ),
+    ] = ()
     overwrite: Annotated[bool, Help("Replace an earlier release of a job.")] = False
     custodian_dir: Annotated[
         Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import groupby
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloister.errors import CloisterError, InputError, InternalError, as_option, worded
+from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns, as_option, worded
 from cloister.registry import SHAPES
 from cloister.settings import settings_of
 
@@ -120,8 +121,13 @@ def note(text: str, *, quiet: bool) -> None:
         sys.stderr.write(f"{printable(in_options(text))}\n")
 
 
-def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: TracebackType | None = None) -> int:
-    """Print an error as a sentence, or as a JSON object; return its exit code."""
+def complain(
+    error: CloisterError, *, as_json: bool, verbose: bool, quiet: bool = False, traceback: TracebackType | None = None
+) -> int:
+    """Print an error as a sentence, or as a JSON object; return its exit code.
+
+    ``quiet``: print the sentence alone, without the evidence that belongs to it
+    """
     told, message = False, in_options(error.text)
     if as_json:
         fields = {
@@ -131,10 +137,14 @@ def complain(error: CloisterError, *, as_json: bool, verbose: bool, traceback: T
             "column": error.column,
         }
         with suppress(OSError):  # standard output may be full or closed
-            print_json({"error": {"kind": error.kind, "message": message, **fields}})
+            evidence = {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
+            print_json({"error": {"kind": error.kind, "message": message, **fields, **evidence}})
             told = True
     if not told:
         sys.stderr.write(f"cloister: {printable(message)}\n")
+        if isinstance(error, UndecidedColumns) and error.evidence and not quiet:
+            rows = [[columns, found] for columns, found in alike(error.evidence)]
+            console(stderr=True).print(grid("Undecided", ["column", "what was found"], rows, is_prose=True))
     if verbose:
         for place in _frames(traceback or error.__traceback__):
             sys.stderr.write(f"  at {place}\n")
@@ -190,18 +200,41 @@ def show(template: str, **content: object) -> None:
             shown.print(grid(text, rows[0], rows[1:]))
 
 
+LEAST_ALIKE = 5
+
+
+def alike(found: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return columns and what was found in each, with one row for many in succession of which the same was found.
+
+    Only what stands before the first semicolon is compared: the rest are counts.
+
+    Examples
+    --------
+    >>> alike({f"g{n}": f"measurements; {n} values" for n in range(120)})
+    [('g0 to g119 (120 columns)', 'measurements')]
+    """
+    rows: list[tuple[str, str]] = []
+    for kind, run in groupby(found.items(), key=lambda one: one[1].partition(";")[0]):
+        columns = [*run]
+        if len(columns) < LEAST_ALIKE:
+            rows += columns
+        else:
+            rows.append((f"{columns[0][0]} to {columns[-1][0]} ({len(columns):,} columns)", kind))
+    return rows
+
+
 SHORT_WORD, WIDE = 12, 8
 """Words of so many letters are not broken; tables of more columns have less space between them."""
 
 
-def grid(title: str, head: list[str], rows: list[list[str]]) -> Table:
-    """A table with a header; all but the first column to the right."""
+def grid(title: str, head: list[str], rows: list[list[str]], *, is_prose: bool = False) -> Table:
+    """A table with a header; all but the first column to the right, unless it is prose."""
     is_wide = len(head) > WIDE
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=is_wide)
     for index, name in enumerate(head):
         longest = max(len(word) for text in (name, *(row[index] for row in rows)) for word in [*text.split(), ""])
         width = min(longest, SHORT_WORD)
-        table.add_column(name, justify="left" if index == 0 else "right", overflow="fold", min_width=width)
+        table.add_column(name, justify="left" if index == 0 or is_prose else "right", overflow="fold", min_width=width)
     for row in rows:
         table.add_row(*row)
     return table

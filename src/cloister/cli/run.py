@@ -2,6 +2,8 @@
 
 import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from cloister.cli.output import Screen, after_writing, in_options, note, print_j
 from cloister.cli.protect import late_stops_reported
 from cloister.cli.ui import EXTRA, has_ui
 from cloister.compiling import compiling_ahead
-from cloister.errors import InputError
+from cloister.errors import InputError, UndecidedColumns
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE, JobManifest
 from cloister.manifest.head import read_section
@@ -26,13 +28,16 @@ from cloister.testing import Hospital, hospital
 def run_job(options: RunJobOptions) -> None:
     """Do what a job file asks; names of files in it are taken from its own folder."""
     job, path, custodian_dir = read_job(options.job), options.job.absolute(), options.custodian_dir
+    job = job.deciding(options.undecided)
     run = Run(Stopwatch(), Screen(quiet=options.quiet or options.as_json))
     secret = None if custodian_dir is None else custodian_dir.absolute()
     asked = JobRun(job, path, path.parent / job.output, secret, run)
     if options.dry_run:
-        _say_dry(try_job(asked, overwrite=options.overwrite), options)
+        with _bulk_decision_named(options.job):
+            found = try_job(asked, overwrite=options.overwrite)
+        _say_dry(found, options)
         return
-    with late_stops_reported(asked.out):
+    with late_stops_reported(asked.out), _bulk_decision_named(options.job):
         written = write_job(asked, overwrite=options.overwrite, started=STARTED)
     with after_writing(asked.out.name):
         out = options.job.parent / job.output
@@ -47,6 +52,19 @@ def run_job(options: RunJobOptions) -> None:
         assert stated is not None
         tables = {one.name: typed(release_at(out / one.name)) for one in stated.parts if one.shape == "table"}
         show("job_done", m=stated, tables=tables, unlinkable=UNLINKABLE, report=out / REPORT)
+
+
+@contextmanager
+def _bulk_decision_named(job: Path) -> Iterator[None]:
+    """Add to a refusal of undecided columns the command that decides all of them."""
+    refusal: UndecidedColumns
+    try:
+        yield
+        return
+    except UndecidedColumns as error:
+        refusal = error
+    command = shlex.join(["cloister", "run", str(job), "--undecided", "drop"])
+    raise refusal.saying(f"{refusal.text.removesuffix('.')}, or on the command line: {command}.")
 
 
 def _say_dry(found: DryRun, options: RunJobOptions) -> None:

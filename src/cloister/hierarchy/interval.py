@@ -181,11 +181,12 @@ class IntervalHierarchy(_Intervals):
     """Levels of intervals: the number as recorded, one level a width (`[40-44]`, `[40-49]`, `[40-59]`), then `*`.
 
     Intervals begin at multiples of the width from ``bottom``, or from 0 where there is none, so that levels nest; one
-    that would cross ``top`` ends there. At every level, that of the recorded numbers included, values of ``top`` and above
-    are `>=90` and values below ``bottom`` are `<0`; texts such as `> 89`, `90+` or `<1` count among them. With whole widths a decimal number belongs to the interval of its whole part: 44.9 is in
-    `[40-44]`, so that no label tells whether some value, perhaps one that is suppressed, is a decimal. With a decimal
-    point in a width (`0.5`, or `5.0`) intervals are half-open and say so: `[9.5, 10)`. No label holds a minimum,
-    maximum or quantile of the data: ends come from the settings or the grid.
+    that would cross ``top`` ends there. At every level, that of the recorded numbers included, values of ``top`` and
+    above are `>=90` and values below ``bottom`` are `<0`; texts such as `> 89`, `90+` or `<1` count among them. With
+    whole widths a decimal number belongs to the interval of its whole part: 44.9 is in `[40-44]`, so that no label
+    tells whether some value, perhaps one that is suppressed, is a decimal. With a decimal point in a width (`0.5`, or
+    `5.0`) intervals are half-open and say so: `[9.5, 10)`. No label holds a minimum, maximum or quantile of the data:
+    ends come from the settings or the grid.
 
     The domain is the numbers, in the last place of what was stated, from ``bottom`` to ``top``; where a bound is not
     given, to the end of the coarsest interval that has a value. A bound adds one leaf for all that lies beyond it,

@@ -215,7 +215,8 @@ CODES_NAMES = ("codes",)
 AGE_NAMES = ("age", "age_years")  # Names that a column is looked for by, the likeliest first
 
 
-def _looks_like_value(name: str) -> bool:
+def looks_like_value(name: str) -> bool:
+    """Whether the name of a column may be a value: the first line of the file is then a record."""
     return (_VALUE.fullmatch(name) or _NUMBERED.fullmatch(name)) is not None
 
 
@@ -230,7 +231,7 @@ def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     'column 1 to 2 (not named here, as they look like values: the first line of a file must name its columns)'
     """
     header = names if header is None else header
-    if any(map(_looks_like_value, header)):
+    if any(map(looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
         is_run = len(places) == places[-1] - places[0] + 1
         positions = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
@@ -245,7 +246,7 @@ def _cut(names: Sequence[str]) -> str:
 
 def nearest_column(column: str, header: Sequence[str]) -> str:
     """Return a sentence that names the column which was perhaps meant, with a space before it; empty if none is."""
-    return "" if any(map(_looks_like_value, header)) else did_you_mean(column, header, repr)
+    return "" if any(map(looks_like_value, header)) else did_you_mean(column, header, repr)
 
 
 def check_header(frame: pl.DataFrame, file: str) -> None:

@@ -9,6 +9,7 @@ RFC 4180's: a cell is quoted as a whole, with its quotes doubled, or holds no qu
 import codecs
 import gzip
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -196,6 +197,7 @@ class Source:
     notes: tuple[str, ...] = ()
     left_out: LeftOut = LeftOut()
     path: Path | None = field(default=None, repr=False)  # of the file that has these records, each and no more
+    labels: Mapping[str, str] = field(default_factory=dict)  # of columns, where the file has them
 
 
 def header_of(head: bytes, file: str, delimiter: str) -> list[str]:

@@ -75,15 +75,15 @@ def read_other(path: Path, encoding: str | None) -> Source:
     refusal = InputError(f"{path.name} cannot be read as a file of {program}. Save it as CSV.", file=path.name)
     reader = _library("fastexcel" if program == EXCEL else "pyreadstat", path)
     if program == EXCEL:
-        frame, notes = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
+        frame, notes, labels = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
     else:
         read = getattr(reader, _READERS[path.suffix.lower()])
-        frame, notes = call_foreign(lambda: _of_statistics(read, path, encoding), refusal)
+        frame, notes, labels = call_foreign(lambda: _of_statistics(read, path, encoding), refusal)
     check_names(frame.columns, path.name)
     if not frame.height:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
     plain = plain_columns(frame, path.name)
-    return Source(plain.with_columns(map(_simpler, plain)), "csv", None, None, path.name, notes)
+    return Source(plain.with_columns(map(_simpler, plain)), "csv", None, None, path.name, notes, labels=labels)
 
 
 def _library(name: str, path: Path) -> ModuleType:
@@ -109,21 +109,26 @@ def _library(name: str, path: Path) -> ModuleType:
     )
 
 
+Read = tuple[pl.DataFrame, tuple[str, ...], Mapping[str, str]]
+"""A table, notes on how it was read, and labels of its columns."""
+
+
 class _Facts(Protocol):
+    column_names_to_labels: Mapping[str, str | None]
     variable_value_labels: Mapping[str, Mapping[object, object]]
 
 
-def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> Read:
     """The first sheet of a workbook; all its rows decide what a column holds."""
     book = fastexcel.read_excel(content)
     frame = book.load_sheet(0, schema_sample_rows=None).to_polars()
     n_sheets = len(book.sheet_names)
-    return frame, (f"of the {n_sheets} sheets of {file} the first was read",) if n_sheets > 1 else ()
+    notes = (f"of the {n_sheets} sheets of {file} the first was read",) if n_sheets > 1 else ()
+    labels: dict[str, str] = {}
+    return frame, notes, labels
 
 
-def _of_statistics(
-    read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path, encoding: str | None
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def _of_statistics(read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path, encoding: str | None) -> Read:
     frame, facts = read(str(path), output_format="polars", **({} if encoding is None else {"encoding": encoding}))
     labelled, left = {}, []
     for name, labels in facts.variable_value_labels.items():
@@ -138,7 +143,8 @@ def _of_statistics(
         notes.append(f"values were read as their labels in {', '.join(labelled)}")
     if left:
         notes.append(f"values were read as they are, since not all have a label of their own, in {', '.join(left)}")
-    return frame.with_columns(*labelled.values()), tuple(notes)
+    of_columns = {name: label for name, label in facts.column_names_to_labels.items() if label}
+    return frame.with_columns(*labelled.values()), tuple(notes), of_columns
 
 
 def _simpler(column: pl.Series) -> pl.Series:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.claims.first_plan import IDS, LOOKED_AT, Guess, are_codes, are_dates, plain_name
+from cloister.claims.first_plan import LOOKED_AT, are_dates
 from cloister.errors import InputError
+from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
 from cloister.io import as_text
 from cloister.risk.identifiers import is_named_patient
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
-CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
 NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]+)?")
 MOSTLY = 0.5
 """A column is one of codes by its content if so many of its values are codes of diagnoses."""

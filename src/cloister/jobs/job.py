@@ -1,7 +1,7 @@
 """Sections ``[[protect]]`` of a job: their keys are the settings that each shape declares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, make_dataclass
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -17,7 +17,7 @@ OF_SOURCE = "the name of a section [sources.NAME]"
 NAME = "letters, digits and . _ -, at most 64, the first no sign"
 
 
-CLAIMS = "claims"
+CLAIMS, TABLE = "claims", "table"
 
 
 @dataclass(frozen=True)
@@ -135,3 +135,13 @@ class Job:
     threads: int | None = None
     engine: str = "auto"
     attack: bool = False
+
+    def deciding(self, words: Sequence[str]) -> "Job":
+        """Return the job with these decisions for the undecided columns of its tables, after its own."""
+        parts = {
+            name: replace(part, keywords={**part.keywords, "undecided": (*part.keywords.get("undecided", ()), *words)})
+            if words and part.shape == TABLE
+            else part
+            for name, part in self.parts.items()
+        }
+        return replace(self, parts=parts)

@@ -10,12 +10,14 @@ from types import MappingProxyType
 
 import polars as pl
 
-from cloister.claims.first_plan import Guess, filled_template, roles_of, toml_text
+from cloister.claims.first_plan import filled_template, roles_of, toml_text
 from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.evidence.column import Guess
+from cloister.evidence.roles import DROP, PATIENT, QUASI
+from cloister.evidence.table import guess_table
 from cloister.io import Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.io.query import IN_FILES
-from cloister.jobs.guessing import DROP, PATIENT, guess_table
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
 from cloister.jobs.job import Job
 from cloister.jobs.job_file import parse_job
@@ -27,6 +29,10 @@ from .jobs import JobRun, prepare_part
 SHAPES = ("table", "codes", "trajectories")
 LONGEST_NAME = 40
 UNDOES = "it would undo the protection of another column"
+NO_QUASI_IDENTIFIER = (
+    "no column is a quasi-identifier by its name, label or content. Could somebody outside know the value of a patient "
+    "in one of them? Move it to [protect.qi], with a hierarchy"
+)
 MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release
 
 
@@ -64,7 +70,7 @@ def first_job(
     place = _place(asked.data, folder)
     guesses: list[Guess]
     if asked.shape == "table":
-        found = guess_table(source.frame, source.name)
+        found = guess_table(source.frame, source.name, source.labels)
         guesses = [
             Guess(one.column, DROP, "sure", left_out[one.column]) if one.column in left_out else one
             for one in found.columns
@@ -160,7 +166,9 @@ def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
     is_small = source.frame.height * source.frame.width <= MOST_TRIED
     while True:
         made = first_job(asked, source, folder, left_out)
-        run = JobRun(made.job, asked.out.absolute(), folder / made.job.output)
+        if asked.shape == "table" and not any(guess.role == QUASI for guess in made.columns):
+            return replace(made, problem=NO_QUASI_IDENTIFIER)
+        run = JobRun(made.job.deciding(("drop",)), asked.out.absolute(), folder / made.job.output)
         try:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written
                 for name in made.job.parts:

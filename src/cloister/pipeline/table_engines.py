@@ -25,11 +25,12 @@ from cloister.search import load_kernels
 from cloister.search.problem import Report
 from cloister.shape import Original, Rows, Run
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from cloister.tabular.encode import check_ids, encoded, resolve_roles
+from cloister.tabular.encode import check_ids, encoded
 from cloister.tabular.manifest import DatabasePlace
 from cloister.tabular.options import TableOptions
 from cloister.tabular.protect import DatabaseRelease, TalliedRelease
 from cloister.tabular.recoding.choice import at_level, check_levels
+from cloister.tabular.roles import resolve_roles
 from cloister.tabular.settings import available_cores
 
 from .places import IN_MEMORY

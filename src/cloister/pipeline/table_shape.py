@@ -21,12 +21,14 @@ from cloister.sources import read_table
 from cloister.tabular.encode import encode, with_cut_points, with_packed
 from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
+from cloister.tabular.roles import find_undecided
 
 from .grids import KeyedShape
 from .places import IN_MEMORY
 from .table_refusals import accepted_as_recorded
 from .table_words import PreparedRequest, notes_on_decimals, request_of, rows_of
 from .tables import protect_table
+from .undecided import propose_quasi_identifier, require_decided
 
 if TYPE_CHECKING:
     from cloister.search.problem import Report
@@ -119,7 +121,8 @@ class PreparedTable(PreparedRequest):
     """A table in memory, with or without a column of codes."""
 
     def __init__(self, options: TableOptions, run: Run, source: Source, why: Sequence[str] = ()) -> None:
-        asked, notes = request_of(options, source.frame.columns)
+        propose = partial(propose_quasi_identifier, source.frame)
+        asked, notes = request_of(options, source.frame.columns, file=source.name, propose=propose)
         if not asked.escape_formulas:  # which looks into text
             source = replace(source, frame=with_packed(source.frame, asked.quasi_identifiers))
         request = with_cut_points(asked, source.frame)
@@ -141,8 +144,22 @@ class PreparedTable(PreparedRequest):
             from .tables_with_codes import protect_table_with_codes
 
             protecting = partial(protect_table_with_codes, asked=self.codes)
+        self.refuse_undecided()
         seed, watch = self.options.seed, self.run.watch
         return protecting(self.source, self.request, seed=seed, progress=progress, watch=watch, custody=custody)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Columns without a role."""
+        return find_undecided(self.source.frame.columns, self.request, self._of_codes)
+
+    @property
+    def _of_codes(self) -> list[str]:
+        return [] if self.codes is None else [self.codes.column]
+
+    def refuse_undecided(self) -> None:
+        """Refuse a table with undecided columns, and list what was found in each."""
+        require_decided(self.source.frame, self.request, self.source.name, self._of_codes)
 
     def columns(self) -> Sequence[str]:
         """Return the columns of the table."""
@@ -155,6 +172,7 @@ class PreparedTable(PreparedRequest):
     def check(self) -> None:
         """Raise what protecting would raise before its search."""
         source, request, codes = self.source, self.request, self.codes
+        self.refuse_undecided()
         if codes is None:
             encoded = encode(source.frame, request, source.name)
             accepted_as_recorded(encoded, request, source.name)

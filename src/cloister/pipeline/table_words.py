@@ -25,6 +25,7 @@ from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
 from cloister.tabular.manifest import TableManifest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.tabular.protect import TableRelease
+from cloister.tabular.roles import decide_columns
 from cloister.tabular.settings import parse_ids, read_rule, requested
 
 from .places import custody_of, release_at
@@ -261,9 +262,17 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
 
 
 def request_of(
-    options: TableOptions, columns: Sequence[str], *, is_counted: bool = False
+    options: TableOptions,
+    columns: Sequence[str],
+    *,
+    file: str = "the table",
+    propose: Callable[[str], QuasiIdentifier] | None = None,
+    is_counted: bool = False,
 ) -> tuple[TableRequest, list[str]]:
-    """Return the request that settings state, and what the user should know of how it was found; see `requested`."""
+    """Return the request that settings state, and what the user should know of how it was found; see `requested`.
+
+    ``propose``: see `decide_columns`
+    """
     found, notes = quasi_identifiers(
         options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as
     )
@@ -287,7 +296,13 @@ def request_of(
         "ids": ids,
         "id_key": key,
     }
-    return requested(vars(options) | looked_up, is_counted=is_counted), notes
+    request = requested(vars(options) | looked_up, is_counted=is_counted)
+    return decide_columns(request, columns, file, propose, _of_codes(options)), notes
+
+
+def _of_codes(options: TableOptions) -> list[str]:
+    """The column of codes, which has a role of its own."""
+    return [] if options.codes is None else [options.codes]
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:

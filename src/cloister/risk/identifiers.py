@@ -6,7 +6,7 @@ it is released, where a text names its patient, or where the column left out say
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -14,6 +14,8 @@ from typing import NamedTuple
 import polars as pl
 
 from cloister.results import Disclosing
+
+from .column_names import is_named_survey_weight, words_of
 
 CLASSES = {
     "A": "names",
@@ -36,8 +38,6 @@ CLASSES = {
     "R": "any other unique number, characteristic or code",
 }
 """The classes of 45 CFR 164.514(b)(2)(i), by their letter there."""
-
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 class Speaking(NamedTuple):
@@ -95,17 +95,6 @@ _OF_PLACES_AND_THINGS = frozenset(
 """Words that make a name or number one of something else than a person."""
 
 
-def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name in small letters.
-
-    Examples
-    --------
-    >>> words_of("patientLastName"), words_of("ZIP_code"), words_of("dob2")
-    (('patient', 'last', 'name'), ('zip', 'code'), ('dob', '2'))
-    """
-    return tuple(word.lower() for word in _WORDS.findall(name))
-
-
 def what_a_name_says(name: str) -> Speaking | None:
     """Return the class of identifiers that the name of a column speaks of, if any.
 
@@ -142,22 +131,6 @@ def is_named_patient(name: str) -> bool:
     (True, False)
     """
     return _PATIENTS.fullmatch(" ".join(words_of(name))) is not None
-
-
-def is_named_age(name: str) -> bool:
-    """Whether the name of a column speaks of an age."""
-    return bool({"age", "ages", "alter", "leeftijd", "edad", "idade", "ridageyr"} & set(words_of(name)))
-
-
-def is_named_zip(name: str) -> bool:
-    """Whether the name of a column speaks of a ZIP code."""
-    return bool({"zip", "zipcode", "zip3", "zip5", "postal", "postcode", "plz", "postleitzahl"} & set(words_of(name)))
-
-
-def is_named_birth_year(name: str) -> bool:
-    """Whether the name of a column speaks of a year of birth."""
-    words = set(words_of(name))
-    return bool({"yob", "birthyear", "geburtsjahr"} & words) or ("year" in words and bool({"birth", "born"} & words))
 
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -265,14 +238,17 @@ def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Itera
 
     Such a column has many values, some of them in several records, and is called after patients; or records of the same
     value agree, as those of one person do, in two quasi-identifiers of which neither says the other. A ZIP code says
-    the county, a birth date the age in years and in groups: those are one thing said.
+    the county, a birth date the age in years and in groups: those are one thing said. Numbers with decimals, weights of
+    a survey and what equal quasi-identifiers determine tell no patients apart.
     """
     found, many = [], {}
     for name, values in columns.items():
         present, distinct = len(values) - values.null_count(), values.drop_nulls().n_unique()
         if GROUPS * present <= distinct < present:
             many[name] = values
-    ordered_ones = [ordered(one) for one in quasi_identifiers] if many else []
+    quasi = [*quasi_identifiers] if many else []
+    many = {name: values for name, values in many.items() if is_named_patient(name) or _may_tell(name, values, quasi)}
+    ordered_ones = [ordered(one) for one in quasi] if many else []
     for name, values in many.items():
         text = values.cast(pl.String)
         said = [] if is_named_patient(name) else [one for one in ordered_ones if _says(text, one)]
@@ -282,6 +258,25 @@ def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Itera
         if is_named_patient(name) or len(alone) >= 2:
             found.append(Disclosing(name, "several records of a patient"))
     return found
+
+
+def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
+    """Whether a column may tell patients apart although its name does not say so."""
+    is_number = is_named_survey_weight(name) or _has_decimals(values)
+    return not is_number and not _is_determined(values, quasi_identifiers)
+
+
+def _has_decimals(values: pl.Series) -> bool:
+    """Whether more than one in twenty values is a number with decimals."""
+    decimals = values.drop_nulls().cast(pl.String).str.contains(r"^[+-]?[0-9]*\.[0-9]*[1-9]")
+    return int(decimals.sum()) > GROUPS * len(decimals)
+
+
+def _is_determined(values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
+    """Whether records with equal quasi-identifiers, of which there are some, have one value."""
+    classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(quasi_identifiers)])
+    n = classes.n_unique() if classes.width else classes.height
+    return n < classes.height and classes.with_columns(values.alias(" value")).n_unique() == n
 
 
 def _says(column: pl.Series, value: pl.Series) -> bool:

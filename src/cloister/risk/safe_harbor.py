@@ -12,20 +12,8 @@ import polars as pl
 
 from cloister.errors import InputError
 
-from .identifiers import (
-    DATE,
-    OF_NUMBERS,
-    OF_TEXT,
-    PERSON,
-    ZIP,
-    ZIP_START,
-    Values,
-    is_named_age,
-    is_named_birth_year,
-    is_named_zip,
-    what_a_name_says,
-    words_of,
-)
+from .column_names import is_named_age, is_named_birth_year, is_named_zip, words_of
+from .identifiers import DATE, OF_NUMBERS, OF_TEXT, PERSON, ZIP, ZIP_START, Values, what_a_name_says
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
     bounds = {column: (one.lowest, one.highest) for column, one in quasi.items()}
     told = {
         "source": source,
+        "undecided": next((word for word in request.undecided if "=" not in word), None),
         "rules": tuple(rule.words() for rule in request.rules),
         "suppression": float(request.suppression),
         "loss": request.loss.name,

@@ -73,7 +73,8 @@ class PublishedSettings(Section):
     merge_bound: Share | None
     microaggregate: dict[str, Average]
     time_limit: Annotated[float, Field(gt=0)] | None
-    default_role: Literal["error", "drop", "keep"]
+    default_role: Literal["error", "drop", "keep"] | None = None  # of releases before ``undecided``
+    undecided: Literal["drop", "sensitive", "keep", "quasi-identifier"] | None = None
     ids: Literal["drop", "number", "hmac"] | None
     keep_suppressed: bool
     escape_formulas: bool

@@ -34,7 +34,9 @@ PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
 LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
 MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
 AVERAGES = ("mean", "median")
-REST = ("error", "drop", "keep")
+QUASI_IDENTIFIER = "quasi-identifier"
+DECISIONS = ("drop", "sensitive", "keep", QUASI_IDENTIFIER)
+"""What undecided columns can become."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +147,15 @@ class TableSettings:
     drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
     sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
     keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
-    default_role: Annotated[
-        str, Help("What to do with columns that have no role.", "drop|keep"), Key("error, drop or keep", one_of=REST)
-    ] = "error"
+    undecided: Annotated[
+        tuple[str, ...],
+        Help(
+            "Decide the columns that have no role, all of them or one. Repeatable.",
+            "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
+            "--undecided --default-role",  # as it was called before 0.2
+        ),
+        Key('a list of drop, sensitive, keep or quasi-identifier, for all columns or as "COLUMN=drop"'),
+    ] = ()
     accept: Annotated[
         tuple[str, ...],
         Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
@@ -202,13 +210,13 @@ class TableSettings:
 class TableOptions(ReleaseOptions, TableSettings):
     """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
 
-    Every column needs a role.
+    Every column needs a role; one without is undecided, and nothing is released.
     """
 
     examples: ClassVar[tuple[str, str]] = (
         "cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
         "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release",
-        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --default-role drop "
+        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --undecided drop "
         "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
     )
 

@@ -31,7 +31,7 @@ from cloister.settings import Keywords, check_threads, settings_of
 from cloister.utility import AttributeLoss, parse_loss
 
 from .data import Ids, TableRequest
-from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, REST, TableSettings
+from .options import AVERAGES, COUNTS, FULL_DOMAIN, LOCAL_RECODING, METHODS, MONDRIAN, PURPOSES, TableSettings
 
 PEOPLE = re.compile(
     r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
@@ -85,7 +85,7 @@ def requested(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
     ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
     """
     given = {one.name: keywords[one.name] for one in fields(TableRequest) if one.name in keywords}
-    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "accept")}
+    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "undecided", "accept")}
     given |= {
         "suppression": suppression_share(given["suppression"]),
         "loss": parse_loss(given["loss"]),
@@ -157,10 +157,6 @@ def check_settings(request: TableRequest) -> TableRequest:
     if not request.rules:
         raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
     check_search(request.search_name, request.store)
-    if request.default_role not in REST:
-        raise InputError(
-            f"The rest of the columns can be settled by {', '.join(REST)}, not by {request.default_role!r}."
-        )
     if request.time_limit is not None and not request.time_limit > 0:
         raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
     check_threads(request.threads)
@@ -250,12 +246,12 @@ def _is_range(value: object) -> bool:
     return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])  # type: ignore[index]
 
 
-LISTS = ("rules", "sensitive", "drop", "keep", "accept")
+LISTS = ("rules", "sensitive", "drop", "keep", "accept", "undecided")
 BY_COLUMN = ("quasi_identifiers", "weights", "levels", "microaggregate", "level_bounds")
 NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
 KINDS: dict[str, tuple[Kind, str]] = {
     **{one.name: (_is(bool), "True or False") for one in settings_of(TableSettings) if one.kind is bool},
-    **dict.fromkeys(("loss", "purpose", "default_role", "ids"), (_is(str), "a text")),
+    **dict.fromkeys(("loss", "purpose", "ids"), (_is(str), "a text")),
     **dict.fromkeys(("method", "search", "store"), (_is(str, NoneType), "a text")),
     **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
     **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
@@ -264,7 +260,8 @@ KINDS: dict[str, tuple[Kind, str]] = {
     "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
     "time_limit": (_is(Real, NoneType), "a number of seconds"),
     "rules": (_is(str, PrivacyRule), 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
-    **dict.fromkeys(LISTS[1:], NAMES),
+    **dict.fromkeys(LISTS[1:-1], NAMES),
+    "undecided": (_is(str), 'a list of roles: ["drop"], or ["ward=drop"] for one column'),
     "quasi_identifiers": (
         lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
         'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',

@@ -157,7 +157,7 @@ def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = 
         else role_of(state, visit.part, one.name, one.guess.role if one.guess else "")
         for place, one in enumerate(sample.columns)
     ]
-    specs = only(specs_of_shape("table"), ("default_role", "accept"))
+    specs = only(specs_of_shape("table"), ("undecided", "accept"))
     section = filled(specs, state.section(visit.part), visit.form) if visit.form else state.section(visit.part)
     return job_page(
         visit, "roles", status, sample=sample, chosen=chosen, roles=ROLES, entries=asked(specs, section, errors),
@@ -197,7 +197,7 @@ def save_roles(visit: Visit) -> Response:
 
 def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
-    section = filled(only(specs_of_shape("table"), ("default_role", "accept")), state.section(part), visit.form)
+    section = filled(only(specs_of_shape("table"), ("undecided", "accept")), state.section(part), visit.form)
     earlier = section.get("qi", {})
     guessed = {one.name: one.guess.hierarchy for one in sample.columns if one.guess and one.guess.hierarchy}
     by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}

@@ -13,13 +13,13 @@ from typing import TypeVar, cast
 import numpy as np
 import polars as pl
 
-from cloister.claims.first_plan import Guess
 from cloister.errors import InputError, NoSafeRelease
+from cloister.evidence.column import Guess
+from cloister.evidence.table import guess_table
 from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
-from cloister.jobs.guessing import guess_table
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
 from cloister.pipeline.jobs import JobRun, options_of
@@ -52,7 +52,7 @@ MOST_DRAWN, MOST_COUNTED = 2_000, 20_000_000
 
 MEASURED_BY = (
     *("shape", "source", "name", "k", "qi", "hierarchies", "missing_as", "rules", "suppression", "loss", "weight"),
-    *("purpose", "patient", "drop", "sensitive", "keep", "default_role", "accept"),
+    *("purpose", "patient", "drop", "sensitive", "keep", "undecided", "accept"),
 )
 """Keys of a part that say what a transformation gives; methods of other kinds have none."""
 
@@ -358,7 +358,7 @@ def _columns(read: Source, *, is_table: bool) -> tuple[tuple[ColumnFacts, ...], 
     guesses, problem = {}, ""
     if is_table:
         try:
-            guesses = {one.column: one for one in guess_table(read.frame, read.name).columns}
+            guesses = {one.column: one for one in guess_table(read.frame, read.name, read.labels).columns}
         except InputError as error:
             problem = error.message
     texts = pl.DataFrame([as_text(column) for column in read.frame])

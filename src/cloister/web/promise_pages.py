@@ -18,7 +18,7 @@ from .app import Visit, status_of
 from .data_pages import job_page, saved, source_of
 from .forms import Spec, asked, errors_of, filled, grouped, in_words, specs_of_shape
 
-ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "default_role", "accept", "hierarchies", "missing_as")
+ELSEWHERE = ("qi", "drop", "sensitive", "keep", "patient", "undecided", "accept", "hierarchies", "missing_as")
 """Settings of a table that other pages ask for."""
 
 FIRST = {

@@ -126,7 +126,7 @@ def test_what_claims_keep_leads_to_another_part(cloister, tmp_path):
         'name = "n"\noutput = "out"\nk = 5\n[sources.a]\nfile = "patients.csv"\n[sources.b]\nfile = "claims.csv"\n'
         '[sources.c]\nfile = "people.csv"\nid = "mrn"\n'
         '[[protect]]\nshape = "claims"\npatients = "a"\nclaims = "b"\nplan = "plan.toml"\n'
-        '[[protect]]\nshape = "table"\nsource = "c"\ndefault_role = "drop"\nsensitive = ["note"]\n'
+        '[[protect]]\nshape = "table"\nsource = "c"\nundecided = ["drop"]\nsensitive = ["note"]\n'
         '[protect.qi]\nsex = "suppress"\n'
     )
     assert cloister("run", "job.toml", "-q").code == 0

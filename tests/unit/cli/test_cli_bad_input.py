@@ -85,7 +85,7 @@ def test_values_are_not_listed_over_a_file(protect, data):
 def test_value_outside_a_hierarchy_file(bare, refused, tmp_path):
     """Values that a file does not list are counted, and the file is named."""
     (tmp_path / "zip.csv").write_text("02130;0213*;*\n02131;0213*;*\n")
-    ran = bare("-k", "5", "--default-role", "drop", "--qi", f"zip={tmp_path / 'zip.csv'}")
+    ran = bare("-k", "5", "--undecided", "drop", "--qi", f"zip={tmp_path / 'zip.csv'}")
     message = refused(ran, new=frozenset({"zip.csv"}))
 
     assert "2 of 4 distinct values of column 'zip' are not listed in zip.csv" in message
@@ -112,7 +112,7 @@ def test_illegal_hierarchies(bare, cloister, refused, tmp_path, content, words, 
         ran = cloister("hierarchy", "check", folder / "zip.csv")
     else:
         given = ("--qi", f"zip={folder / 'zip.csv'}") if way == "--qi" else ("--hierarchies", folder)
-        ran = bare("-k", "5", "--default-role", "drop", *given)
+        ran = bare("-k", "5", "--undecided", "drop", *given)
     message = refused(ran, new=frozenset({"hierarchies"}))
 
     assert words in message
@@ -141,7 +141,7 @@ SETTINGS = {
     "time limit": (("--time-limit", "0"), "more than 0 seconds"),
     "threads": (("--threads", "0"), "at least 1"),
     "engine": (("--engine", "sparkle"), "auto, memory"),
-    "default_role": (("--default-role", "release"), "error, drop, keep"),
+    "undecided": (("--undecided", "release"), "drop, sensitive, keep"),
     "levels of some": (("--levels", "age=1"), "Not named: sex, zip"),
     "level too high": (("--levels", "age=3,sex=0,zip=0"), "levels 0 to 2"),
     "level infinite": (("--levels", "age=inf,sex=0,zip=0"), "whole number"),
@@ -211,7 +211,7 @@ def test_limits_that_cannot_be_kept(protect, bare, refused):
         protect("--levels", "age=0,sex=0,zip=0", "--suppression", "0"), 1
     )
     bounded = ("--qi", "age=interval:10/top=90/bottom=0@0", "--qi", "sex=suppress@0", "--qi", "zip=prefix:5@0-1")
-    message = refused(bare("-k", "5", "--default-role", "drop", "--suppression", "0.01", *bounded), 1)
+    message = refused(bare("-k", "5", "--undecided", "drop", "--suppression", "0.01", *bounded), 1)
     assert "coarser levels" in message
 
 
@@ -250,7 +250,7 @@ def test_output_that_exists(protect, refused, tmp_path, what):
 @pytest.mark.parametrize("out", ["", "."])
 def test_output_without_a_name(cloister, refused, data, out):
     """A release needs a folder of its own."""
-    assert refused(cloister("protect", "table", data, "--qi", "sex", "--default-role", "drop", "-k", "5", "--out", out))
+    assert refused(cloister("protect", "table", data, "--qi", "sex", "--undecided", "drop", "-k", "5", "--out", out))
 
 
 def test_output_in_a_folder_that_is_not_there(protect, refused):
@@ -271,7 +271,7 @@ LATE = {
 def test_what_would_fail_at_the_end_fails_at_once(cloister, refused, data, monkeypatch, words):
     """A place that cannot be written to is refused before any search."""
     monkeypatch.setattr("cloister.pipeline.table_shape.protect_table", lambda *_: 1 / 0)
-    given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--default-role", "drop", "--out", "release")
+    given = ("protect", "table", data, "-k", "5", "--qi", "sex", "--undecided", "drop", "--out", "release")
 
     assert words[1].rpartition("/")[2] in refused(cloister(*given, *words))
 
@@ -365,7 +365,7 @@ def test_interrupted_while_working(protect, refused, monkeypatch, trap):
 
 def test_a_full_standard_output(data, tmp_path):
     """Where the summary cannot be told, the release is written all the same, and the message says so."""
-    words = ("-k", "5", "--qi", "sex", "--default-role", "drop")
+    words = ("-k", "5", "--qi", "sex", "--undecided", "drop")
     for more in ((), ("--json",)):
         out = tmp_path / f"release{len(more)}"
         with open("/dev/full", "w") as full:

@@ -221,7 +221,7 @@ def test_levels_that_the_plan_does_not_allow_are_refused(cloister, tmp_path):
         )
         write_files(tmp_path, plan=fixed)
         assert cloister("protect", "claims", *GIVEN, name, "--crosswalk", f"{name}.csv").code == 0
-    table = ("patients.csv", "--qi", "sex", "--default-role", "drop", "-k", "2", "-q", "--out", "table")
+    table = ("patients.csv", "--qi", "sex", "--undecided", "drop", "-k", "2", "-q", "--out", "table")
     assert cloister("protect", "table", *table).code == 0
     write_files(tmp_path, plan=fixed.replace("[90]", '["none"]'))
 

@@ -64,7 +64,7 @@ def test_a_manifest_that_lacks_something_is_refused(cloister, two, tmp_path):
 def test_losses_of_other_measures_are_not_compared(cloister, data, tmp_path):
     """A table and code sets stand side by side, without a frontier."""
     table = cl.anonymize(
-        pl.read_csv(data), quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=5"], default_role="drop"
+        pl.read_csv(data), quasi_identifiers={"age": "interval:10"}, rules=["k-anonymity=5"], undecided="drop"
     )
     codes = cl.disassociate(cl.CodeSets.from_records([["250.00", "401.9"]] * 9), k=3)
     found = cl.compare(table, codes)

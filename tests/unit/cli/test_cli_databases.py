@@ -24,7 +24,7 @@ patients = "people"
 claims = "events"
 plan = "plan.toml"
 """
-WORDS = ("--qi", "age=interval:20", "--qi", "sex", "--default-role", "drop", "-k", "3", "--suppression", "0.2", "-q")
+WORDS = ("--qi", "age=interval:20", "--qi", "sex", "--undecided", "drop", "-k", "3", "--suppression", "0.2", "-q")
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_assess_and_init_take_them_too(url, cloister, tmp_path):
         'url = "duckdb:../hospital.duckdb"\nquery = "SELECT *\\nFROM patients"\n'
         in (tmp_path / "jobs/job.toml").read_text()
     )
-    assert cloister("run", "jobs/job.toml", "-q", "--dry-run").code == 0
+    assert cloister("run", "jobs/job.toml", "-q", "--dry-run", "--undecided", "drop").code == 0
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,6 @@ def test_what_does_not_fit_together_is_refused(words, said, url, cloister, refus
 
 def test_exploring_reads_files(url, cloister, refused):
     """An address is refused where one does not look for it."""
-    ran = cloister(
-        "explore", "table", url, "--qi", "age", "--default-role", "drop", "--grid", "k=2,3", "--out", "found"
-    )
+    ran = cloister("explore", "table", url, "--qi", "age", "--undecided", "drop", "--grid", "k=2,3", "--out", "found")
 
     assert "Exploring reads files alone" in refused(ran)

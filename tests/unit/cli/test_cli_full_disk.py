@@ -13,8 +13,8 @@ from cloister.cli.main import run
 from cloister.testing import hospital
 
 COMMANDS = {
-    "table": "protect table patients.csv -k 5 --qi age=interval:10 --qi sex --default-role drop --custodian-dir secret",
-    "table with codes": "protect table both.csv -k 4 --qi age=interval:10 --qi sex --codes codes --default-role drop",
+    "table": "protect table patients.csv -k 5 --qi age=interval:10 --qi sex --undecided drop --custodian-dir secret",
+    "table with codes": "protect table both.csv -k 4 --qi age=interval:10 --qi sex --codes codes --undecided drop",
     "codes": "protect codes codes.csv -k 3 -m 2 --custodian-dir secret",
     "generalized codes": "protect codes codes.csv -k 3 -m 1 --method cba",
     "trajectories": "protect trajectories trajectories.csv -k 3 --crosswalk map.csv",

@@ -47,7 +47,7 @@ def test_help_names_every_option_of_the_contract(cloister):
     said = cloister("protect", "table", "--help").out
     options = (
         "--qi --hierarchies -k --rule --suppression --loss --weight --search --time-limit --levels --levels-from --id "
-        "--drop --sensitive --keep --default-role --out --missing --missing-as --ids --crosswalk --keep-suppressed "
+        "--drop --sensitive --keep --undecided --out --missing --missing-as --ids --crosswalk --keep-suppressed "
         "--escape-formulas "
         "--overwrite "
         "--custodian-dir --unmatched-values --encoding --seed --threads --engine --json --quiet --verbose"

@@ -1,5 +1,6 @@
 """``init table``, ``init codes`` and ``init trajectories``: a job that runs as it is, and keeps nothing unknown."""
 
+import datetime
 import random
 
 import pytest
@@ -56,13 +57,13 @@ def test_a_table_is_guessed_and_its_job_runs(cloister, folder):
     assert told.code == 0
     assert part.keywords["qi"] == {
         "AgeYears": "interval:5,10,20/top=90",
-        "Birth_Year": "interval:5,10,20",
+        "Birth_Year": f"interval:5,10,20/bottom={datetime.date.today().year - 89}",
         "gender": "suppress",
         "ZIP": "prefix:5",
         "seen_on": "date:month,quarter,year",
-        "weight_kg": "interval:10,50,100",
+        "weight_kg": "interval:2,10,20",
     }
-    assert part.keywords["sensitive"] == ("dx_main", "x1")
+    assert part.keywords["sensitive"] == ("dx_main",)
     assert set(part.keywords["drop"]) == {"First name", "e-mail", "all_dx", "rare_drug", "remark"}
     roles = told.json["roles"]["all people.csv"]
     assert (roles["Patient ID"]["role"], roles["Patient ID"]["sureness"]) == ("id", "sure")
@@ -75,7 +76,8 @@ def test_a_table_is_guessed_and_its_job_runs(cloister, folder):
     assert not any(
         word in (folder / "job.toml").read_text() + told.out for word in ("P-", "example.org", "Ann", "01001")
     )
-    assert cloister("run", "job.toml", "-q").code == 0
+    assert cloister("run", "job.toml", "-q").code == 2
+    assert cloister("run", "job.toml", "-q", "--undecided", "sensitive").code == 0
     assert cloister("verify", "all_people-release", "-q").code == 0
 
 
@@ -102,7 +104,6 @@ def test_codes_and_events_are_guessed_and_their_jobs_run(cloister, folder, shape
 @pytest.mark.parametrize(
     ("shape", "text", "words"),
     [
-        ("table", "id,note\n1,a\n2,b\n", "No column of odd.csv was recognised as a quasi-identifier"),
         ("codes", "who,code,other\n7,401.9,w\n8,250.00,w\n", "each would be another patient"),
         ("codes", "id,number,other\n1,x,y\n2,z,w\n", "recognised as codes"),
         ("trajectories", "id,code\n1,401.9\n", "recognised as age"),

@@ -51,26 +51,14 @@ def test_places_that_cannot_be(protect, refused, tmp_path, option, name):
         ("hierarchy", "build", "suppress", "patients.csv", "--column", "sex", "--out", "NAME"),
         ("demo", "NAME"),
         ("protect", "table", "NAME", "--qi", "sex", "-k", "5", "--out", "release"),
-        (
-            "protect",
-            "table",
-            "patients.csv",
-            "--qi",
-            "sex=NAME",
-            "--default-role",
-            "drop",
-            "-k",
-            "5",
-            "--out",
-            "release",
-        ),
+        ("protect", "table", "patients.csv", "--qi", "sex=NAME", "--undecided", "drop", "-k", "5", "--out", "release"),
         (
             "protect",
             "table",
             "patients.csv",
             "--qi",
             "sex=NAME@1",
-            "--default-role",
+            "--undecided",
             "drop",
             "-k",
             "5",
@@ -93,7 +81,7 @@ def test_a_loop_among_hierarchies(bare, refused, tmp_path):
     (tmp_path / "hierarchies" / "sex.csv").symlink_to("sex.csv")
 
     message = refused(
-        bare("-k", "5", "--hierarchies", "hierarchies", "--default-role", "drop"), new=frozenset({"hierarchies"})
+        bare("-k", "5", "--hierarchies", "hierarchies", "--undecided", "drop"), new=frozenset({"hierarchies"})
     )
     assert "sex.csv" in message
 
@@ -258,7 +246,7 @@ def test_only_cloister_speaks():
 @pytest.mark.parametrize("more", ["-k 5", "-k 5 --json", "-k 100"])
 def test_closed_streams(data, tmp_path, closing, more):
     """Where a stream is closed, the exit code is still right."""
-    words = f"protect table patients.csv --qi sex --default-role drop {more} --out release"
+    words = f"protect table patients.csv --qi sex --undecided drop {more} --out release"
     ran = subprocess.run(
         f"{sys.executable} -m cloister {words} {closing}", shell=True, cwd=tmp_path, capture_output=True
     )
@@ -279,7 +267,7 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
     words = (
         "--qi",
         b"sex=" + hierarchies,
-        "--default-role",
+        "--undecided",
         "drop",
         "-k",
         "5",
@@ -306,7 +294,7 @@ def test_file_names_that_are_not_utf8(data, tmp_path, more):
 @pytest.mark.parametrize("option", ["--missing", "--missing-as", "--keep", "--id", "--qi", "--levels", "--rule"])
 def test_words_that_are_not_utf8(data, tmp_path, option):
     """Words that are no text are refused or do nothing, in one sentence."""
-    words = ("--qi", "sex", "--default-role", "drop", "-k", "5", "--out", tmp_path / "release", "-q")
+    words = ("--qi", "sex", "--undecided", "drop", "-k", "5", "--out", tmp_path / "release", "-q")
     ran = command("protect", "table", data, *words, option, b"a\xff=1")
 
     assert ran.returncode == (0 if option.startswith("--missing") else 2), ran.stderr
@@ -319,7 +307,7 @@ EQUALS = "mrn,a=b,a,c,d\n" + "".join(f"{i},{i % 2},{i % 3},{i % 2},{i % 2}\n" fo
 def equals(cloister, data, tmp_path):
     """Run ``protect table`` on columns with odd names; return the manifest."""
     data.write_text(EQUALS)
-    roles = ("--default-role", "drop", "-k", "5", "--purpose", "one-coding")
+    roles = ("--undecided", "drop", "-k", "5", "--purpose", "one-coding")
 
     def ran(*words):
         done = cloister("protect", "table", data, *roles, *words, "--out", "release", "-q")

@@ -9,7 +9,7 @@ from cloister.cli.main import run
 from cloister.testing import hospital
 
 PROTECT = {
-    "table": ("patients.csv", "-k", "5", "--qi", "age=interval:10,20,40", "--qi", "sex", "--default-role", "drop"),
+    "table": ("patients.csv", "-k", "5", "--qi", "age=interval:10,20,40", "--qi", "sex", "--undecided", "drop"),
     "codes": ("codes.csv", "-k", "3", "-m", "2"),
     "trajectories": ("trajectories.csv", "-k", "3"),
 }

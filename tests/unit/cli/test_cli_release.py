@@ -314,7 +314,7 @@ def test_cells_with_delimiters_are_quoted(bare, data, cloister):
 def test_formulas_are_told(bare, data):
     """Cells that a spreadsheet would run are released as they are, and their columns are named."""
     data.write_text("sex,a,b,c,d\n" + "F,=1+1,-5,x,+x\n" * 6)
-    ran = bare("-k", "5", "--qi", "sex", "--default-role", "keep")
+    ran = bare("-k", "5", "--qi", "sex", "--undecided", "keep")
 
     assert "run cells of a, d as formulas" in ran.err
     assert "F,=1+1,-5,x,+x\n" in (data.parent / "release" / "data.csv").read_text()
@@ -323,7 +323,7 @@ def test_formulas_are_told(bare, data):
 def test_formulas_are_escaped_where_that_is_asked(bare, data, cloister):
     """With ``--escape-formulas`` no cell would be run; the release is verified, also with the original."""
     data.write_text("id,sex,a,b\n" + "".join(f"{n},F,=1+{n % 2},-5\n" for n in range(12)))
-    asked = ("--id", "id", "--qi", "sex", "--sensitive", "a", "--default-role", "keep", "--escape-formulas")
+    asked = ("--id", "id", "--qi", "sex", "--sensitive", "a", "--undecided", "keep", "--escape-formulas")
     ran = bare("-k", "5", *asked, "--attack")
     folder = data.parent / "release"
 
@@ -336,7 +336,7 @@ def test_formulas_are_escaped_where_that_is_asked(bare, data, cloister):
 def test_formulas_are_told_to_the_recipient(bare, data, cloister):
     """The report says of which columns a cell or the name would be run; a report that does not is refused."""
     data.write_text("sex,-2+3|x,c\n" + "F,1,-2+3+cmd|' /C calc'!A0\n" * 6)
-    ran = bare("-k", "5", "--qi", "sex", "--default-role", "keep")
+    ran = bare("-k", "5", "--qi", "sex", "--undecided", "keep")
     folder = data.parent / "release"
 
     assert "run cells of -2+3|x, c as formulas" in ran.err

@@ -27,13 +27,13 @@ def test_columns_without_a_role_are_listed(bare, refused):
     """A column without a role is an error that lists it, and says how to settle it."""
     message = refused(bare(*QI, "--drop", "mrn"))
 
-    assert "4 without one: name, zip, diagnosis" in message.replace("3 without", "4 without")
-    assert "--default-role drop" in message
+    assert "3 columns of patients.csv are undecided, so nothing is released: name, zip, diagnosis" in message
+    assert "--undecided drop" in message
 
 
 def test_the_rest_can_be_dropped(bare, manifest, tmp_path):
-    """``--default-role drop`` releases only what has a role, and says what it left out."""
-    assert bare(*QI, "--default-role", "drop").code == 0
+    """``--undecided drop`` releases only what has a role, and says what it left out."""
+    assert bare(*QI, "--undecided", "drop").code == 0
 
     assert table(tmp_path / "release" / "data.csv")[0] == ["age", "sex"]
     assert manifest()["settings"]["not_released"] == ["mrn", "name", "zip", "diagnosis"]
@@ -41,16 +41,16 @@ def test_the_rest_can_be_dropped(bare, manifest, tmp_path):
 
 
 def test_the_rest_can_be_kept(bare, manifest, tmp_path):
-    """``--default-role keep`` releases other columns as recorded."""
-    assert bare(*QI, "--drop", "mrn", "--drop", "name", "--default-role", "keep").code == 0
+    """``--undecided keep`` releases other columns as recorded."""
+    assert bare(*QI, "--drop", "mrn", "--drop", "name", "--undecided", "keep").code == 0
 
     assert table(tmp_path / "release" / "data.csv")[0] == ["age", "sex", "zip", "diagnosis"]
     assert manifest()["columns"]["zip"] == {"role": "kept"}
 
 
 def test_the_rest_is_not_kept_where_it_identifies(bare, refused):
-    """``--default-role keep`` refuses a column that is unique in more than 5 % of the records."""
-    message = refused(bare(*QI, "--drop", "mrn", "--default-role", "keep"))
+    """``--undecided keep`` refuses a column that is unique in more than 5 % of the records."""
+    message = refused(bare(*QI, "--drop", "mrn", "--undecided", "keep"))
 
     assert "'name' (100.0%)" in message
     assert "unique in more than 5%" in message
@@ -58,7 +58,7 @@ def test_the_rest_is_not_kept_where_it_identifies(bare, refused):
 
 def test_no_quasi_identifier(bare, refused):
     """A table without quasi-identifiers cannot be protected."""
-    assert "No quasi-identifier" in refused(bare("-k", "5", "--default-role", "drop"))
+    assert "No quasi-identifier" in refused(bare("-k", "5", "--undecided", "drop"))
 
 
 def test_ids_must_not_repeat(protect, refused, data):
@@ -148,7 +148,7 @@ def test_crosswalk(protect, tmp_path):
 
 def test_a_crosswalk_needs_ids(bare, refused):
     """Without ids there is nothing to map."""
-    assert "nothing to map" in refused(bare(*QI, "--default-role", "drop", "--crosswalk", "map.csv"))
+    assert "nothing to map" in refused(bare(*QI, "--undecided", "drop", "--crosswalk", "map.csv"))
 
 
 def test_suppressed_records_can_be_kept_as_stars(protect, data, manifest, tmp_path):
@@ -188,7 +188,7 @@ def test_levels_can_be_those_of_another_release(protect, manifest):
 @pytest.mark.parametrize(("bounds", "levels"), [("@1-2", {1, 2}), ("@2", {2}), ("@0-1", {0, 1}), ("@3-5", {3, 4, 5})])
 def test_levels_can_be_bounded(bare, manifest, bounds, levels):
     """``--qi COLUMN=HIERARCHY@LOW-HIGH`` keeps the search between two levels, ``@LEVEL`` at one."""
-    assert bare(*ONE, "--default-role", "drop", "--qi", f"zip=prefix:5{bounds}", "--qi", "sex").code == 0
+    assert bare(*ONE, "--undecided", "drop", "--qi", f"zip=prefix:5{bounds}", "--qi", "sex").code == 0
 
     assert manifest()["search"]["levels"]["zip"] == min(levels)
     assert manifest()["search"]["lattice"] == 2 * len(levels)
@@ -199,7 +199,7 @@ def test_bounds_of_a_file_and_a_file_named_like_bounds(bare, manifest, tmp_path)
     hierarchy = "02130;0213*;*\n02131;0213*;*\n99999;99999;*\n88888;88888;*\n"
     (tmp_path / "zip.csv").write_text(hierarchy)
     (tmp_path / "zip.csv@1").write_text(hierarchy.replace(";*", ";+;*"))
-    words = (*ONE, "--default-role", "drop", "--qi", "sex")
+    words = (*ONE, "--undecided", "drop", "--qi", "sex")
 
     assert bare(*words, "--qi", "zip=zip.csv@1-2").code == 0
     assert manifest()["search"]["lattice"] == 4
@@ -210,8 +210,8 @@ def test_bounds_of_a_file_and_a_file_named_like_bounds(bare, manifest, tmp_path)
 
 def test_bounds_outside_the_hierarchy(bare, refused):
     """Levels that a hierarchy does not have cannot be asked for."""
-    assert "levels 0 to 5" in refused(bare("-k", "5", "--default-role", "drop", "--qi", "zip=prefix:5@1-9"))
-    assert "levels 0 to 5" in refused(bare("-k", "5", "--default-role", "drop", "--qi", "zip=prefix:5@3-1"))
+    assert "levels 0 to 5" in refused(bare("-k", "5", "--undecided", "drop", "--qi", "zip=prefix:5@1-9"))
+    assert "levels 0 to 5" in refused(bare("-k", "5", "--undecided", "drop", "--qi", "zip=prefix:5@3-1"))
 
 
 def test_weights_move_the_loss(bare, data, manifest):
@@ -228,7 +228,7 @@ def test_weights_move_the_loss(bare, data, manifest):
 
 def test_all_rules_hold(bare, manifest, data):
     """Of several rules, all hold."""
-    words = ("-q", "--default-role", "drop", "--qi", "age=interval:10/top=90/bottom=0", "--rule", "k-anonymity=20")
+    words = ("-q", "--undecided", "drop", "--qi", "age=interval:10/top=90/bottom=0", "--rule", "k-anonymity=20")
     assert bare("-k", "5", *words).code == 0
 
     assert manifest()["risk"]["smallest_class"] >= 20
@@ -264,7 +264,7 @@ def test_hierarchies_of_a_folder(bare, data, manifest, tmp_path):
     (folder / "patients_hierarchy_sex.csv").write_text("F;*\nM;*\nX;*\n")
     (folder / "patients_hierarchy_height.csv").write_text("1;*\n")
     (folder / "zip.csv").write_text("not a hierarchy")
-    ran = bare("-k", "5", "--purpose", "one-coding", "--default-role", "drop", "--hierarchies", folder)
+    ran = bare("-k", "5", "--purpose", "one-coding", "--undecided", "drop", "--hierarchies", folder)
 
     assert ran.code == 0
     assert "patients_hierarchy_height.csv" in ran.err
@@ -277,7 +277,7 @@ def test_hierarchies_of_a_folder_for_named_columns(bare, refused, manifest, tmp_
     folder = tmp_path / "hierarchies"
     folder.mkdir()
     (folder / "sex.csv").write_text("F;*\nM;*\nX;*\n")
-    words = (*ONE, "--default-role", "drop", "--hierarchies", folder, "--qi", "sex")
+    words = (*ONE, "--undecided", "drop", "--hierarchies", folder, "--qi", "sex")
 
     assert bare(*words).code == 0
     assert manifest()["columns"] == {"sex": {"role": "quasi-identifier", "hierarchy": "file", "level": 0}}

@@ -160,11 +160,7 @@ def test_columns_that_would_join_parts_are_refused(cloister, tmp_path):
     ("old", "new", "words"),
     [
         ('sensitive = ["diagnosis"]', 'sensitive = ["diagnosys"]', "part patients: Column 'diagnosys'"),
-        (
-            'sensitive = ["diagnosis"]',
-            "",
-            'with qi, sensitive, keep or drop, or settle them all with default_role = "drop"',
-        ),
+        ('sensitive = ["diagnosis"]', "", 'or decide all of them at once: undecided = ["drop"]'),
         ('sex = "suppress"', 'sex = "interval:5"', "part patients: "),
         ('codes = "diagnoses"\nm = 2', "m = 2", "part both: m: for a column of codes only"),
         ('file = "visits.csv"', 'file = "none.csv"', "part visits: There is no file"),
@@ -329,7 +325,7 @@ def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path)
     hospital_of_testing(n=120).write(tmp_path)
     frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False).rename({"diagnosis": "dx"})
     frame.write_csv(tmp_path / "again.csv")
-    part = '[[protect]]\nshape = "table"\nsource = "{}"\ndefault_role = "drop"\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
+    part = '[[protect]]\nshape = "table"\nsource = "{}"\nundecided = ["drop"]\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
     job = (
         'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
         '[sources.two]\nfile = "again.csv"\nid = "mrn"\n'
@@ -350,9 +346,9 @@ def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_pa
     hospital_of_testing(n=200).write(tmp_path)
     job = (
         'name = "n"\noutput = "out"\nk = 8\n[sources.people]\nfile = "patients.csv"\nid = "mrn"\n'
-        '[[protect]]\nname = "some"\nshape = "table"\nsource = "people"\ndefault_role = "drop"\nsuppression = 0.09\n'
+        '[[protect]]\nname = "some"\nshape = "table"\nsource = "people"\nundecided = ["drop"]\nsuppression = 0.09\n'
         '[protect.qi]\nage = "interval:10,20,40"\nsex = "suppress"\n[protect.levels]\nage = 2\nsex = 0\n'
-        '[[protect]]\nname = "all"\nshape = "table"\nsource = "people"\ndefault_role = "drop"\n'
+        '[[protect]]\nname = "all"\nshape = "table"\nsource = "people"\nundecided = ["drop"]\n'
         '[protect.qi]\nsex = "suppress"\n'
     )
     (tmp_path / "job.toml").write_text(job)

@@ -16,7 +16,7 @@ from cloister.testing import hospital
 
 PROTECT = [
     *("protect", "table", "patients.csv", "-k", "5", "--qi", "age=interval:10,20,40", "--qi", "sex=suppress"),
-    *("--default-role", "drop", "--out", "release"),
+    *("--undecided", "drop", "--out", "release"),
 ]
 
 

@@ -144,7 +144,7 @@ def test_a_recipient_may_expect_more(protect, cloister, tmp_path):
 @pytest.mark.parametrize("words", [("-m", "3"), ("--policy", "level:1"), ("--merge-classes", "0.3")])
 def test_options_of_codes_need_a_column_of_codes(cloister, patients, tmp_path, words):
     """Without --codes they are refused."""
-    options = ("--id", "id", "--qi", "age=interval:10", "--default-role", "drop", "-k", "4", *words)
+    options = ("--id", "id", "--qi", "age=interval:10", "--undecided", "drop", "-k", "4", *words)
     refused = cloister("protect", "table", patients, *options, "--out", tmp_path / "release")
 
     assert refused.code == 2

@@ -298,7 +298,7 @@ def hierarchy(tmp_path):
 
 def test_original_with_hierarchy_files(cloister, bare, hierarchy):
     """Hierarchies that came from files are given again, by ``--qi`` or by their folder; without, that is said."""
-    assert bare("-k", "5", "-q", "--default-role", "drop", "--qi", f"zip={hierarchy}@1", "--qi", "sex").code == 0
+    assert bare("-k", "5", "-q", "--undecided", "drop", "--qi", f"zip={hierarchy}@1", "--qi", "sex").code == 0
 
     assert cloister("verify", "release", *ORIGINAL, "--qi", f"zip={hierarchy}", "--qi", "sex").code == 0
     assert cloister("verify", "release", *ORIGINAL, "--hierarchies", hierarchy.parent).code == 0

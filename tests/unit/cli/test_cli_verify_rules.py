@@ -70,7 +70,7 @@ def test_an_expectation_without_the_original(cloister, ruled):
 
 def test_no_class_size_is_expected_where_none_is_asked_for(cloister, bare):
     """Without k-anonymity classes may be of one record; only who asks for more is told that there are fewer."""
-    words = ("--qi", "sex", "--qi", "zip=prefix:5", "--default-role", "drop", "-q")
+    words = ("--qi", "sex", "--qi", "zip=prefix:5", "--undecided", "drop", "-q")
     assert bare(*words, "-k", "2", "--levels", "sex=0,zip=0", "--rule", "average-risk=0.5").code == 0
 
     assert cloister("verify", "release", "--qi", "sex").code == 0

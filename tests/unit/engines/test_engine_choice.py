@@ -20,7 +20,7 @@ URL = "postgresql://host/hospital"
 QUERY = Query(URL, "select 1 as one", "one")
 OPTIONS = (
     *("--id", "mrn", "--qi", "age=interval:10,20", "--qi", 'se"x=suppress', "--qi", "zip code=prefix:3"),
-    *("--sensitive", "n", "--default-role", "drop", "-k", "4", "--suppression", "0.2", "--json"),
+    *("--sensitive", "n", "--undecided", "drop", "-k", "4", "--suppression", "0.2", "--json"),
     *("--purpose", "one-coding"),
 )
 

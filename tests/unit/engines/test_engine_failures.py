@@ -27,7 +27,7 @@ from cloister.release_folder import json_bytes
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
 WORDS = (
     *("--id", "mrn", "--qi", "age=interval:10,20", "--qi", 'se"x=suppress', "--qi", "zip code=prefix:3"),
-    *("--sensitive", "n", "--keep", "weight", "--default-role", "drop", "-k", "4", "--suppression", "0.2"),
+    *("--sensitive", "n", "--keep", "weight", "--undecided", "drop", "-k", "4", "--suppression", "0.2"),
 )
 
 

@@ -81,9 +81,9 @@ REQUESTS = {
     "rules of a column": request_of(rules=(KAnonymity(3), LDiversity(2, "n"), TCloseness(0.5, "n"))),
     "nothing suppressed": request_of(suppression=Decimal(0)),
     "all suppressible": request_of(suppression=Decimal(1), rules=(KAnonymity(12),)),
-    "rest kept": request_of(keep=(), default_role="keep"),
+    "rest kept": request_of(keep=(), undecided=("keep",)),
     "levels fixed": request_of(levels={"age": 2, 'se"x': 0, "zip code": 2}, suppression=Decimal("0.6")),
-    "another loss": request_of(weights={"age": 3.0}, keep=(), default_role="drop"),
+    "another loss": request_of(weights={"age": 3.0}, keep=(), undecided=("drop",)),
 }
 
 
@@ -215,7 +215,7 @@ def test_a_collation_hides_no_record_from_the_verifier(inside, request, tmp_path
     """One record whose value differs in case alone is a class of its own, whatever the column takes for the same."""
     url, opened, load = inside
     load(patients())
-    asked = request_of(id=None, keep=(), sensitive=(), default_role="drop")
+    asked = request_of(id=None, keep=(), sensitive=(), undecided=("drop",))
     with opened(Query(url, "select * from patients", "patients")) as database:
         written(protect_table_in_database(database, TABLE, asked), tmp_path / "released")
     assert verify_folder(tmp_path / "released", database=url).holds

@@ -212,5 +212,7 @@ def test_open_ended_texts_of_the_bottom(text: str) -> None:
 
 def test_numbers_too_large_for_the_grid_are_called_so() -> None:
     """Whole numbers from 10^15 on are numbers: the message says which are read, and what to do."""
-    with pytest.raises(errors.InputError, match=r"numbers of 10\^15 and more, which interval does not read.* Use suppress"):
+    with pytest.raises(
+        errors.InputError, match=r"numbers of 10\^15 and more, which interval does not read.* Use suppress"
+    ):
         intervals(2, 4).bind("station", ["9007199254740993", "9007199254740996"])

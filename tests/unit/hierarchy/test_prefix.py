@@ -59,7 +59,11 @@ def test_codes_that_lost_their_leading_zeros_are_refused_or_padded() -> None:
         prefix(5).bind("zip", ["2138", "21380"])
 
     padded = parse_hierarchy("prefix:5/pad=0").bind("zip", ["2138", "501", "21380"])
-    assert dict(zip(padded.values, padded.labels[2], strict=True)) == {"2138": "021**", "501": "005**", "21380": "213**"}
+    assert dict(zip(padded.values, padded.labels[2], strict=True)) == {
+        "2138": "021**",
+        "501": "005**",
+        "21380": "213**",
+    }
     assert parse_hierarchy("prefix:5/pad=none").bind("zip", ["2138", "21380"]).labels[2] == ("213**", "213**")
 
 

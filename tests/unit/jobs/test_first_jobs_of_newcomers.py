@@ -1,4 +1,4 @@
-"""Files as newcomers bring them, each with a trap: ``init`` and ``run`` without an edit release what is no identifier.
+"""Files as newcomers bring them, each with a trap: ``init`` and ``run`` with the bulk decision release no identifier.
 
 All are made up. For each it is said which roles its columns must be given; every other column is released, says
 something, and is named in the job with the reason for what it was taken for.
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.errors import InputError
+from cloister.errors import UndecidedColumns
 from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
 from cloister.pipeline.jobs import JobRun, write_job
 
@@ -82,16 +82,16 @@ TRAPS = {
             "smoking_status": picked("never smoked", "formerly smoked", "Unknown", seed=9),
             "stroke": picked(0, 1, weights=[19, 1], seed=10),
         },
-        {"id": "id", "bmi": "quasi-identifier", "stroke": "sensitive", "avg_glucose_level": "sensitive"},
+        {"id": "id", "bmi": "quasi-identifier", "stroke": "undecided", "avg_glucose_level": "undecided"},
     ),
     "a region that is none": (
         {**BASE, "Regional Node Examined": picked(*range(30), seed=3)},
-        {"Regional Node Examined": "sensitive"},
+        {"Regional Node Examined": "undecided"},
     ),
     "the state of a disease": ({**BASE, "disease_state": picked("stable", "worse")}, {"disease_state": "sensitive"}),
     "a state": ({**BASE, "State": picked("NY", "CA", "TX", "OH")}, {"State": "quasi-identifier"}),
-    "not the sex": ({**BASE, "SexOrientation": picked("a", "b", "c")}, {"SexOrientation": "sensitive"}),
-    "what was spent": ({**BASE, "expend": decimals(0, 9000, 2)}, {"expend": "quasi-identifier"}),
+    "not the sex": ({**BASE, "SexOrientation": picked("a", "b", "c")}, {"SexOrientation": "quasi-identifier"}),
+    "what was spent": ({**BASE, "expend": decimals(0, 9000, 2)}, {"expend": "undecided"}),
     "German days": ({**BASE, "admitted": days("%d.%m.%Y")}, {"admitted": "quasi-identifier"}),
     "a German clinic": (
         {
@@ -122,7 +122,7 @@ TRAPS = {
     ),
     "an outcome": (
         {**BASE, "outcome": picked("alive", "dead"), "stage": picked("I", "II", "III")},
-        {"outcome": "sensitive", "stage": "sensitive"},
+        {"outcome": "undecided", "stage": "undecided"},
     ),
     "months beside the age": (
         {**BASE, "AgeMonths": [12 * age + n % 12 for n, age in enumerate(ages())]},
@@ -138,7 +138,7 @@ TRAPS = {
     ),
     "measures": (
         {**BASE, "Pulse": ages(12, 45, 120), "chol": decimals(2, 9, 2), "BPSysAve": ages(13, 90, 200)},
-        {"Pulse": "sensitive", "chol": "sensitive", "BPSysAve": "sensitive"},
+        {"Pulse": "undecided", "chol": "undecided", "BPSysAve": "undecided"},
     ),
     "no id": ({name: BASE[name] for name in ("age", "sex")}, SOME_AGES),
     "names of people": ({**BASE, "Last Name": rows(lambda n: f"Doe{n}")}, {"Last Name": "drop"}),
@@ -154,7 +154,7 @@ TRAPS = {
     "months": ({**BASE, "seen": days("%m/%Y")}, {"seen": "drop"}),
     "the id of a kind": (
         {**BASE, "admission_type_id": picked(*range(1, 9), seed=15)},
-        {"admission_type_id": "sensitive"},
+        {"admission_type_id": "undecided"},
     ),
     "a town": ({**BASE, "hometown": picked("Ulm", "Bonn")}, {"hometown": "drop"}),
     "an empty column": ({**BASE, "weight": [None] * N}, {"weight": "drop"}),
@@ -170,7 +170,7 @@ TRAPS = {
     ),
     "education in numbers": (
         {**BASE, "education-num": picked(*range(1, 17), seed=14), "hours.per.week": ages(15, 10, 60)},
-        {"education-num": "quasi-identifier", "hours.per.week": "sensitive"},
+        {"education-num": "quasi-identifier", "hours.per.week": "undecided"},
     ),
 }
 
@@ -191,7 +191,7 @@ def test_init_and_run_release_what_is_no_identifier(name, tmp_path):
     assert made.problem is None
     out = tmp_path / made.job.output
     assert out.name == "some_people-release"
-    write_job(JobRun(made.job, tmp_path / "job.toml", out))
+    write_job(JobRun(made.job.deciding(("sensitive",)), tmp_path / "job.toml", out))
     part = json.loads((out / "some_people" / "release.json").read_text())
     assert all(guess.why for guess in made.columns)
     assert set(part["columns"]) == {column for column, role in found.items() if role != "drop"}
@@ -200,11 +200,14 @@ def test_init_and_run_release_what_is_no_identifier(name, tmp_path):
 
 
 def test_a_file_of_nothing_known(tmp_path):
-    """Where nothing can be made coarser, it is said what to do."""
+    """Where nothing is known of any column, the job has them undecided, and releases nothing."""
     pl.DataFrame({"a": picked("x", "y"), "b": picked("u", "v")}).write_csv(tmp_path / "file.csv")
+    made, _ = write_first_job(FirstJobRequest("table", tmp_path / "file.csv", tmp_path / "job.toml"))
 
-    with pytest.raises(InputError, match=r"No column of file\.csv was recognised as a quasi-identifier"):
-        write_first_job(FirstJobRequest("table", tmp_path / "file.csv", tmp_path / "job.toml"))
+    assert {one.column: one.role for one in made.columns} == {"a": "undecided", "b": "undecided"}
+    assert made.problem.startswith("no column is a quasi-identifier")
+    with pytest.raises(UndecidedColumns, match=r"No quasi-identifier was named\. 2 columns of file\.csv are undecided"):
+        write_job(JobRun(made.job, tmp_path / "job.toml", tmp_path / made.job.output))
 
 
 @pytest.mark.parametrize(("column", "values"), [("year_of_diagnosis", (2021, 2022)), ("steps", (250, 401, 428))])
@@ -213,7 +216,7 @@ def test_numbers_that_look_like_codes_are_to_be_decided(column, values, tmp_path
     pl.DataFrame({**BASE, column: picked(*values)}).write_csv(tmp_path / "file.csv")
     made, _ = write_first_job(FirstJobRequest("table", tmp_path / "file.csv", tmp_path / "job.toml"))
 
-    assert [(one.role, one.sureness) for one in made.columns if one.column == column] == [("sensitive", "not sure")]
+    assert [(one.role, one.sureness) for one in made.columns if one.column == column] == [("undecided", "not sure")]
 
 
 def test_words_among_numbers_and_decimal_commas_are_read_as_the_job_says(tmp_path):
@@ -251,8 +254,8 @@ def test_one_odd_date_does_not_decide(form, tmp_path):
     assert {one.column: one.role for one in made.columns} == dict.fromkeys(frame.columns, "quasi-identifier")
 
 
-def test_names_of_surveys_and_numbers_of_one_record_are_quasi_identifiers(tmp_path):
-    """A letter before a known word is seen through where the content agrees; almost unique numbers are made coarser."""
+def test_names_of_surveys_are_quasi_identifiers_and_numbers_of_one_record_undecided(tmp_path):
+    """A letter before a known word is ignored where the content agrees; almost unique numbers are undecided."""
     draw, n = random.Random(1), 500
     frame = pl.DataFrame(
         {
@@ -269,5 +272,9 @@ def test_names_of_surveys_and_numbers_of_one_record_are_quasi_identifiers(tmp_pa
     frame.write_csv(tmp_path / "data.csv")
     found = {one.column: one.role for one in cl.init(tmp_path / "data.csv", tmp_path / "job.toml").columns}
 
-    taken = ["iage", "isex", "expend", "RIAGENDR", "RIDRETH1", "PLZ"]
-    assert found == dict.fromkeys(taken, "quasi-identifier") | {"usage": "sensitive", "physician": "drop"}
+    taken = ["iage", "isex", "RIAGENDR", "RIDRETH1", "PLZ"]
+    assert found == dict.fromkeys(taken, "quasi-identifier") | {
+        "expend": "undecided",
+        "usage": "undecided",
+        "physician": "drop",
+    }

@@ -49,8 +49,8 @@ def test_a_job_is_read():
         (JOB.replace("suppression = 0.1", 'suppression = "x"'), ("protect[1].suppression", "a number from 0 to 1")),
         (JOB.replace("suppression = 0.1", "suppression = 1.1"), ("protect[1].suppression", "a number from 0 to 1")),
         (
-            JOB.replace("suppression = 0.1", 'default_role = "kep"'),
-            ("protect[1].default_role", "'error', 'drop' or 'keep'"),
+            JOB.replace("suppression = 0.1", 'undecided = "keep"'),
+            ("protect[1].undecided", "a list of drop, sensitive, keep or quasi-identifier"),
         ),
         (JOB.replace('shape = "codes"', 'shape = "code"'), ("protect[2].shape", "trajectories", "mean codes?")),
         (JOB.replace('source = "visits"', 'source = "visit"'), ("protect[3].source", "Did you mean visits?")),

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from cloister.jobs.guessing import guess_table
+from cloister.evidence.table import guess_table
 
 N = 40
 
@@ -12,7 +12,7 @@ N = 40
     ("name", "values", "role", "hierarchy"),
     [
         ("patient_nbr", range(1000, 1000 + N), "id", None),
-        ("num_medications", [n % 5 for n in range(N)], "sensitive", None),
+        ("num_medications", [n % 5 for n in range(N)], "undecided", None),
         ("medication", [f"drug {n % 5}" for n in range(N)], "sensitive", None),
         ("medication", [f"drug {n}" for n in range(N)], "drop", None),
         ("diagnosis", [f"p{n % 3}@example.org" for n in range(N)], "drop", None),

@@ -45,7 +45,7 @@ def with_codes():
         rules=["k-anonymity=4"],
         codes="codes",
         m=2,
-        default_role="drop",
+        undecided="drop",
         purpose="one-coding",
     )
 

@@ -113,7 +113,7 @@ def test_long_names_in_a_browser(tmp_path):
         quasi_identifiers={age: "suppress", empty: "suppress"},
         sensitive=[sensitive],
         drop=[dropped],
-        default_role="keep",
+        undecided="keep",
         rules=["k-anonymity=5"],
         levels={age: 0, empty: 1},
         accept=names,
@@ -136,7 +136,7 @@ def test_explorations_and_comparisons_in_a_browser(tmp_path, monkeypatch):
         "age=interval:10,20/top=80",
         "--qi",
         "sex",
-        "--default-role",
+        "--undecided",
         "drop",
         "--quiet",
     )

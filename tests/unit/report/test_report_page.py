@@ -50,7 +50,7 @@ def manifest(column="age", n_rare=0, **options):
     frame = pl.DataFrame(
         {column: ["x"] * 20 + ["y"] * 20 + [f"r{i}" for i in range(n_rare)], "dx": ["d", "e"] * 20 + ["d"] * n_rare}
     )
-    wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "default_role": "drop"}
+    wanted = {"quasi_identifiers": {column: "suppress"}, "rules": ["k-anonymity=5"], "undecided": "drop"}
     return typed(
         cl.anonymize(frame, **wanted | {"suppression_limit": 0.2, "purpose": "one-coding"} | options).summary()
     )
@@ -68,7 +68,7 @@ VARIANTS = {
     "stars": {"keep_suppressed": True, "n_rare": 6},
     "arx": {"loss": "arx"},
     "two rules": {"rules": ["k-anonymity=5", "k-anonymity=7"]},
-    "a rule about a column": {"rules": ["k-anonymity=5", "l-diversity:dx=2"], "default_role": "error"},
+    "a rule about a column": {"rules": ["k-anonymity=5", "l-diversity:dx=2"], "undecided": ()},
     "a loss of classes": {"loss": "discernibility"},
     "a heuristic": {"search": "igreedy"},
     "local recoding": {"local_recoding": True, "n_rare": 6},
@@ -156,7 +156,7 @@ def test_the_guarantee_is_in_words():
 def test_what_rules_see_to_is_not_said_to_be_open():
     """Where a rule bounds what a class discloses of a column, the page says so; without one it says what may happen."""
     alone = render_report(manifest())
-    bounded = render_report(manifest(rules=["k-anonymity=5", "l-diversity:dx=2"], default_role="error"))
+    bounded = render_report(manifest(rules=["k-anonymity=5", "l-diversity:dx=2"], undecided=()))
 
     assert "may also share a sensitive value" in alone
     assert "may also share a sensitive value" not in bounded
@@ -189,7 +189,7 @@ def test_columns_stand_by_role():
         quasi_identifiers={"age": "suppress"},
         sensitive=["hiv", "dx"],
         drop=["zip", "income"],
-        default_role="keep",
+        undecided="keep",
         rules=["k-anonymity=5"],
         purpose="one-coding",
     )

@@ -37,7 +37,7 @@ power = 2
 threshold = 0.1
 repeats = 5
 """
-TABLE = ("--qi", "sex", "--qi", "birth_year=interval:20", "--default-role", "drop", "-k", "3", "--id", "patient_id")
+TABLE = ("--qi", "sex", "--qi", "birth_year=interval:20", "--undecided", "drop", "-k", "3", "--id", "patient_id")
 SHAPES = {
     "table": (*TABLE, "--suppression", "0.2"),
     "codes": ("-k", "2", "-m", "1"),
@@ -153,7 +153,7 @@ id = "patient_id"
 name = "people"
 shape = "table"
 source = "cdm"
-default_role = "drop"
+undecided = ["drop"]
 suppression = 0.2
 qi = {{ sex = "suppress" }}
 [[protect]]
@@ -188,7 +188,7 @@ def test_what_only_the_custodian_may_see_of_a_collection(cloister, written, tmp_
 
 def test_settings_are_explored_on_a_collection(cloister, written, tmp_path):
     """The files of a folder are those by which ``explore`` tells whether the data are the same."""
-    words = ("--id", "patient_id", "--qi", "sex", "--default-role", "drop", "--grid", "k=2,5")
+    words = ("--id", "patient_id", "--qi", "sex", "--undecided", "drop", "--grid", "k=2,5")
 
     assert cloister("explore", "table", written.place("synthea"), *words, "--out", "explored")[0] == 0
     first = json.loads((tmp_path / "explored/settings.jsonl").read_text().splitlines()[0])

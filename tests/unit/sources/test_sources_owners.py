@@ -266,7 +266,7 @@ def test_bundles_are_said_not_to_be_read(read):
 
 def test_a_first_job_takes_one_of_two_columns_that_tell_a_birth(read):
     """``init table`` drops the year where all days are known, and the day where more years are."""
-    from cloister.jobs.guessing import guess_table
+    from cloister.evidence.table import guess_table
 
     told = read(_people(*"abcdef"), "table").frame
     less = told.with_columns(birth_date=pl.when(pl.col("patient_id") != "a").then("birth_date"))

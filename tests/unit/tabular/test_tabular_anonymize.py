@@ -240,7 +240,7 @@ WRONG = {
     "no rules": ({"rules": []}, "No privacy rule"),
     "no quasi-identifiers": ({"quasi_identifiers": {}}, "No quasi-identifier"),
     "unknown column": ({"quasi_identifiers": {"agee": "suppress"}}, "Did you mean 'age'"),
-    "default_role": ({"default_role": "all"}, "error, drop, keep"),
+    "undecided": ({"undecided": "all"}, "drop, sensitive, keep"),
     "search": ({"search": "optimla"}, "Did you mean optimal"),
     "search of mondrian": ({"search": "optimal", "method": "mondrian"}, "search optimal .* method mondrian makes none"),
     "search of clusters": ({"search": "bfs", "method": "cluster"}, "search bfs .* method cluster makes none"),

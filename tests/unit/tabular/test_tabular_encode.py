@@ -18,7 +18,7 @@ from cloister.tabular.settings import suppression_share
 def request(frame, **hierarchies):
     """A request that generalizes these columns and drops the rest."""
     wanted = {column: QuasiIdentifier(hierarchy) for column, hierarchy in hierarchies.items()}
-    return TableRequest(wanted, (KAnonymity(2),), default_role="drop")
+    return TableRequest(wanted, (KAnonymity(2),), undecided=("drop",))
 
 
 LIMITS = [

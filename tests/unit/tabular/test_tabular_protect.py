@@ -26,12 +26,7 @@ def with_outlier():
 
 def released(frame, **options):
     """Protect this table with k = 3 and 5 % suppressed."""
-    options = {
-        "sensitive": ["dx"],
-        "default_role": "drop",
-        "suppression_limit": 0.05,
-        "purpose": "one-coding",
-    } | options
+    options = {"sensitive": ["dx"], "undecided": "drop", "suppression_limit": 0.05, "purpose": "one-coding"} | options
     return cl.anonymize(frame, quasi_identifiers={"kind": cl.suppress()}, rules=[cl.KAnonymity(3)], **options)
 
 

@@ -90,7 +90,7 @@ def test_purposes():
 def test_wrong_targets(given, sentence):
     """A target that cannot be released as recorded is refused."""
     with pytest.raises(cl.InputError, match=sentence):
-        cl.anonymize(PATIENTS, **ASKED, default_role="drop", **given)
+        cl.anonymize(PATIENTS, **ASKED, undecided="drop", **given)
 
 
 def test_what_is_said_to_keep_a_column_keeps_it():
@@ -111,7 +111,7 @@ def test_what_is_said_to_keep_a_column_keeps_it():
 def test_a_target_that_guides_nothing_is_said():
     """Only splits are guided by a target; a method without any says so, and releases what it would without."""
     guided, plain = (
-        cl.anonymize(PATIENTS, **ASKED, default_role="drop", sensitive=["ill"], purpose="counts", **more)
+        cl.anonymize(PATIENTS, **ASKED, undecided="drop", sensitive=["ill"], purpose="counts", **more)
         for more in ({"target": "ill"}, {})
     )
     assert [note for note in guided.notes if "guides the method mondrian alone" in note]

@@ -56,7 +56,7 @@ FIELDS = {
     "more said of the guarantee": (("guarantee", "zzz", 1), "guarantee, which has unknown keys"),
     "more said of a quasi-identifier": (("columns", "age", "zzz", 1), "columns, which has unknown keys"),
     "a level of what has none": (("columns", "dx", "level", 1), "columns, which has unknown keys"),
-    "no settings.default_role": (("settings", "default_role", "all"), "settings.default_role"),
+    "no settings.undecided": (("settings", "undecided", "all"), "settings.undecided"),
     "a suppression of text": (("settings", "time_limit", "PATIENT"), "settings.time_limit"),
     "weights of a sentence": (("settings", "weights", {"k = 500 holds": 1.0}), "settings.weights"),
     "a switch of another kind": (("settings", "keep_suppressed", 0), "settings.keep_suppressed"),
@@ -99,9 +99,9 @@ def test_fields_say_what_a_release_can_say(tmp_path, change, words):
 def test_what_every_release_says_must_be_there(tmp_path):
     """A manifest without its settings' rest or its seed is none of ours."""
     manifest = written(tmp_path / "release")
-    del manifest["settings"]["default_role"], manifest["seed"]
+    del manifest["settings"]["keep_suppressed"], manifest["seed"]
 
-    refused(tmp_path / "release", manifest, "release says: seed, settings.default_role")
+    refused(tmp_path / "release", manifest, "release says: seed, settings.keep_suppressed")
 
 
 def test_keys_stand_once(tmp_path):

@@ -7,7 +7,7 @@ from cloister.errors import InputError
 from cloister.hierarchy import suppress
 from cloister.privacy import KAnonymity
 from cloister.tabular.data import QuasiIdentifier, Role, TableRequest
-from cloister.tabular.encode import resolve_roles
+from cloister.tabular.roles import resolve_roles
 
 FRAME = pl.DataFrame({"mrn": range(40), "sex": ["F", "M"] * 20, "note": ["n"] * 39 + ["rare"], "zip": ["1"] * 40})
 
@@ -36,14 +36,14 @@ def test_roles_come_in_the_order_of_the_file():
 
 def test_leftover_columns_are_an_error():
     """No column is released by default: those without a role are listed."""
-    with pytest.raises(InputError, match="2 without one: note, zip") as caught:
+    with pytest.raises(InputError, match=r"2 columns of data.csv are undecided.*: note, zip") as caught:
         roles_of(FRAME, request(id="mrn"))
     assert (caught.value.file, caught.value.column) == ("data.csv", "note")
 
 
 def test_the_rest_dropped():
     """With ``drop`` the rest is dropped."""
-    roles = roles_of(FRAME, request(default_role="drop"))
+    roles = roles_of(FRAME, request(undecided=("drop",)))
     assert [role for column, role in roles.items() if column != "sex"] == [Role.DROPPED] * 3
 
 
@@ -53,15 +53,15 @@ def test_the_rest_kept_up_to_one_in_twenty(n_unique, kept):
     note = [f"rare {number}" for number in range(n_unique)] + ["n"] * (40 - n_unique)
     frame = FRAME.select("sex", pl.Series("note", note))
     if kept:
-        assert roles_of(frame, request(default_role="keep"))["note"] is Role.KEPT
+        assert roles_of(frame, request(undecided=("keep",)))["note"] is Role.KEPT
     else:
         with pytest.raises(InputError, match=r"'note' \(7\.5%\)"):
-            roles_of(frame, request(default_role="keep"))
+            roles_of(frame, request(undecided=("keep",)))
 
 
 def test_a_column_named_by_its_user_may_be_unique():
     """A column that was named to be kept is kept, however many values it has."""
-    roles = roles_of(FRAME, request(keep=("mrn",), default_role="drop"))
+    roles = roles_of(FRAME, request(keep=("mrn",), undecided=("drop",)))
     assert roles["mrn"] is Role.KEPT
 
 
@@ -69,11 +69,11 @@ def test_a_column_named_by_its_user_may_be_unique():
 def test_two_roles(options):
     """A column has one role."""
     with pytest.raises(InputError, match="Give it one role"):
-        roles_of(FRAME, request(default_role="drop", **options))
+        roles_of(FRAME, request(undecided=("drop",), **options))
 
 
 @pytest.mark.parametrize("option", ["drop", "keep", "sensitive"])
 def test_unknown_columns(option):
     """A column that is not there is refused in whatever role, with the nearest name."""
     with pytest.raises(InputError, match="Did you mean 'note'"):
-        roles_of(FRAME, request(default_role="drop", **{option: ("note_",)}))
+        roles_of(FRAME, request(undecided=("drop",), **{option: ("note_",)}))

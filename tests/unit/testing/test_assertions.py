@@ -169,7 +169,7 @@ def test_a_release_of_the_hospital_has_nothing_of_its_patients(tmp_path):
         rules=[cl.KAnonymity(5)],
         suppression_limit=0.05,
         id="mrn",
-        default_role="drop",
+        undecided="drop",
     )
     release.write(tmp_path / "release")
 

@@ -51,7 +51,7 @@ id = "mrn"
 [[protect]]
 shape = "table"
 source = "p"
-default_role = "drop"
+undecided = ["drop"]
 method = "cluster"
 [protect.qi]
 age = "interval:5,10"
@@ -148,7 +148,7 @@ def patients(tmp_path):
 def release(tmp_path):
     """A release, in a folder without its original."""
     hospital(n=300).write(tmp_path / "source")
-    words = ["--qi", "age=interval:5,10,20/top=90", "--qi", "sex", "--qi", "zip=prefix:5", "--default-role", "drop"]
+    words = ["--qi", "age=interval:5,10,20/top=90", "--qi", "sex", "--qi", "zip=prefix:5", "--undecided", "drop"]
     data, out = tmp_path / "source" / "patients.csv", tmp_path / "inbox" / "release"
     out.parent.mkdir()
     assert (

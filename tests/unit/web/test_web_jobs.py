@@ -255,7 +255,7 @@ def test_a_job_written_by_hand_is_taken_with_all_it_says(window):
     """Keys that no page was asked about stay as they are."""
     text = (
         'name = "by hand"\noutput = "out"\nk = 4\nattack = true\n\n[sources.p]\nfile = "patients.csv"\nid = "mrn"\n\n'
-        '[[protect]]\nshape = "table"\nsource = "p"\ndefault_role = "drop"\nmethod = "cluster"\naccept = ["zip"]\n'
+        '[[protect]]\nshape = "table"\nsource = "p"\nundecided = ["drop"]\nmethod = "cluster"\naccept = ["zip"]\n'
         '[protect.qi]\nage = "interval:10,20/top=80"\nsex = "suppress"\n[protect.weight]\nage = 2.0\n'
     )
     (window.folder / "own.toml").write_text(text)
@@ -369,7 +369,7 @@ def test_a_part_takes_only_its_own_sources_with_it(window):
     job.write_text(
         'name = "j"\noutput = "out"\nk = 3\n[sources.p]\nfile = "patients.csv"\nid = "mrn"\n[sources.c]\nfile = '
         '"codes.csv"\n[sources.t]\nfile = "trajectories.csv"\n[sources.spare]\nfile = "x.csv"\n[[protect]]\nshape = '
-        '"table"\nsource = "p"\ncodes = "c"\ndefault_role = "drop"\n[protect.qi]\nsex = "suppress"\n[[protect]]\n'
+        '"table"\nsource = "p"\ncodes = "c"\nundecided = ["drop"]\n[protect.qi]\nsex = "suppress"\n[[protect]]\n'
         'shape = "trajectories"\nsource = "t"\n'
     )
     state = load_job(job)

@@ -15,7 +15,7 @@ from cloister.web.app import PAGES
 from cloister.web.job_state import load_job
 from cloister.web.server import prepare
 
-QUERY = {"--qi": ("age=interval:10,20/top=80", "sex"), "--default-role": ("drop",)}
+QUERY = {"--qi": ("age=interval:10,20/top=80", "sex"), "--undecided": ("drop",)}
 
 
 @pytest.fixture(scope="session")

@@ -255,7 +255,7 @@ def test_a_job_cannot_have_its_release_outside(window):
     """Nothing is started that would write outside the folder."""
     (window.folder / "job.toml").write_text(
         'name = "x"\noutput = "../x"\nk = 5\n[sources.p]\nfile = "patients.csv"\n[[protect]]\nshape = "table"\n'
-        'source = "p"\ndefault_role = "drop"\n[protect.qi]\nage = "suppress"\n'
+        'source = "p"\nundecided = ["drop"]\n[protect.qi]\nage = "suppress"\n'
     )
     page = window.get("/release", job="job.toml")
     form = window.form_of(page, "/release/run")
@@ -280,7 +280,7 @@ def test_a_job_cannot_read_or_write_outside(window, what):
     extra = 'crosswalk = "../map.csv"\n' if what == "crosswalk" else ""
     (window.folder / "job.toml").write_text(
         f'name = "x"\noutput = "x"\nk = 5\n[sources.p]\n{source}\n[[protect]]\nshape = "table"\nsource = "p"\n'
-        f'default_role = "drop"\n{extra}[protect.qi]\n{hierarchy}\n'
+        f'undecided = ["drop"]\n{extra}[protect.qi]\n{hierarchy}\n'
     )
     for path in ("/data", "/roles", "/hierarchies", "/promise", "/release", "/levels"):
         assert "SECRET-VALUE" not in window.get(path, job="job.toml", values="1").text

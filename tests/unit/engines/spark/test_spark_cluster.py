@@ -67,7 +67,7 @@ def test_a_cluster_and_the_loss_of_its_workers(tmp_path, capfd):
     hospital(seed=3, n=300).patients.write_csv(tmp_path / "patients.csv")
     codes = ["protect", "codes", f"{tmp_path}/codes.csv", "-k", "3", "-m", "2", "-q", "--out"]
     table = ["protect", "table", f"{tmp_path}/patients.csv", "--qi", "age=interval:10,20", "--qi", "sex"]
-    table += ["--default-role", "drop", "-k", "3", "--purpose", "one-coding", "--suppression", "0.2", "-q", "--out"]
+    table += ["--undecided", "drop", "-k", "3", "--purpose", "one-coding", "--suppression", "0.2", "-q", "--out"]
     (tmp_path / "cluster").mkdir()
 
     with serving(tmp_path / "cluster") as cluster:

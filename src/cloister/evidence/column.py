@@ -1,0 +1,155 @@
+"""A column as it is judged: its distinct values, how many records have each, its name and its label."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.hierarchy import icd9, icd10
+from cloister.risk.column_names import words_of
+from cloister.risk.safe_harbor import IdentifierSign
+
+Sureness = Literal["sure", "likely", "not sure"]
+IDS = ("id", "patient_id", "person_id", "subject_id", "participant_id", "client_id", "member_id", "memberid", "patient",
+       "patientid", "patient_no", "patient_nr", "patient_nbr", "patient_number", "person", "member", "beneficiary",
+       "beneficiary_id", "bene_id", "desynpuf_id", "mrn", "pid", "eid", "seqn", "fallnummer")  # fmt: skip
+CODE_NAMES = re.compile(r"code|icd|diag|(^|_)dx|concept")
+NEARLY_ALL = 0.98  # share of the records that decides what a column holds
+UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
+FEW, MANY_KINDS = 12, 60
+NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
+MOST_CODES = 10_000  # distinct values that are looked up in a classification
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The role that is suggested for a column, and why, in a few words without values.
+
+    `sure` where name and content agree, `likely` by one of them, `not sure` where neither gives evidence.
+    """
+
+    column: str
+    role: str
+    sureness: Sureness
+    why: str
+    hierarchy: str | None = None  # of a quasi-identifier
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to be judged."""
+
+    name: str
+    label: str  # as Stata, SPSS and REDCap have it; "" where there is none
+    # values, records: the distinct values that are not missing, sorted, and how many records have each
+    values: pl.Series = field(repr=False)
+    records: NDArray[np.int64] = field(repr=False)
+    n_rows: int
+    findings: tuple[IdentifierSign, ...] = field(repr=False)  # signs of identifiers
+
+    @classmethod
+    def of(cls, text: pl.Series, label: str, findings: tuple[IdentifierSign, ...] = ()) -> "Column":
+        """Count the values of a column of text."""
+        counted = text.alias("value").drop_nulls().value_counts(name="records").sort("value")
+        records = counted["records"].to_numpy().astype(np.int64)
+        return cls(text.name, label, counted["value"], records, len(text), findings)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of name and label."""
+        return frozenset(words_of(self.name)) | frozenset(words_of(self.label))
+
+    @property
+    def n_values(self) -> int:
+        """Distinct values."""
+        return len(self.values)
+
+    @cached_property
+    def n_present(self) -> int:
+        """Records with a value."""
+        return int(self.records.sum())
+
+    @property
+    def is_key(self) -> bool:
+        """Whether every record has a value, and another one."""
+        return self.n_values == self.n_rows
+
+    @cached_property
+    def alone(self) -> float:
+        """Share of the records with a value that no other record has."""
+        return float((self.records == 1).sum()) / max(1, self.n_present)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64]:
+        """The values as numbers; NaN where they are none."""
+        plain = self.values.str.strip_chars()
+        found = plain.cast(pl.Float64, strict=False).set(~plain.str.contains(NUMBER), None)
+        return found.to_numpy().astype(np.float64)
+
+    def share(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the share of the records with a value whose value is chosen."""
+        return float(self.records[chosen].sum()) / max(1, self.n_present)
+
+    def share_like(self, pattern: str) -> float:
+        """Return the share of the records with a value whose whole value has this form."""
+        return self.share(self.values.str.contains(f"^(?:{pattern})$").to_numpy())
+
+    def mostly(self, pattern: str) -> bool:
+        """Whether nearly all records have a value of this form."""
+        return self.share_like(pattern) >= NEARLY_ALL
+
+    def speaks_of(self, is_named: Callable[[str], bool]) -> bool:
+        """Whether name or label passes a test of names."""
+        return is_named(self.name) or (bool(self.label) and is_named(self.label))
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether nearly all records have a number."""
+        return self.share(~np.isnan(self.numbers)) >= NEARLY_ALL
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all numbers are whole."""
+        found = self.numbers[~np.isnan(self.numbers)]
+        return bool(found.size) and bool((found == np.floor(found)).all())
+
+    @cached_property
+    def is_measured(self) -> bool:
+        """Whether it has numbers with decimals, which no register gives to a person."""
+        numbers = self.numbers
+        with np.errstate(invalid="ignore"):
+            return self.are_numbers and self.share(numbers != np.floor(numbers)) > UNIQUE_SHARE
+
+    def share_between(self, low: float, high: float) -> float:
+        """Return the share of the records with a number from ``low`` to ``high``."""
+        with np.errstate(invalid="ignore"):
+            return self.share((self.numbers >= low) & (self.numbers <= high))
+
+    @cached_property
+    def are_kinds(self) -> bool:
+        """Whether it has few values, or not too many and each that of several records."""
+        return self.n_values <= FEW or (self.n_values <= MANY_KINDS and self.alone <= UNIQUE_SHARE)
+
+    @cached_property
+    def holds_codes(self) -> bool:
+        """Whether it holds codes of diagnoses, by name too: years and many other numbers are codes by their form."""
+        if CODE_NAMES.search(plain_name(self.name)) is None or self.mostly(r"(18|19|20)[0-9]{2}"):
+            return False
+        return are_codes(self.values.head(MOST_CODES).to_list())
+
+
+def plain_name(column: str) -> str:
+    """Return a name in lower case, `AgeAtFirst` as `age_at_first`, with `_` for all else than letters and digits."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
+    return re.sub(r"[^a-z0-9]+", "_", parted.lower()).strip("_")
+
+
+def are_codes(values: list[str]) -> bool:
+    """Whether nearly all are codes of ICD-9-CM, or all of ICD-10-CM."""
+    n_wrong = len(icd9().outside(values))
+    return bool(values) and (n_wrong <= 0.05 * len(values) or not icd10().outside(values))

@@ -1,0 +1,118 @@
+"""Which column tells patients apart, and which of several that do so tells persons apart and not their stays."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from cloister.risk.column_names import is_named_survey_weight
+from cloister.risk.identifiers import is_named_patient, repeated_patients, what_a_name_says
+
+from .column import IDS, Column, Guess, plain_name
+from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
+
+REPEATS = "it repeats: a patient has several rows, so patients are counted"
+RECORD_NUMBERS = "H"
+GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
+AGREE = 0.9  # share of the records of a person that agree in what does not change about one
+
+
+def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
+    """Return the column of ids: named so, with another value in each record; or one that tells whose of several it is.
+
+    A number with decimals, a weight of a survey and a number that only counts within a group are no ids.
+    """
+    able = [one for one in columns if not one.is_measured and not one.speaks_of(is_named_survey_weight)]
+    named = [one for one in able if plain_name(one.name) in IDS or is_named_patient(one.name)]
+    numbers = [one for one in able if _is_record_number(one)]
+    several = [one for one in named if 1 < one.n_values < one.n_present and not counts_in_groups(one, texts)]
+    patients = next((one for one in several if is_named_patient(one.name)), None)
+    whole = next((one for one in (*named, *numbers) if one.is_key), None)
+    if patients is None and whole is not None:
+        return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
+    patients = patients or next(iter(several), None)
+    return None if patients is None else Guess(patients.name, PATIENT, "sure", REPEATS)
+
+
+def _is_record_number(column: Column) -> bool:
+    said = what_a_name_says(column.name)
+    return said is not None and said.strong and said.letter == RECORD_NUMBERS
+
+
+def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:
+    """Whether a column counts people within a group, such as a household, from 1 on.
+
+    Then 1 is the commonest value, 2 the next, and so on without a gap; and another column has the groups, within
+    which no number repeats.
+    """
+    if not (column.are_numbers and column.is_whole) or column.n_values < 2:
+        return False
+    order = np.argsort(column.numbers)
+    numbers, records = column.numbers[order], column.records[order]
+    if numbers[0] not in (0, 1) or (np.diff(numbers) != 1).any() or (np.diff(records) > 0).any():
+        return False
+    largest = int(records[0])
+    pairs = (texts.select(pl.struct(name, column.name).n_unique(), pl.col(name).n_unique().alias("groups"))
+             for name in texts.columns if name != column.name)  # fmt: skip
+    return any(found.item(0, 0) == texts.height and found.item(0, 1) == largest for found in pairs)
+
+
+def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Guess | None) -> list[Guess]:
+    """Return the guesses with the column that tells persons apart, where records of one person repeat.
+
+    Of columns that repeat, that is the one which the others determine: every stay is of one person.
+    """
+    quasi = {one.column: texts[one.column] for one in guesses if one.role == QUASI}
+    if identifier is not None and identifier.role == PATIENT:
+        finest = identifier.column
+    else:
+        others = {one.column: texts[one.column] for one in guesses if one.role in (DROP, SENSITIVE, UNDECIDED)}
+        repeated = repeated_patients(others, list(quasi.values()))
+        if not repeated:
+            return [*guesses]
+        finest = repeated[0].column
+    person = _person_above(finest, guesses, texts, quasi) or finest
+    changed = {one.column: Guess(one.column, DROP, "sure", "rows, not patients") for one in guesses if one.role == ID}
+    if person != finest:
+        changed[finest] = Guess(finest, DROP, "sure", f"several of its values are of one {person}")
+    changed[person] = Guess(person, PATIENT, "sure", REPEATS)
+    return [changed.get(one.column, one) for one in guesses]
+
+
+def _person_above(
+    stay: str, guesses: Sequence[Guess], texts: pl.DataFrame, quasi: Mapping[str, pl.Series]
+) -> str | None:
+    """Return the column that one determines and whose values are persons: they agree in what does not change.
+
+    What does not change about a person: sex, ethnicity, birth; the quasi-identifiers whose labels are kept or
+    suppressed, or are births.
+    """
+    fixed = {one.column for one in guesses if one.role == QUASI and _is_fixed(one)}
+    n = texts.height
+    for one in guesses:
+        text = texts[one.column]
+        if one.column == stay or one.role in (QUASI, SENSITIVE) or text.null_count():
+            continue
+        n_values, n_stays = text.n_unique(), texts[stay].n_unique()
+        if not (max(2, GROUPS * n) <= n_values < n_stays) or Column.of(text, "").is_measured:
+            continue
+        if _determines(texts.select(stay), text) and all(_agrees(text, quasi[name]) for name in fixed):
+            return one.column
+    return None
+
+
+def _is_fixed(guess: Guess) -> bool:
+    return guess.hierarchy == "suppress" or "birth" in guess.why
+
+
+def _determines(given: pl.DataFrame, text: pl.Series) -> bool:
+    """Whether equal rows have one value of a column, and some rows are equal."""
+    both = given.with_columns(text.alias(" text"))
+    n = given.n_unique()
+    return n < given.height and both.n_unique() == n
+
+
+def _agrees(person: pl.Series, value: pl.Series) -> bool:
+    """Whether nearly all records of a person have the person's most frequent value."""
+    counted = pl.DataFrame([person.alias("person"), value.alias("value")]).group_by("person", "value").len()
+    return float(counted.group_by("person").agg(pl.col("len").max())["len"].sum()) >= AGREE * len(person)

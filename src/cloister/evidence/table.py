@@ -1,0 +1,223 @@
+"""The roles that the columns of a table seem to have, and how its missing values, numbers and dates are written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import as_text
+from cloister.io.read import with_decimal_points
+from cloister.reading import DateFormat, formats_of, parse_date_format
+from cloister.risk.column_names import is_named_birth_year
+from cloister.risk.safe_harbor import look_for_identifiers
+
+from . import hierarchies
+from .column import NEARLY_ALL, NUMBER, UNIQUE_SHARE, Column, Guess
+from .patients import find_id, with_patients
+from .roles import DROP, QUASI, UNDECIDED, build, suggest_role
+from .uniqueness import unique_with
+
+MISSING = ("NA", "N/A", "NaN", "null", "none", "?", ".", "-", "unknown", "not available")
+"""How missing values are written, in any case; ``unknown`` and ``none`` only among numbers or dates."""
+AMONG_NUMBERS = frozenset({"none", "-", ".", "unknown", "not available"})
+SENTINELS = ("-1", "-9", "-8", "-88", "-99", "-999", "-9999", "999", "9999", "99999")
+"""Numbers that stand for a missing one where all others are far from them."""
+FAR = 3.0  # times the range of the middle 98 % of the others
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?"
+MOST_FORMATS = 2_000  # distinct values by which a format of dates is chosen
+MOST_AGES = 3  # columns that may be ages by content alone: of more, none stands out
+OF_OTHER_NUMBERS = frozenset(
+    ("count", "n", "num", "number", "nr", "days", "day", "hours", "minutes", "weeks", "months", "score", "scale",
+     "index", "weight", "height", "kg", "cm", "mm", "bp", "sbp", "dbp", "pressure", "pulse", "heart", "heartrate",
+     "hr", "rate", "temp", "temperature", "los", "visits", "percent", "pct", "dose", "sat", "spo", "bmi", "income",
+     "size", "length", "width", "level", "karno", "ef", "ejection")
+)  # fmt: skip
+"""Words of names that speak of another number than an age."""
+
+
+@dataclass(frozen=True)
+class GuessedTable:
+    """What the columns of a table seem to be, and how its missing values, numbers and dates are written."""
+
+    columns: list[Guess]
+    missing: tuple[str, ...]
+    date_format: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    decimal: str | None = None
+
+
+def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None = None) -> GuessedTable:
+    """Suggest the role of each column of a table, by all its rows.
+
+    ``labels``: of columns, as Stata and SPSS have them; read like names
+    """
+    texts = pl.DataFrame([as_text(column) for column in frame])
+    missing = missing_markers(texts)
+    texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
+    pointed = with_decimal_points(texts, file, NEARLY_ALL)
+    texts = texts if pointed is None else pointed
+    formats = {name: form for name in texts.columns if (form := _date_format(texts[name])) is not None}
+    days = [
+        texts[name].str.to_date(form.strptime, strict=False).cast(pl.String).alias(name)
+        for name, form in formats.items()
+    ]
+    odd_dates = {one.name for one in days if one.null_count() > texts[one.name].null_count()}
+    texts = texts.with_columns(days)
+    columns = _columns(texts, labels or {})
+    sentinels = _sentinels(columns)
+    identifier = find_id(columns, texts)
+    guesses = [identifier if identifier and one.name == identifier.column else suggest_role(one) for one in columns]
+    guesses = _one_birth(_ages_by_content(guesses, columns), texts)
+    guesses = with_patients(guesses, texts, identifier)
+    guesses = _with_evidence(guesses, texts)
+    built = {one.column: one.hierarchy or "" for one in guesses}
+    odd = [one.name for one in columns if built[one.name] and _outside(built[one.name], one)]
+    numbers = tuple(name for name in odd if built[name].startswith(hierarchies.INTERVAL))
+    dates = tuple(one.name for one in columns if one.name in odd_dates.union(odd).difference(numbers))
+    forms = tuple(f"{name}={form.text}" for name, form in formats.items())
+    missing = (*missing, *sentinels)
+    return GuessedTable(guesses, missing, forms, numbers, dates, None if pointed is None else ",")
+
+
+def _columns(texts: pl.DataFrame, labels: Mapping[str, str]) -> list[Column]:
+    """The columns as they are judged, with the signs of identifiers in each."""
+    typed = pl.DataFrame([_decimals(column) for column in texts])
+    found = look_for_identifiers(typed, texts)
+    by_column: dict[str, list[object]] = {}
+    for sign in found:
+        by_column.setdefault(sign.column, []).append(sign)
+    return [Column.of(text, labels.get(text.name, ""), tuple(by_column.get(text.name, ()))) for text in texts]  # type: ignore[arg-type]
+
+
+def _decimals(text: pl.Series) -> pl.Series:
+    """Numbers with decimals as such: that hardly two records share one says nothing of whose it is."""
+    present = text.drop_nulls()
+    has_point = present.str.contains(r"^[+-]?\d*\.\d+$").sum() > UNIQUE_SHARE * len(present)
+    numbers = text.cast(pl.Float64, strict=False) if has_point else text
+    return numbers if numbers.null_count() == text.null_count() else text
+
+
+def _outside(words: str, column: Column) -> list[str]:
+    return parse_hierarchy(words).outside(column.values.to_list())
+
+
+def _date_format(text: pl.Series) -> DateFormat | None:
+    """The one usual form, if there is one, that nearly all values are dates in."""
+    values = text.drop_nulls().unique().sort()
+    if values.is_empty():
+        return None
+    step = 1 + len(values) // MOST_FORMATS
+    looked_at = values.gather_every(step).to_list()
+    if all(map(str.isdigit, looked_at)) and not _are_days_in_one_number(values):
+        return None
+    found, n = formats_of(looked_at)
+    return parse_date_format(found[0]) if len(found) == 1 and n >= NEARLY_ALL * len(looked_at) else None
+
+
+def _are_days_in_one_number(values: pl.Series) -> bool:
+    """Whether digits alone are days such as 20200105: several, all of eight digits and all days of the calendar."""
+    years = values.str.head(4).cast(pl.Int64, strict=False)
+    days = values.str.to_date("%Y%m%d", strict=False)
+    is_usual = (values.str.len_chars() == 8).all() and years.is_between(1880, 2100).all()
+    return len(values) > 2 and is_usual and not days.null_count()
+
+
+def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
+    """Return how missing values are written: signs of that, and words of it in columns of numbers or dates."""
+    markers = {marker.casefold() for marker in MISSING}
+    found = set()
+    for text in texts:
+        values = text.alias("value").drop_nulls().value_counts(name="records")
+        is_marker = values["value"].str.strip_chars().str.to_lowercase().is_in([*markers])
+        if not is_marker.any():
+            continue
+        others = values.filter(~is_marker)
+        is_number = others["value"].str.strip_chars().str.contains(rf"{NUMBER}|^(?:{DAY})$")
+        numbers, every = int(others["records"].filter(is_number).sum()), int(others["records"].sum())
+        is_numeric = every > 0 and numbers >= NEARLY_ALL * every
+        for marker in values["value"].filter(is_marker):
+            if is_numeric or marker.strip().casefold() not in AMONG_NUMBERS:
+                found.add(marker)
+    return tuple(sorted(found))
+
+
+def _sentinels(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Numbers such as -99 or 999 that lie far from all others wherever they occur: they stand for a missing one."""
+    found: set[str] = set()
+    ordinary: set[str] = set()
+    for column in columns:
+        here = {value for value in SENTINELS if column.are_numbers and (column.values == value).any()}
+        for value in here:
+            (found if _is_far(column, value) else ordinary).add(value)
+    return tuple(sorted(found - ordinary))
+
+
+def _is_far(column: Column, value: str) -> bool:
+    others = (column.values != value).to_numpy() & ~np.isnan(column.numbers)
+    others &= ~column.values.is_in(SENTINELS).to_numpy()
+    if others.sum() < 3 or column.share(others) < 0.5:
+        return False
+    numbers = np.repeat(column.numbers[others], np.minimum(column.records[others], 1000))
+    low, high = np.quantile(numbers, (0.01, 0.99))
+    number = float(value)
+    is_negative = number < 0 <= numbers.min() and number < -1
+    return is_negative or number > high + FAR * max(high - low, 1) or number < low - FAR * max(high - low, 1)
+
+
+def _ages_by_content(guesses: Sequence[Guess], columns: Sequence[Column]) -> list[Guess]:
+    """Guesses with whole numbers up to 110 as ages, where a sex or a birth shows that records are of people.
+
+    Not where another column is an age or a birth already, nor where so many could be ages that none stands out.
+    """
+    whys = [guess.why for guess in guesses if guess.role == QUASI]
+    has_age = any("age" in why.replace("language", "") or "birth" in why for why in whys)
+    if has_age or not any("sexes" in why for why in whys):
+        return [*guesses]
+    able = {column.name: column for column in columns if _may_be_ages(column)}
+    places = [place for place, guess in enumerate(guesses) if guess.role == UNDECIDED and guess.column in able]
+    found = [*guesses]
+    for place in places if len(places) <= MOST_AGES else ():
+        column = able[guesses[place].column]
+        found[place] = build(column, "whole numbers as ages are, by content", hierarchies.ages(column), "likely")
+    return found
+
+
+def _may_be_ages(column: Column) -> bool:
+    numbers = column.numbers[~np.isnan(column.numbers)]
+    is_like = column.share_between(0, 110) >= NEARLY_ALL and column.is_whole and column.n_values > 12
+    return is_like and float(numbers.max()) >= 40 and float(np.ptp(numbers)) >= 20 and not (
+        column.words & OF_OTHER_NUMBERS
+    )  # fmt: skip
+
+
+def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
+    """Guesses with the year of a birth dropped where its date is there, or the date where more years are known."""
+    quasi = [guess for guess in guesses if guess.role == QUASI and guess.hierarchy is not None]
+    dates = [guess.column for guess in quasi if (guess.hierarchy or "").startswith(hierarchies.BIRTHS)]
+    years = [
+        one.column for one in quasi if (one.hierarchy or "").startswith("interval:") and is_named_birth_year(one.column)
+    ]
+    dropped: dict[str, str] = {}
+    for date, year in ((date, year) for date in dates for year in years):
+        same = texts[date].str.head(4).eq(texts[year]).drop_nulls()
+        if same.is_empty() or not same.all():
+            continue
+        more = texts[date].null_count() > texts[year].null_count()
+        dropped |= {date: year} if more else {year: date}
+    return [
+        Guess(guess.column, DROP, "sure", f"{dropped[guess.column]} states the same birth")
+        if guess.column in dropped
+        else guess
+        for guess in guesses
+    ]
+
+
+def _with_evidence(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
+    """Guesses with how many records each undecided column makes unique together with the quasi-identifiers."""
+    quasi = [guess.column for guess in guesses if guess.role == QUASI]
+    undecided = {guess.column: guess.why for guess in guesses if guess.role == UNDECIDED}
+    found = unique_with(undecided, texts, quasi)
+    return [replace(guess, why=found.get(guess.column, guess.why)) for guess in guesses]
