@@ -118,11 +118,11 @@ def build(column: Column, why: str, words: str, sureness: Sureness = "sure") -> 
 def _age(column: Column) -> Guess | None:
     coded = CODED_NAMES.fullmatch(column.name)
     is_named = column.speaks_of(is_named_age) or (coded is not None and coded[1] == "age")
-    open_ended = hierarchies.ages(column)
-    plausible = column.share_between(0, OLDEST_AGE)
     if not is_named:
-        is_band = column.share_like(AGE_BAND) >= 0.9 and 3 <= column.n_values <= MANY_KINDS
+        is_few = not column.are_numbers and 3 <= column.n_values <= MANY_KINDS
+        is_band = is_few and column.share_like(AGE_BAND) >= 0.9
         return Guess(column.name, QUASI, "likely", "ranges of ages, by content", "suppress") if is_band else None
+    open_ended, plausible = hierarchies.ages(column), column.share_between(0, OLDEST_AGE)
     if plausible >= MOST and _are_groups(column):
         return Guess(column.name, QUASI, "sure", "groups of ages, by name and few whole numbers", "suppress")
     n_read = column.share(~column.values.is_in(parse_hierarchy(open_ended).outside(column.values.to_list())).to_numpy())
@@ -152,6 +152,8 @@ def _birth(column: Column) -> Guess | None:
 
 
 def _date(column: Column) -> Guess | None:
+    if column.are_numbers:
+        return _birth_without_form(column)
     if column.mostly(rf"{DATE}|{YEAR}") and column.share_like(DATE) > UNIQUE_SHARE:
         said = what_a_name_says(column.name)
         sureness: Sureness = "sure" if said is not None and said.letter == "C" else "likely"
@@ -160,9 +162,13 @@ def _date(column: Column) -> Guess | None:
         if column.mostly(rf"{pattern}( .*)?"):
             why = f"dates as {form}: name the format with date_format, or write them YYYY-MM-DD"
             return Guess(column.name, DROP, "likely", why)
-    if not BIRTH.isdisjoint(column.words) and not _is_flag(column) and not column.are_kinds:
-        return Guess(column.name, DROP, "likely", "births by its name, and its values cannot be generalized")
-    return None
+    return _birth_without_form(column)
+
+
+def _birth_without_form(column: Column) -> Guess | None:
+    if BIRTH.isdisjoint(column.words) or column.are_kinds:
+        return None
+    return Guess(column.name, DROP, "likely", "births by its name, and its values cannot be generalized")
 
 
 def _sex(column: Column) -> Guess | None:

@@ -52,7 +52,7 @@ def _spread(column: Column) -> bool:
 def _of_people(column: Column) -> str | None:
     if column.speaks_of(is_named_survey_weight):
         return "a survey weight, by its name: it says the stratum again"
-    if column.share_like(PERSON.regex.strip("^$")) >= 0.8:
+    if not column.are_numbers and column.share_like(PERSON.regex.strip("^$")) >= 0.8:
         return "looks like names of people"
     if column.speaks_of(lambda name: is_about(name, PEOPLE)):
         return "about people, by its name"
@@ -60,9 +60,9 @@ def _of_people(column: Column) -> str | None:
 
 
 def _of_places(column: Column) -> str | None:
-    if column.mostly(UK_POSTCODE):
+    if not column.are_numbers and column.mostly(UK_POSTCODE):
         return "looks like postcodes"
-    if column.mostly(NUTS):
+    if not column.are_numbers and column.mostly(NUTS):
         return "looks like codes of regions"
     return "a place, by its name" if column.speaks_of(lambda name: is_about(name, PLACE)) else None
 

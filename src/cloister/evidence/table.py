@@ -24,7 +24,9 @@ MISSING = ("NA", "N/A", "NaN", "null", "none", "?", ".", "-", "unknown", "not av
 AMONG_NUMBERS = frozenset({"none", "-", ".", "unknown", "not available"})
 SENTINELS = ("-1", "-9", "-8", "-88", "-99", "-999", "-9999", "999", "9999", "99999")
 """Numbers that stand for a missing one where all others are far from them."""
+NUMBERS_OF_SENTINELS = np.array([float(one) for one in SENTINELS])
 FAR = 3.0  # times the range of the middle 98 % of the others
+EIGHT_DIGITS = r"^[0-9]{8}$"
 DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?"
 MOST_FORMATS = 2_000  # distinct values by which a format of dates is chosen
 MOST_AGES = 3  # columns that may be ages by content alone: of more, none stands out
@@ -59,7 +61,9 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
     pointed = with_decimal_points(texts, file, NEARLY_ALL)
     texts = texts if pointed is None else pointed
-    formats = {name: form for name in texts.columns if (form := _date_format(texts[name])) is not None}
+    are_texts = texts.select((~pl.all().str.contains(NUMBER) | pl.all().str.contains(EIGHT_DIGITS)).any())
+    dated = [name for name, (found,) in are_texts.to_dict(as_series=False).items() if found]
+    formats = {name: form for name in dated if (form := _date_format(texts[name])) is not None}
     days = [
         texts[name].str.to_date(form.strptime, strict=False).cast(pl.String).alias(name)
         for name, form in formats.items()
@@ -128,12 +132,11 @@ def _are_days_in_one_number(values: pl.Series) -> bool:
 def missing_markers(texts: pl.DataFrame) -> tuple[str, ...]:
     """Return how missing values are written: signs of that, and words of it in columns of numbers or dates."""
     markers = {marker.casefold() for marker in MISSING}
+    has_marker = texts.select(pl.all().str.strip_chars().str.to_lowercase().is_in([*markers]).any())
     found = set()
-    for text in texts:
+    for text in (texts[name] for name, (is_in,) in has_marker.to_dict(as_series=False).items() if is_in):
         values = text.alias("value").drop_nulls().value_counts(name="records")
         is_marker = values["value"].str.strip_chars().str.to_lowercase().is_in([*markers])
-        if not is_marker.any():
-            continue
         others = values.filter(~is_marker)
         is_number = others["value"].str.strip_chars().str.contains(rf"{NUMBER}|^(?:{DAY})$")
         numbers, every = int(others["records"].filter(is_number).sum()), int(others["records"].sum())
@@ -149,8 +152,9 @@ def _sentinels(columns: Sequence[Column]) -> tuple[str, ...]:
     found: set[str] = set()
     ordinary: set[str] = set()
     for column in columns:
-        here = {value for value in SENTINELS if column.are_numbers and (column.values == value).any()}
-        for value in here:
+        if not (column.are_numbers and np.isin(column.numbers, NUMBERS_OF_SENTINELS).any()):
+            continue
+        for value in column.values.filter(column.values.is_in(SENTINELS)):
             (found if _is_far(column, value) else ordinary).add(value)
     return tuple(sorted(found - ordinary))
 

@@ -165,6 +165,8 @@ def _with_points(source: Source) -> Source:
 
 def with_decimal_points(texts: pl.DataFrame, file: str, share: float) -> pl.DataFrame | None:
     """Return numbers with decimal points, if this share of a column are some and its commas part no thousands."""
+    if not any(texts.select(pl.all().str.contains(",", literal=True).any()).row(0)):
+        return None
     try:
         pointed = cleaned(Source(texts, "csv", None, None, file), ReadingWords(decimal=",")).frame
     except InputError:  # some columns have both

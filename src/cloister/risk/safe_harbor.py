@@ -116,7 +116,9 @@ def look_for_identifiers(
         values = Values.of(texts[column], records)
         if len(values.texts) == 0:
             continue
-        signs = [*_from_values(frame[column], values), *_zip(column, values, areas), *_old(column, values, year)]
+        signs = [*_from_values(frame[column], values), *_old(column, values, year)]
+        if is_named_zip(column) or not frame[column].dtype.is_float():
+            signs += _zip(column, values, areas)
         signs += _from_name(column, values, {letter for letter, *_ in signs})
         n = values.n_records
         is_certain = any(sure == "certain" for *_, sure in signs)
