@@ -21,14 +21,13 @@ from cloister.sources import read_table
 from cloister.tabular.encode import encode, with_cut_points, with_packed
 from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
 from cloister.tabular.recoding.choice import check_levels
-from cloister.tabular.roles import find_undecided
 
 from .grids import KeyedShape
 from .places import IN_MEMORY
 from .table_refusals import accepted_as_recorded
 from .table_words import PreparedRequest, notes_on_decimals, request_of, rows_of
 from .tables import protect_table
-from .undecided import propose_quasi_identifier, require_decided
+from .undecided import find_evidence, propose_quasi_identifier, require_decided
 
 if TYPE_CHECKING:
     from cloister.search.problem import Report
@@ -149,9 +148,9 @@ class PreparedTable(PreparedRequest):
         return protecting(self.source, self.request, seed=seed, progress=progress, watch=watch, custody=custody)
 
     @property
-    def undecided(self) -> list[str]:
-        """Columns without a role."""
-        return find_undecided(self.source.frame.columns, self.request, self._of_codes)
+    def undecided(self) -> dict[str, str]:
+        """Columns without a role, and what was found in each."""
+        return find_evidence(self.source.frame, self.request, self._of_codes)
 
     @property
     def _of_codes(self) -> list[str]:

@@ -17,13 +17,16 @@ def propose_quasi_identifier(frame: pl.DataFrame, column: str) -> QuasiIdentifie
     return QuasiIdentifier(parse_hierarchy(propose_hierarchy(frame[column])))
 
 
+def find_evidence(frame: pl.DataFrame, request: TableRequest, others: Collection[str] = ()) -> dict[str, str]:
+    """Return the undecided columns and what was found in each, in words without values; see `find_undecided`."""
+    undecided = find_undecided(frame.columns, request, others)
+    return describe_columns(frame, undecided, list(request.quasi_identifiers)) if undecided else {}
+
+
 def require_decided(frame: pl.DataFrame, request: TableRequest, file: str, others: Collection[str] = ()) -> None:
     """Refuse a table with undecided columns, and list what was found in each; see `find_undecided`."""
     check_columns([*others], frame.columns, file)
-    columns = [column for column in frame.columns if column not in others]
     check_named(frame.columns, request, file)
-    if undecided := find_undecided(columns, request):
-        # a first line that is a record names nobody
-        is_named = not any(map(looks_like_value, frame.columns))
-        evidence = describe_columns(frame, undecided, list(request.quasi_identifiers)) if is_named else {}
-        refuse_undecided(undecided, frame.columns, request, file, evidence)
+    evidence = find_evidence(frame, request, others)
+    is_named = not any(map(looks_like_value, frame.columns))  # a first line that is a record is not listed
+    refuse_undecided([*evidence], frame.columns, request, file, evidence if is_named else {})

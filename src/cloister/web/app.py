@@ -166,6 +166,7 @@ PAGES = {
     "GET /roles": "data_pages.roles",
     "POST /roles": "data_pages.save_roles",
     "POST /roles/together": "data_pages.together",
+    "POST /roles/decide": "data_pages.decide",
     "GET /hierarchies": "hierarchy_pages.hierarchies",
     "POST /hierarchies": "hierarchy_pages.save_hierarchies",
     "POST /hierarchies/preview": "hierarchy_pages.preview_one",

@@ -16,7 +16,7 @@ from .forms import Spec, asked, errors_of, filled, in_words, only, specs_of_reco
 from .job_state import Conflict, JobState
 
 ROLES = {
-    "": "not decided",
+    "": "undecided",
     "quasi-identifier": "quasi-identifier",
     "sensitive": "sensitive",
     "keep": "kept as recorded",
@@ -26,6 +26,14 @@ ROLES = {
     "codes": "codes, protected too",
 }
 LISTS = ("sensitive", "keep", "drop")
+BULK = {
+    "": "stay undecided: nothing is released",
+    "drop": "are dropped",
+    "sensitive": "are sensitive: released as recorded",
+    "keep": "are kept as recorded",
+    "quasi-identifier": "are quasi-identifiers",
+}
+"""What becomes of the undecided columns of a part, by the word of the setting."""
 
 
 def reading_specs(shape: str = "table") -> list[Spec]:
@@ -154,15 +162,36 @@ def roles(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = 
     chosen = [
         visit.say(f"role-{place}")
         if visit.form
-        else role_of(state, visit.part, one.name, one.guess.role if one.guess else "")
+        else role_of(state, visit.part, one.name, one.guess.role if one.guess and one.guess.role in ROLES else "")
         for place, one in enumerate(sample.columns)
     ]
-    specs = only(specs_of_shape("table"), ("undecided", "accept"))
+    specs = only(specs_of_shape("table"), ("accept",))
     section = filled(specs, state.section(visit.part), visit.form) if visit.form else state.section(visit.part)
+    undecided = [one for one, role in zip(sample.columns, chosen, strict=True) if not role]
     return job_page(
         visit, "roles", status, sample=sample, chosen=chosen, roles=ROLES, entries=asked(specs, section, errors),
         wrong=errors or {}, problem=problem or sample.problem, together=_together(visit, sample, chosen),
+        undecided=undecided, bulk=BULK, bulk_chosen=bulk_of(section),
     )  # fmt: skip
+
+
+def bulk_of(section: Keywords) -> str:
+    """Return what becomes of the undecided columns by a section of a job; "" where it says nothing of all of them."""
+    return next((word for word in reversed(section.get("undecided", ())) if word in BULK), "")
+
+
+def decide(visit: Visit) -> Response:
+    """Save what becomes of the undecided columns, and go back to where that was asked."""
+    return saved(visit, visit.state.with_section(visit.part, _with_bulk(visit)), "release")
+
+
+def _with_bulk(visit: Visit) -> Given:
+    section, word = dict(visit.state.section(visit.part)), visit.say("undecided")
+    if word not in BULK:
+        raise InputError("Undecided columns can be dropped, sensitive, kept or quasi-identifiers.")
+    of_columns = [one for one in section.get("undecided", ()) if one not in BULK]
+    section["undecided"] = [*of_columns, *([word] if word else [])]
+    return {key: value for key, value in section.items() if key != "undecided" or value}
 
 
 def _together(visit: Visit, sample: FirstRecords, chosen: Sequence[str]) -> object:
@@ -197,7 +226,7 @@ def save_roles(visit: Visit) -> Response:
 
 def _with_roles(state: JobState, part: str, chosen: Mapping[str, str], sample: FirstRecords, visit: Visit) -> Given:
     """The content of a job with these roles; hierarchies that were chosen stay, others are those that were guessed."""
-    section = filled(only(specs_of_shape("table"), ("undecided", "accept")), state.section(part), visit.form)
+    section = filled(only(specs_of_shape("table"), ("accept",)), _with_bulk(visit), visit.form)
     earlier = section.get("qi", {})
     guessed = {one.name: one.guess.hierarchy for one in sample.columns if one.guess and one.guess.hierarchy}
     by_role = {role: [column for column, one in chosen.items() if one == role] for role in ROLES}

@@ -6,9 +6,10 @@ from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import Written
+from cloister.pipeline.table_shape import PreparedTable
 
 from .app import Visit, address, status_of
-from .data_pages import job_page, saved
+from .data_pages import BULK, job_page, saved
 from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
 from .job_state import Conflict, load_job, undo, without_part
 
@@ -29,9 +30,13 @@ def _specs() -> list[Spec]:
 def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str = "", status: int = 200) -> Response:
     """Show the job as a whole, and what is about to be done."""
     state, specs, asked_for = visit.state, _specs(), []
+    undecided: dict[str, str] = {}
     section = filled(specs, state.content, visit.form) if visit.form else state.content
     try:
-        asked_for = visit.app.data.prepared(state, visit.part).request_in_words()
+        prepared = visit.app.data.prepared(state, visit.part)
+        asked_for = prepared.request_in_words()
+        if isinstance(prepared, PreparedTable):
+            undecided = prepared.undecided
     except CloisterError as error:
         problem = problem or in_words(error, state.job.parts[visit.part].shape)
     out = state.path.parent / state.job.output
@@ -44,6 +49,8 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
         asked_for=asked_for,
         there=there,
         problem=problem,
+        undecided=undecided,
+        bulk=BULK,
     )
 
 

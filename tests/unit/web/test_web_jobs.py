@@ -86,13 +86,46 @@ def test_every_setting_stands_on_a_page(window, shape):
     pages = "".join(
         window.get(path, job=job).text for path in ("/data", "/roles", "/hierarchies", "/promise", "/release")
     )
-    elsewhere = {"table": {"qi", "drop", "sensitive", "keep", "patient"}}.get(
-        shape, set()
-    )  # by column, among the roles
+    # by column among the roles, and one choice for all undecided columns
+    elsewhere = {"table": {"qi", "drop", "sensitive", "keep", "patient", "undecided"}}.get(shape, set())
     asked = {one.word for one in settings_of(SHAPES[shape].options) if one.key is not None} - elsewhere
 
     assert asked
     assert {word for word in asked if f'name="f:{word}' not in pages} == set()
+
+
+def test_undecided_columns_are_decided_on_a_page_before_anything_is_protected(window):
+    """Protect cannot be pressed, the columns are listed with what was found, and one choice decides them all."""
+    text = (window.folder / "patients.toml").read_text()
+    assert '    "ethnicity"' in text or '"ethnicity" =' in text
+    lines = [line for line in text.splitlines() if '"ethnicity"' not in line]
+    (window.folder / "open.toml").write_text("\n".join(lines))
+    page = window.get("/release", job="open.toml")
+
+    assert "1 column is undecided" in page.text
+    assert "records unique with the quasi-identifiers" in page.text
+    assert '<button class="main" disabled>' in page.text
+    ran = window.wait(stepped(window, page, "/release/run"))
+    assert "undecided, so nothing is released" in ran.text
+    assert not (window.folder / "patients-release").exists()
+
+    page = stepped(window, page, "/roles/decide", undecided="drop")
+    assert 'undecided = ["drop"]' in (window.folder / "open.toml").read_text()
+    assert "undecided</h2>" not in page.text
+    assert "Verified just now" in window.wait(stepped(window, page, "/release/run")).text
+
+
+def test_a_column_that_is_no_role_any_more_is_undecided(window):
+    """On the page of roles one column can be left undecided, or all be decided by one choice."""
+    page, job = made(window)
+    places = [place for place in range(30) if f'name="role-{place}"' in page.text]
+    stepped(window, page, "/roles", **{f"role-{places[-1]}": ""}, undecided="sensitive")
+    assert 'undecided = ["sensitive"]' in (window.folder / job).read_text()
+
+    page = window.get("/roles", job=job)
+    assert '<option value="sensitive" selected>are sensitive: released as recorded</option>' in page.text
+    stepped(window, page, "/roles", undecided="")
+    assert "undecided" not in (window.folder / job).read_text().partition("[protect.qi]")[0].replace("# ", "")
 
 
 def test_every_key_of_a_plan_stands_on_a_page(window):
