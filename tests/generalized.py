@@ -23,7 +23,7 @@ ABOVE = {row[0]: row[1:] for row in ROWS}
 
 def code_sets(records):
     """Code sets of these records."""
-    return CodeSets.from_records(records)
+    return CodeSets.from_records([[*record] for record in records])
 
 
 def request_for(

@@ -275,7 +275,7 @@ COMMANDS = (
         Command(
             f"init {shape}",
             "init.init_shape",
-            f"{OF_COMMANDS}:InitJobOptions",
+            f"{OF_COMMANDS}:{'InitCodesOptions' if shape == 'codes' else 'InitJobOptions'}",
             text,
             f"cloister init {shape} {file}.csv --out job.toml",
             (shape,),

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cloister.claims.first_plan import first_plan
-from cloister.cli.options import InitClaimsOptions, InitJobOptions, InitOptions
+from cloister.cli.options import InitClaimsOptions, InitCodesOptions, InitJobOptions, InitOptions
 from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import UNDECIDED
-from cloister.io import is_taken, write_private
+from cloister.io import CodeColumns, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
 from cloister.reading import how_read, reading_of
@@ -32,7 +32,10 @@ def init_claims(options: InitClaimsOptions) -> None:
 
 def init_shape(shape: str, options: InitJobOptions) -> None:
     """Read, guess, try, write a job, and say what each column was taken for."""
-    asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options))
+    columns = CodeColumns()
+    if isinstance(options, InitCodesOptions):
+        columns = CodeColumns(options.id, options.codes, options.code, options.separator)
+    asked = FirstJobRequest(shape, options.data, options.out, options.k, reading_of(options), columns)
     made, source = write_first_job(asked)
     notes = list(source.notes)
     if n := sum(one.role == UNDECIDED for one in made.columns):

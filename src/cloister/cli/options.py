@@ -317,6 +317,19 @@ class InitJobOptions(InitOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InitCodesOptions(InitJobOptions):
+    """Options of ``init codes``."""
+
+    id: Annotated[str | None, Help("Column that tells patients apart; recognised if not given.", "COLUMN")] = None
+    codes: Annotated[str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN")] = None
+    code: Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN")] = None
+    separator: Annotated[
+        str | None,
+        Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class InitClaimsOptions(InitOptions):
     """Options of ``init claims``."""
 

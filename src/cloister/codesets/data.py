@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Unpack
@@ -12,8 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
-from cloister.io import CodeColumns, CodeSource, Query, Source, read_table
+from cloister.io import CodeColumns, CodeSource, Query, Source, code_lists, from_native, read_table
 from cloister.io.attributes import AttributesTable, joined
+from cloister.io.codes import split_at
 from cloister.reading import HowRead
 from cloister.runs import starts_of
 from cloister.sources import read_code_lists
@@ -200,9 +201,20 @@ class CodeSets:
 
     @classmethod
     def from_records(
-        cls, records: Sequence[Iterable[str]], ids: pl.Series | None = None, *, repeats: bool = False
+        cls,
+        records: Iterable[Iterable[str]] | Mapping[str, Iterable[str]],
+        ids: pl.Series | None = None,
+        *,
+        repeats: bool = False,
     ) -> "CodeSets":
-        """Make code sets of lists of codes; a code that is repeated counts once, or is numbered if ``repeats``."""
+        """Make code sets of lists of codes; a code that is repeated counts once, or is numbered if ``repeats``.
+
+        A text is several codes, separated as in a file: by spaces, commas, semicolons or bars. A mapping is from ids to
+        the codes of each patient.
+        """
+        if isinstance(records, Mapping):
+            ids, records = pl.Series([str(key) for key in records]), list(records.values())
+        records = [_of_text(record) if isinstance(record, str) else record for record in records]
         counts = [Counter(record) for record in records]
         sets = [
             {f"{code}{MARK}{n}" for code in found for n in range(1, found[code] + 1)} if repeats else {*found}
@@ -220,6 +232,31 @@ class CodeSets:
         return cls(vocabulary, offsets, np.array(items, dtype=np.int32), ids, repeats)
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        id: str | None = None,  # noqa: A002  (as the option is called)
+        codes: str | None = None,
+        code: str | None = None,
+        separator: str | None = None,
+        repeats: bool = False,
+        drop_empty: bool = False,
+    ) -> "CodeSets":
+        """Make code sets of a dataframe: one row a patient (``codes``), or one code a row (``id`` and ``code``).
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> visits = pl.DataFrame({"patient": [7, 7, 8], "icd": ["I10", "E11.9", "I10"]})
+        >>> CodeSets.from_frame(visits, id="patient", code="icd").supports().tolist()
+        [1, 2]
+        """
+        table = Source(from_native(frame).frame, "csv", ",", None, "a dataframe")
+        source = code_lists(table, CodeColumns(id, codes, code, separator))
+        return encode(source, repeats=repeats, drop_empty=drop_empty).codes
+
+    @classmethod
     def of_all(cls, vocabulary: tuple[str, ...], *, repeats: bool) -> "CodeSets":
         """Return one record that holds every code: of a release, to make a policy anew."""
         n_codes = len(vocabulary)
@@ -234,6 +271,7 @@ class CodeSets:
         id: str | None = None,  # noqa: A002  (as the option is called)
         codes: str | None = None,
         code: str | None = None,
+        separator: str | None = None,
         repeats: bool = False,
         drop_empty: bool = False,
         **how: Unpack[HowRead],
@@ -241,10 +279,11 @@ class CodeSets:
         """Read code sets from CSV (also gzip'd) or Parquet; codes are text always.
 
         One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
-        columns that are not named, the first of the usual names is taken. ``repeats`` numbers the occurrences of a code
+        columns that are not named, the first of the usual names is taken. Commas, semicolons and bars separate codes as
+        well, unless ``separator`` names something else. ``repeats`` numbers the occurrences of a code
         in a record; ``drop_empty`` leaves patients without codes out; ``how`` is as of `cloister.reading.ReadingWords`.
         """
-        columns = CodeColumns(id, codes, code)
+        columns = CodeColumns(id, codes, code, separator)
         source = read_code_lists(path, columns=columns, **how)
         return encode(source, repeats=repeats, drop_empty=drop_empty).codes
 
@@ -268,6 +307,12 @@ class CodeSets:
         for item, code in enumerate(self.vocabulary):
             found.setdefault(plain_code(code, repeats=self.repeats), []).append(item)
         return found
+
+
+def _of_text(text: str) -> list[str]:
+    """The codes in a text."""
+    cell: str = split_at(pl.Series([text]), None)[0]
+    return cell.split()
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ class CodeInput(Section):
     id: str | None
     codes: str | None
     code: str | None
+    separator: str | None = None  # of codes in a cell, where it was named
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
@@ -74,7 +75,7 @@ class SharedCodesSettings(Section):
 
     @model_validator(mode="after")
     def _fit_input(self) -> Self:
-        is_read = self.input_columns.model_dump().values()
+        is_read = (self.input_columns.id, self.input_columns.codes, self.input_columns.code)
         return fitting(self, {"not_released": {*self.not_released}.isdisjoint(is_read)})
 
 
@@ -192,7 +193,7 @@ def input_settings(given: GivenCodes, request: CodesRequest, policy: str | None)
         "drop_empty": request.drop_empty,
         "workload": None if request.workload is None else request.workload.spec,
         "ids": "number" if request.numbered else "drop",
-        "input_columns": CodeInput(id=columns.id, codes=columns.codes, code=columns.code),
+        "input_columns": CodeInput.of_known(**vars(columns)),
         "not_released": tuple(given.not_released),
     }
 

@@ -147,6 +147,11 @@ class CodesSettings:
     ] = None
     codes: Annotated[str | None, Help("Column with all codes of a patient.", "COLUMN"), Key(COLUMN)] = None
     code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
+    separator: Annotated[
+        str | None,
+        Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
+        Key("a text, as ;"),
+    ] = None
     ids: Annotated[
         str,
         Help("Whether records of the data file are numbered.", "drop|number"),

@@ -33,11 +33,36 @@ def _notes(roles: Sequence[tuple[str, str | None, str | None]], rest: Sequence[s
 
 @dataclass(frozen=True)
 class CodeColumns:
-    """Columns of a file of codes; None: the first of the usual names is taken."""
+    """Columns of a file of codes, None: the first of the usual names is taken; and what separates codes in a cell.
+
+    ``separator``: one text beside white space; None: commas, semicolons and bars, and the brackets and quotes of a list
+    """
 
     id: str | None = None
     codes: str | None = None
     code: str | None = None
+    separator: str | None = None
+
+
+SEPARATORS = r"[;,|]"
+AS_A_LIST = r"^\s*[\[({](.*)[\])}]\s*$"
+
+
+def split_at(cells: pl.Series, separator: str | None) -> pl.Series:
+    """Return cells with white space in place of other separators of codes, and without the brackets of lists.
+
+    Examples
+    --------
+    >>> split_at(pl.Series(["I10;E11.9", "['I10', 'E11.9']", "I10"]), None).str.split(" ").to_list()
+    [['I10', 'E11.9'], ['I10', 'E11.9'], ['I10']]
+    """
+    if separator is not None:
+        return cells.str.replace_all(separator, " ", literal=True) if separator.strip() else cells
+    if not cells.str.contains(SEPARATORS).any() and not cells.str.contains(AS_A_LIST).any():
+        return cells
+    listed = cells.str.extract(AS_A_LIST, 1).str.replace_all("['\"]", "")
+    plain = pl.select(pl.coalesce(listed, cells)).to_series().str.replace_all(rf"\s*{SEPARATORS}\s*", " ")
+    return plain.str.strip_chars().alias(cells.name)
 
 
 @dataclass(frozen=True)
@@ -78,11 +103,16 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     cells, ids = text_of_codes(frame[codes], file), None if found.id is None else as_text(frame[found.id])
     if ids is not None:
         _check_ids(ids, str(found.id), file, wide=found.code is None)
+    parted = split_at(cells, wanted.separator)
+    how_parted = [] if parted is cells else [_how_parted(codes, wanted.separator)]
+    if found.code is not None and ids is not None and parted is not cells:
+        parted, ids = _one_a_line(cells, parted, ids)
+    cells = parted
     if ids is None and rest and not cells.str.contains(r"\S\s+\S").any():
         raise InputError(
             f"Each row of {file} has one code, and no column says whose it is: each would be another patient. Name the "
-            f"column that tells patients apart, as {setting('id', rest[0])}, and {setting('code', codes)}. If each row "
-            "is a patient, give the column of codes alone.",
+            f"column that tells patients apart, as {setting('id', _likely_id(frame, rest))}, and "
+            f"{setting('code', codes)}. If each row is a patient, give the column of codes alone.",
             file=file,
         )
     roles = (("id", found.id, wanted.id), ("codes", found.codes, wanted.codes), ("code", found.code, wanted.code))
@@ -97,8 +127,29 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
         format=source.format,
         delimiter=source.delimiter,
         name=file,
-        notes=(*source.notes, *_notes(roles, ()), *no_id, *_notes((), rest)),
+        notes=(*source.notes, *_notes(roles, ()), *how_parted, *no_id, *_notes((), rest)),
     )
+
+
+def _how_parted(codes: str, separator: str | None) -> str:
+    at = "commas, semicolons and bars" if separator is None else repr(separator)
+    return f"cells of {codes!r} with several codes were split at {at} ({setting('separator')} names another separator)"
+
+
+def _one_a_line(cells: pl.Series, parted: pl.Series, ids: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """One code a line, of cells that had separators; a cell with nothing but white space inside stays as it is."""
+    lists = pl.DataFrame({"id": ids, "cell": cells, "parted": parted.str.split(" ")})
+    is_parted = pl.col("parted").list.join(" ") != pl.col("cell").str.strip_chars()
+    kept = pl.when(is_parted.fill_null(value=False)).then("parted").otherwise(pl.concat_list("cell"))
+    found = lists.select("id", kept.alias("code")).explode("code")
+    return found["code"].alias(cells.name), found["id"].alias(ids.name)
+
+
+def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:
+    """The column that most likely tells patients apart: one whose values repeat, by name if there is one."""
+    repeated = [name for name in columns if 1 < frame[name].n_unique() < frame.height]
+    named = [name for name in repeated if re.search(r"(patient|person|subject|member|stay|id)", name.casefold())]
+    return next(iter([*named, *repeated, *columns]))
 
 
 def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> CodeColumns:
@@ -135,7 +186,7 @@ def _code_columns(present: Sequence[str], wanted: CodeColumns, file: str) -> Cod
         )
     if identifier is not None and identifier in (codes, code):
         raise InputError(f"Column {identifier!r} cannot be both the id and the codes.", file=file, column=identifier)
-    return CodeColumns(identifier, codes, code)
+    return CodeColumns(identifier, codes, code, wanted.separator)
 
 
 def _check_ids(ids: pl.Series, column: str, file: str, *, wide: bool) -> None:

@@ -22,6 +22,7 @@ from cloister.io.foreign import call_foreign
 T = TypeVar("T")
 _EXACT_INTEGER = 2.0**63
 _TIME = "%H:%M:%S%.f"
+_DAY_US = 24 * 3600 * 10**6  # microseconds of a day
 _YEARS = (1, 9999)
 
 
@@ -80,7 +81,7 @@ def as_text(series: pl.Series) -> pl.Series:
     Equal numbers have one text whatever their type: an integral float is written as an integer (pandas turns integers
     with missing values into floats), any other float as the shortest text that reads back the same. Booleans are
     ``true`` and ``false``; dates ``YYYY-MM-DD``; times ISO 8601, fractions of a second only where there are any;
-    decimals keep their digits; text stays as it is.
+    durations are days; decimals keep their digits; text stays as it is.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def as_text(series: pl.Series) -> pl.Series:
     if dtype == pl.Time:
         return series.dt.to_string(_TIME)
     if dtype == pl.Duration:
-        return series.dt.to_string("iso")
+        return as_text(series.dt.total_microseconds() / _DAY_US)
     return series.cast(pl.String)
 
 

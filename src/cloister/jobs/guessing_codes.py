@@ -6,28 +6,40 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from cloister.claims.first_plan import LOOKED_AT, are_dates
-from cloister.errors import InputError
+from cloister.errors import InputError, setting
 from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
-from cloister.io import as_text
+from cloister.io import CodeColumns, as_text
+from cloister.io.codes import split_at
+from cloister.io.columns import Header
 from cloister.risk.identifiers import is_named_patient
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
 NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]+)?")
+FEW_ROWS = 20  # in so few, codes may all be different
 MOSTLY = 0.5
 """A column is one of codes by its content if so many of its values are codes of diagnoses."""
 
 
-def guess_codes(frame: pl.DataFrame, file: str) -> list[Guess]:
-    """Guess the columns of a file of code sets: an id if there is one, and codes."""
+def guess_codes(frame: pl.DataFrame, file: str, named: CodeColumns = CodeColumns()) -> list[Guess]:  # noqa: B008
+    """Guess the columns of a file of code sets: an id if there is one, and codes.
+
+    ``named``: columns that need not be guessed
+    """
+    Header(file, frame.columns, (*frame.columns,), "id,codes").check(named.id, named.codes, named.code)
     found: dict[str, Guess] = {}
-    identifier = _first(frame, _is_id)
+    identifier = named.id or _first(frame, _is_id) or _first(frame, _repeats_for_a_patient)
     if identifier is not None:
         found[identifier] = Guess(identifier, ID, "sure", "by its name")
     rest = [name for name in frame.columns if name not in found]
-    codes = _codes(frame, rest)
+    wanted = named.codes or named.code
+    codes = _codes(frame, rest) if wanted is None else Guess(wanted, CODES, "sure", "as asked")
     if codes is None:
-        raise InputError(f"No column of {file} was recognised as codes. Write the job by hand.", file=file)
+        raise InputError(
+            f"No column of {file} was recognised as codes. Name it with {setting('codes')} (all codes of a patient) or "
+            f"{setting('code')} (one code a line).",
+            file=file,
+        )
     repeats = identifier is not None and frame[identifier].n_unique() < frame.height
     found[codes.column] = Guess(codes.column, CODE if repeats else CODES, codes.sureness, codes.why)
     return _all(frame, found)
@@ -73,20 +85,27 @@ def unknown_codes(texts: Sequence[str]) -> float:
     return min(len(each.outside(list(texts))) for each in (icd9(), icd10())) / max(1, len(texts))
 
 
+def _unknown_to_both(texts: list[str]) -> float:
+    """Return the share of codes that neither ICD-9-CM nor ICD-10-CM has, each code looked up in both."""
+    return len({*icd9().outside(texts)} & {*icd10().outside(texts)}) / max(1, len(texts))
+
+
 def _all(frame: pl.DataFrame, found: dict[str, Guess]) -> list[Guess]:
     return [found.get(name) or Guess(name, NOT_RELEASED, "sure", "no part of this shape") for name in frame.columns]
 
 
 def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
-    """The column of codes: by name and content, else by one of them."""
+    """The column of codes: by name and content, else by one of them; a number that no row repeats is no code."""
+    numbered = [name for name in names if _numbers_rows(frame[name])]
+    names = [name for name in names if name not in numbered] or names
     by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
-    words = {name: sorted({word for value in _values(frame[name]) for word in value.split()}) for name in names}
+    words = {name: sorted({word for value in _codes_in(frame[name]) for word in value.split()}) for name in names}
     by_content = [
         name
         for name, held in words.items()
-        if held and (are_codes(held) or unknown_codes(held) < MOSTLY) and not are_dates(held)
+        if held and (are_codes(held) or _unknown_to_both(held) < MOSTLY) and not are_dates(held)
     ]
-    both = [name for name in by_name if name in by_content]
+    both = sorted((name for name in by_name if name in by_content), key=lambda name: -_spelled(words[name]))
     if both:
         return Guess(both[0], CODES, "sure", "by name and content")
     if by_name or by_content:
@@ -97,6 +116,28 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
 def _values(column: pl.Series) -> list[str]:
     # sorted, so that the order of the rows plays no part
     return as_text(column).drop_nulls().unique().sort().head(LOOKED_AT).to_list()
+
+
+def _spelled(words: Sequence[str]) -> float:
+    """Share of texts that have a letter or a point, which numbers of other things have not."""
+    return sum(re.search(r"[A-Za-z.]", word) is not None for word in words) / max(1, len(words))
+
+
+def _codes_in(column: pl.Series) -> list[str]:
+    return split_at(pl.Series(_values(column), dtype=pl.String), None).to_list()
+
+
+def _repeats_for_a_patient(column: pl.Series) -> bool:
+    """Whether values repeat in a column that is called after patients, in one word with others."""
+    is_named = re.search(r"(patient|person|subject|member|beneficiary|uniquep)\w*(id|nr|no)?$", plain_name(column.name))
+    return is_named is not None and 1 < column.n_unique() < column.len()
+
+
+def _numbers_rows(column: pl.Series) -> bool:
+    """Whether a column has digits alone, others in each of many rows."""
+    text = as_text(column)
+    is_number = text.str.contains(r"^[0-9]+$").all()
+    return column.len() > FEW_ROWS and bool(is_number) and text.n_unique() == text.len()
 
 
 def _first(frame: pl.DataFrame, holds: Callable[[pl.Series], bool]) -> str | None:

@@ -61,7 +61,7 @@ class CodesShape(KeyedShape[CodesOptions]):
         """Read the code sets as the settings ask."""
         return read_given(
             options.data,
-            CodeColumns(options.id, options.codes, options.code),
+            CodeColumns(options.id, options.codes, options.code, options.separator),
             repeats=options.repeats,
             drop_empty=options.drop_empty,
             attributes=options.attributes,
@@ -191,7 +191,7 @@ class PreparedOnSpark(Prepared):
         run.compiling("disassociation")
         source = CodesOnSpark(
             SparkFiles(self.file, options.encoding, options.delimiter),
-            CodeColumns(options.id, options.codes, options.code),
+            CodeColumns(options.id, options.codes, options.code, options.separator),
             repeats=options.repeats,
             drop_empty=options.drop_empty,
             missing=options.missing,

@@ -15,7 +15,7 @@ from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.evidence.column import Guess
 from cloister.evidence.roles import DROP, PATIENT, QUASI
 from cloister.evidence.table import guess_table
-from cloister.io import Query, Source, as_text, is_taken, write_private
+from cloister.io import CodeColumns, Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
 from cloister.io.query import IN_FILES
 from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
@@ -45,6 +45,7 @@ class FirstJobRequest:
     out: Path
     k: int = 5
     reading: ReadingWords = field(default_factory=ReadingWords)
+    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen); of codes, that need not be guessed
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,10 @@ def first_job(
         }
         seen = {**seen, **keywords, "missing": missing}
         keywords = {key: value for key, value in seen.items() if value not in (None, [])}
+    elif asked.shape == "codes":
+        guesses = guess_codes(source.frame, source.name, asked.columns)
     else:
-        guesses = {"codes": guess_codes, "trajectories": guess_events}[asked.shape](source.frame, source.name)
+        guesses = guess_events(source.frame, source.name)
     roles = roles_of(guesses)
     filled: dict[str, object] = {
         "shape": asked.shape,
@@ -96,7 +99,7 @@ def first_job(
         "k": asked.k,
         "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
         "guesses": guesses,
-        "settings": _settings(asked.shape, source.frame, roles),
+        "settings": _settings(asked, source.frame, roles),
     }
     text = filled_template("cloister.jobs", "job.toml.j2", filled)
     return FirstJob(text, _read_back(text), tuple(guesses))
@@ -114,12 +117,14 @@ def name_of(file: str) -> str:
     return stem[:LONGEST_NAME] or "data"
 
 
-def _settings(shape: str, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
     """Keys of the part, as TOML writes them."""
+    shape = asked.shape
     if shape == "codes":
         column = roles.get(CODE) or roles[CODES]
         key = CODE if CODE in roles else CODES
         keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        keys |= {} if asked.columns.separator is None else {"separator": toml_text(asked.columns.separator)}
         return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
     if shape == "trajectories":
         keys = {CODE: toml_text(roles[CODE])}

@@ -25,7 +25,7 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     if is_tally(table.frame):
         return []
     of_role = {role: [name for name, one in table.roles.items() if one is role] for role in Role}
-    left_out = {name: table.frame[name] for name in of_role[Role.DROPPED] if request.patients is None}
+    left_out = {name: as_text(table.frame[name]) for name in of_role[Role.DROPPED] if request.patients is None}
     quasi_identifiers = (as_text(table.frame[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
     return _accepted(

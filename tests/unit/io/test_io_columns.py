@@ -32,7 +32,7 @@ UTC = dt.UTC
         (pl.Series([dt.datetime(2020, 1, 2, 3, 4, 5, 678000)]), ["2020-01-02T03:04:05.678"]),
         (pl.Series([dt.datetime(2020, 1, 2, tzinfo=UTC)]), ["2020-01-02T00:00:00+00:00"]),
         (pl.Series([dt.time(3, 4), None]), ["03:04:00", None]),
-        (pl.Series([dt.timedelta(days=1, seconds=4)]), ["P1DT4S"]),
+        (pl.Series([dt.timedelta(days=1, seconds=4)]), ["1.0000462962962962"]),
         (pl.Series([Decimal("1.50"), None], dtype=pl.Decimal(5, 2)), ["1.50", None]),
         (pl.Series(["001", "", " ", "NA", None]), ["001", None, " ", "NA", None]),
         (pl.Series(["b", "a", None], dtype=pl.Categorical), ["b", "a", None]),

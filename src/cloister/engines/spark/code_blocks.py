@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cloister.codesets.data import CodeSets, check_writable, codes_by_record, counted_once
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
+from cloister.io.codes import split_at
 from cloister.io.columns import check_names, display_name, text_of_codes
 
 from .tables import UNREADABLE, SparkFiles, files_frame, in_polars, quoted
@@ -206,7 +207,10 @@ def _blocks(
 def _block(
     lines: pl.DataFrame, form: CodeSource, *, repeats: bool, with_ids: bool, is_csv: bool
 ) -> tuple[BlockHead, CodeBlock | None]:
-    cells = _present(text_of_codes(lines[str(form.columns.codes or form.columns.code)], form.name), form)
+    cells = text_of_codes(lines[str(form.columns.codes or form.columns.code)], form.name)
+    if form.layout == "wide":
+        cells = split_at(cells, form.columns.separator)
+    cells = _present(cells, form)
     ids = None if form.columns.id is None else _present(as_text(lines[form.columns.id]), form)
     absent = 0 if ids is None else ids.null_count()
     is_odd = is_csv and ids is not None and bool(ids.str.contains(UNDECODED, literal=True).any())
