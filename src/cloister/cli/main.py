@@ -23,7 +23,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli.commands import command_tree
-from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, unexpected
+from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, say, unexpected
 from cloister.compiling import compiles_only_ours
 from cloister.errors import CloisterError, InputError
 from cloister.results import STARTED  # noqa: F401  (the clock starts before other imports)
@@ -118,6 +118,10 @@ def run(arguments: list[str]) -> int:
     except CloisterError as error:
         return complain(error, as_json=as_json, verbose=verbose, quiet=quiet)
     except TyperException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked, which is no mistake
+            for line in (START if not arguments else _help_of(error)).split("\n"):
+                say(line)
+            return 0
         return complain(InputError(_usage(error)), as_json=as_json, verbose=False)
     except Exit as leaving:
         return leaving.exit_code
@@ -138,6 +142,25 @@ def run(arguments: list[str]) -> int:
     if result == INTERRUPTED:  # Typer returns this itself
         return _stopped(KeyboardInterrupt(), as_json)
     return result if isinstance(result, int) else 0
+
+
+START = """\
+cloister releases patient-level health data with a guarantee that separate code verifies.
+
+Three ways to begin:
+  cloister demo my-demo                                       make up a hospital, and protect it
+  cloister init table patients.csv --out job.toml             suggest a job for your data
+  cloister run job.toml                                       protect, verify and report
+In a browser, on this machine alone:
+  cloister ui .
+
+cloister --help lists all commands."""
+
+
+def _help_of(error: TyperException) -> str:
+    """The help of the group that was named without a command."""
+    context = getattr(error, "ctx", None)
+    return "" if context is None else str(context.get_help())
 
 
 def _usage(error: TyperException) -> str:

@@ -7,6 +7,7 @@ that nest, one root. Answers are in line numbers, not labels; a preview shows la
 import csv
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ LABELS_SHOWN = 3  # how many labels a preview shows of a level
 class HierarchyProblem:
     """One reason why a hierarchy cannot be used."""
 
-    kind: str  # `empty`, `ragged`, `duplicate`, `no-root`, `two-roots` or `not-nested`
+    kind: str  # `empty`, `ragged`, `duplicate`, `no-root`, `header`, `two-roots` or `not-nested`
     message: str
     rows: tuple[int, ...] = ()  # the lines concerned, counted from 1
 
@@ -73,6 +74,12 @@ def _level_problems(columns: Rows, lines: Sequence[int]) -> Iterator[HierarchyPr
     if len(columns) < 2 or not any(roots):
         message = "There is no root. End every row with one more column that holds the same label, such as *."
         yield HierarchyProblem("no-root", message)
+    elif len(set(roots[1:])) == 1 and roots[0] != roots[1] and len(roots) > 2:
+        message = (
+            f"Line {lines[0]} looks like names of columns, which hierarchy files do not have: its last label differs "
+            "from that of all other lines. Remove it."
+        )
+        yield HierarchyProblem("header", message, (lines[0],))
     elif len(set(roots)) > 1:
         others = [line for line, root in zip(lines, roots, strict=True) if root != roots[0]]
         message = (
@@ -178,10 +185,20 @@ class FileHierarchy:
         """Those of the distinct values that the file does not list."""
         return [value for value in values if value is not None and value not in self._row_of]
 
+    def _n_written_otherwise(self, texts: Sequence[str]) -> int:
+        """How many of the values that are not listed are so but for case, spaces or a decimal zero."""
+        listed = {_plainly(value) for value in self._row_of}
+        return sum(_plainly(text) in listed for text in self.outside(texts))
+
     def bind(self, column: str, values: Sequence[str | None]) -> BoundHierarchy:
         """Return the hierarchy bound to these distinct values."""
         texts, missing = texts_in_order(values)
         advice = "Add a row for each to the file, or use a builder: suppress takes any value."
+        if n_alike := self._n_written_otherwise(texts):
+            advice = (
+                f"{n_alike} of them stand there written otherwise, in other case, with spaces or as 34.0 for 34: write "
+                f"them alike. {advice}"
+            )
         require_cover(column, len(self.outside(texts)), len(texts), f"are not listed in {self.name}", advice)
         # The row that missing values take their labels from, if the file lists them.
         row = self._row_of.get("" if self.missing_as is None else self.missing_as, self._row_of.get(""))
@@ -211,6 +228,11 @@ class FileHierarchy:
         counts.flags.writeable = False
         n_leaves = max(len(self.rows) + surplus, 1)
         return BoundHierarchy(column, present, (present, *below, tuple(paths[-1])), counts, n_leaves)
+
+
+def _plainly(text: str) -> str:
+    """A value without what people write differently: case, spaces around it, a decimal zero."""
+    return re.sub(r"\.0+$", "", text.strip().casefold())
 
 
 def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:

@@ -169,6 +169,10 @@ def is_text(word: str) -> bool:
 
 _FIRST_RECORD = re.compile(rb'(?:[^"\n]|"[^"]*")*\n')
 
+_STATED_DELIMITER = re.compile(rb'"?sep=([,;\t|])"?\r?\n')
+"""The first line that Excel takes as the delimiter and not as data."""
+
+_NAMES_OF_INDEXES = ("", "Unnamed: 0")
 CANDIDATES = (",", ";", "\t", "|")  # What is tried, the likeliest first
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
@@ -216,11 +220,14 @@ def csv_of(
 ) -> Source:
     """The table in the content of a text file, which may be gzip'd; its cells as they are written."""
     text = text_of(content, file, reading.encoding)
-    delimiter = reading.delimiter
+    data, delimiter, dropped = text.data, reading.delimiter, 0
+    if (stated := _STATED_DELIMITER.match(data)) is not None:
+        data, delimiter = data[stated.end() :], delimiter or stated[1].decode("latin-1")
+    data, header_notes = _without_comments(data, file)
     if delimiter is None:
-        delimiter = detect_delimiter(text.data, file, usual_delimiter)
-    data, dropped = text.data, 0
+        delimiter = detect_delimiter(data, file, usual_delimiter)
     check_delimiter(delimiter)
+    data = _with_whole_header(data, delimiter, file, header_notes)
     if data.endswith((b"\n\n", b"\n\r\n")) and delimiter.encode() in _sample(data)[0]:
         data = data.rstrip(b"\r\n")  # blank lines after the last record, which in one column are missing values
     data = data if data.endswith(b"\n") else data + b"\n"
@@ -237,15 +244,56 @@ def csv_of(
     if cells.height != n_records + 1:
         raise refusal
     names = ["" if name is None else name for name in cells.row(0)]
+    if _is_row_index(names[0], cells.to_series(0).slice(1)) and len(names) > 1:
+        cells, names = cells.drop(cells.columns[0]), names[1:]
+        header_notes.append(f"the first column of {file} numbers the rows and was not read: name it to keep it")
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = tuple(header_notes)
     if cells.width == 1 and (n_blank := cells.to_series().null_count()):
-        notes = (f"{file} has one column: blank lines were read as missing values, {n_blank} in all",)
+        notes = (*notes, f"{file} has one column: blank lines were read as missing values, {n_blank} in all")
     if dropped:
         were = "1 line was" if dropped == 1 else f"{dropped:,} lines were"
         notes = (*notes, f"{were} left out, having other than {cells.width} cells or a quote inside one")
     return Source(plain_columns(cells, file), "csv", delimiter, text.encoding, file, notes, LeftOut(bad_lines=dropped))
+
+
+def _without_comments(data: bytes, file: str) -> tuple[bytes, list[str]]:
+    """Return a text without the lines before its header that begin with #, and a note on them.
+
+    A line that has as many delimiters as the one below is the header itself.
+    """
+    start, n_comments = 0, 0
+    while data.startswith(b"#", start) and (end := data.find(b"\n", start) + 1):
+        line, below = data[start:end], data[end : data.find(b"\n", end) + 1 or len(data)]
+        counts = {mark: below.count(mark.encode()) for mark in CANDIDATES}
+        likely = max(counts, key=lambda mark: counts[mark])
+        if not below.startswith(b"#") and line.count(likely.encode()) == counts[likely]:
+            break
+        start, n_comments = end, n_comments + 1
+    if not n_comments:
+        return data, []
+    lines = "1 line" if n_comments == 1 else f"{n_comments:,} lines"
+    return data[start:], [f"{lines} before the header of {file} began with # and were not read"]
+
+
+def _with_whole_header(data: bytes, delimiter: str, file: str, notes: list[str]) -> bytes:
+    """Return a text whose header does not end in a delimiter that no record has; a note on that is added."""
+    mark = delimiter.encode()
+    header, *records = _sample(data)
+    is_too_long = header.rstrip(b"\r").endswith(mark) and bool(records)
+    if not is_too_long or any(one.count(mark) != header.count(mark) - 1 for one in records):
+        return data
+    notes.append(f"the header of {file} ends in a delimiter that no record has; it was not read")
+    end = data.index(b"\n")
+    return data[:end].rstrip(b"\r").removesuffix(mark) + data[end:]
+
+
+def _is_row_index(name: str, cells: pl.Series) -> bool:
+    """Whether a column is the row index that R and pandas write: whole numbers without a name, none of them twice."""
+    if name not in _NAMES_OF_INDEXES or cells.is_empty() or cells.null_count():
+        return False
+    return bool(cells.str.contains(r"^[0-9]+$").all()) and bool(cells.is_unique().all())
 
 
 def detect_delimiter(data: bytes, file: str, usual: str | None = None) -> str:

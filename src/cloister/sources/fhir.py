@@ -1,4 +1,4 @@
-"""FHIR R4 as Bulk Data exports it: lines of Patient, Condition, Encounter, Claim and Procedure.
+"""FHIR R4, one resource a line as Bulk Data exports it, or in Bundles: Patient, Condition, Encounter, Claim, Procedure.
 
 Codes come in two columns. ``code`` is that of SNOMED, ``icd_code`` that of ICD; where one is not given, the other
 stands there, or the first of any coding. Claims have those of ICD first: each Claim with what it refers to, or where
@@ -26,7 +26,7 @@ from .records import Files, Member, People, Profile, Row, SourceRecords, frame_o
 Json = dict[str, "Json"] | list["Json"] | str | int | float | None
 Texts = Sequence[str | None]
 
-LINES = re.compile(r".+\.(?:ndjson|jsonl)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
+DOCUMENTS = re.compile(r".+\.(?:ndjson|jsonl|json)(?:\.gz)?", re.IGNORECASE | re.DOTALL)
 KIND = re.compile(rb'"resourceType"\s*:\s*"[A-Za-z]+"')
 REFERENCE = re.compile(
     r"urn:uuid:(?P<uuid>[^/\s]+)|(?:(?:[^\s?#]*/)?(?P<kind>[A-Za-z]+)/)?(?P<id>[^/?#|:\s]+)(?:/_history/[^/\s]+)?"
@@ -275,11 +275,13 @@ def _all_at(value: Json, *path: str | int) -> list[Json]:
 
 def _resources(files: Files, kinds: Collection[str]) -> dict[str, list[_Resource]]:
     """The resources of some kinds, in the order of files and lines."""
-    named = [one for one in files.members if LINES.fullmatch(one.name)]
+    named = [one for one in files.members if DOCUMENTS.fullmatch(one.name)]
     members = named or (files.members if len(files.members) == 1 else ())
     if not members:
         raise InputError(
-            f"{files.name} has no lines of resources. They must be there as .ndjson or .ndjson.gz.", file=files.name
+            f"{files.name} has no resources. They must be there one a line, as .ndjson, or as Bundles, .json; each may "
+            "end in .gz.",
+            file=files.name,
         )
     found: dict[str, list[_Resource]] = {kind: [] for kind in kinds}
     for member in members:
@@ -289,34 +291,55 @@ def _resources(files: Files, kinds: Collection[str]) -> dict[str, list[_Resource
 
 
 def _in_member(member: Member, kinds: Collection[str]) -> Iterator[tuple[str, _Resource]]:
-    wrong, bundles = [], []
+    """The resources of some kinds in a file: one a line, in Bundles, or one document in all."""
+    wrong, content = [], unpacked(member.load(), member.name)
+    text = text_of(content, re.sub(r"(?i)\.gz$", "", member.name)).data if content.strip() else b""
     named = [f'"{kind}"'.encode() for kind in (*kinds, "Bundle")]
-    content = unpacked(member.load(), member.name)
-    lines = text_of(content, re.sub(r"(?i)\.gz$", "", member.name)).data.split(b"\n") if content.strip() else []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_documents(text), start=1):
         if not line.strip() or (not any(name in line for name in named) and KIND.search(line)):
             continue  # other resources are not looked into
-        try:
-            found: Json = json.loads(line)
-        except (ValueError, RecursionError):  # its message quotes the line
-            found = None
-        kind = _at(found, "resourceType")
-        if not isinstance(kind, str):
+        found = _parsed(line)
+        if not isinstance(_at(found, "resourceType"), str):
             wrong.append(number)
-        elif kind == "Bundle":
-            bundles.append(number)
-        elif kind in kinds:
-            yield kind, _Resource(found, member.name, number)
-    what = "a Bundle, which is" if len(bundles) == 1 else "Bundles, which are"
-    for places, why, advice in (
-        (wrong, "no JSON object with a resourceType", "Export the file again, one resource a line"),
-        (bundles, f"{what} not read", "Export Bulk Data, which has one resource a line"),
-    ):
-        if places:
-            are = "1 line is" if len(places) == 1 else f"{len(places)} lines are"
-            first = f"line {places[0]}{' is the first' if len(places) > 1 else ''}"
-            message = f"{member.name}: {are} {why} ({first}). {advice}."
-            raise InputError(message, file=member.name, line=places[0])
+        for kind, resource in _unbundled(found):
+            if kind in kinds:
+                yield kind, _Resource(resource, member.name, number)
+    if wrong:
+        are = "1 line is" if len(wrong) == 1 else f"{len(wrong)} lines are"
+        first = f"line {wrong[0]}{' is the first' if len(wrong) > 1 else ''}"
+        message = (
+            f"{member.name}: {are} no JSON object with a resourceType ({first}). Export the file again, one resource a "
+            "line or as a Bundle."
+        )
+        raise InputError(message, file=member.name, line=wrong[0])
+
+
+def _documents(text: bytes) -> list[bytes]:
+    """The JSON documents of a file: its lines, or all of it where its first line is not one by itself."""
+    lines = text.split(b"\n")
+    first = next((line for line in lines if line.strip()), b"")
+    return lines if _parsed(first) is not None or _parsed(text) is None else [text]
+
+
+def _parsed(text: bytes) -> Json:
+    """A JSON document; None where it is none."""
+    try:
+        found: Json = json.loads(text)
+    except (ValueError, RecursionError):  # its message quotes the text
+        return None
+    return found
+
+
+def _unbundled(found: Json) -> Iterator[tuple[str, Json]]:
+    """A resource with its kind; of a Bundle those in it, Bundles inside it included."""
+    pending = [found]
+    while pending:
+        one = pending.pop()
+        kind = _at(one, "resourceType")
+        if kind == "Bundle":
+            pending += [_at(entry, "resource") for entry in reversed(_all_at(one, "entry"))]
+        elif isinstance(kind, str):
+            yield kind, one
 
 
 def referred(reference: str | None, kind: str) -> str | None:

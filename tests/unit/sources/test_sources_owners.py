@@ -1,6 +1,7 @@
 """Codes stay with the patient whose they are: what is another's is refused, with where it stands and counts."""
 
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -256,12 +257,19 @@ def test_an_encrypted_archive_is_said_to_be_one(tiny, tmp_path):
         read_table(f"omop:{place}")
 
 
-def test_bundles_are_said_not_to_be_read(read):
-    """A line that is a Bundle is not passed over."""
+def test_bundles_are_read_as_lines_are(read, tmp_path):
+    """Resources in Bundles, one a line or one in a whole document, are those of as many lines."""
     bundles = [{"resourceType": "Bundle", "entry": [{"resource": one}]} for one in _people("b", "c")]
+    of_lines = read(_people("a", "b", "c"), "table").frame
 
-    with pytest.raises(InputError, match=r"2 lines are Bundles, which are not read \(line 2 is the first\)\. Export"):
-        read([*_people("a"), *bundles], "table")
+    assert read([*_people("a"), *bundles], "table").frame.equals(of_lines)
+    whole = {"resourceType": "Bundle", "entry": [{"resource": one} for one in _people("a", "b", "c")]}
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "patients.json").write_text(json.dumps(whole, indent=2))
+    assert read_table(Path(f"fhir:{tmp_path / 'whole'}")).frame.equals(of_lines)
+    (tmp_path / "whole" / "patients.json").write_text(json.dumps(whole, indent=2)[:-3])
+    with pytest.raises(InputError, match="no JSON object with a resourceType"):
+        read_table(Path(f"fhir:{tmp_path / 'whole'}"))
 
 
 def test_a_first_job_takes_one_of_two_columns_that_tell_a_birth(read):
