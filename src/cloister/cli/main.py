@@ -119,7 +119,8 @@ def run(arguments: list[str]) -> int:
         return complain(error, as_json=as_json, verbose=verbose, quiet=quiet)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked, which is no mistake
-            for line in (START if not arguments else _help_of(error)).split("\n"):
+            context = getattr(error, "ctx", None)
+            for line in (str(context.get_help()) if arguments and context else START).split("\n"):
                 say(line)
             return 0
         return complain(InputError(_usage(error)), as_json=as_json, verbose=False)
@@ -155,12 +156,6 @@ In a browser, on this machine alone:
   cloister ui .
 
 cloister --help lists all commands."""
-
-
-def _help_of(error: TyperException) -> str:
-    """The help of the group that was named without a command."""
-    context = getattr(error, "ctx", None)
-    return "" if context is None else str(context.get_help())
 
 
 def _usage(error: TyperException) -> str:

@@ -24,7 +24,8 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
     """
     able = [one for one in columns if not one.is_measured and not one.speaks_of(is_named_survey_weight)]
     named = [one for one in able if plain_name(one.name) in IDS or is_named_patient(one.name)]
-    numbers = [one for one in able if _is_record_number(one)]
+    said = {one.name: what_a_name_says(one.name) for one in able}
+    numbers = [one for one in able if (word := said[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
     several = [one for one in named if 1 < one.n_values < one.n_present and not counts_in_groups(one, texts)]
     patients = next((one for one in several if is_named_patient(one.name)), None)
     whole = next((one for one in (*named, *numbers) if one.is_key), None)
@@ -32,11 +33,6 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
         return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
     patients = patients or next(iter(several), None)
     return None if patients is None else Guess(patients.name, PATIENT, "sure", REPEATS)
-
-
-def _is_record_number(column: Column) -> bool:
-    said = what_a_name_says(column.name)
-    return said is not None and said.strong and said.letter == RECORD_NUMBERS
 
 
 def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:
@@ -87,7 +83,7 @@ def _person_above(
     What does not change about a person: sex, ethnicity, birth; the quasi-identifiers whose labels are kept or
     suppressed, or are births.
     """
-    fixed = {one.column for one in guesses if one.role == QUASI and _is_fixed(one)}
+    fixed = {one.column for one in guesses if one.role == QUASI and (one.hierarchy == "suppress" or "birth" in one.why)}
     n = texts.height
     for one in guesses:
         text = texts[one.column]
@@ -99,10 +95,6 @@ def _person_above(
         if _determines(texts.select(stay), text) and all(_agrees(text, quasi[name]) for name in fixed):
             return one.column
     return None
-
-
-def _is_fixed(guess: Guess) -> bool:
-    return guess.hierarchy == "suppress" or "birth" in guess.why
 
 
 def _determines(given: pl.DataFrame, text: pl.Series) -> bool:

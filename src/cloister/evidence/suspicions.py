@@ -24,23 +24,22 @@ def suspicion(column: Column) -> str:
 def _of_dates(column: Column) -> str | None:
     if not column.are_numbers or not column.is_whole:
         return None
-    is_named = column.speaks_of(lambda name: is_about(name, DATE) or _ends_in_date(name))
+    is_named = column.speaks_of(
+        lambda name: is_about(name, DATE) or name.casefold().endswith(("dt", "dte", "date", "dat"))
+    )
     if column.share_between(1850, 2100) >= 0.9 and column.n_values > 1:
         return "looks like years"
-    if column.share_between(1, 31) >= 0.9 and column.n_values > 2 and column.speaks_of(_names_part):
+    if (
+        column.share_between(1, 31) >= 0.9
+        and column.n_values > 2
+        and column.speaks_of(
+            lambda name: is_about(name, DATE_PART) or name[:2].casefold() in ("mo", "da", "dy")  # as in `modth`
+        )
+    ):
         return "looks like part of a date"
     if column.share_between(LEAST_DAY, LAST_DAY) >= 0.9 and (is_named or _spread(column)):
         return "looks like a date (number of a day)" if is_named else "may be numbers of days"
     return None
-
-
-def _names_part(name: str) -> bool:
-    """Whether a name speaks of a part of a date, or begins so: `modth`, `dadth`."""
-    return is_about(name, DATE_PART) or name[:2].casefold() in ("mo", "da", "dy")
-
-
-def _ends_in_date(name: str) -> bool:
-    return name.casefold().endswith(("dt", "dte", "date", "dat"))
 
 
 def _spread(column: Column) -> bool:

@@ -78,7 +78,11 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     guesses = with_patients(guesses, texts, identifier)
     guesses = _with_evidence(guesses, texts)
     built = {one.column: one.hierarchy or "" for one in guesses}
-    odd = [one.name for one in columns if built[one.name] and _outside(built[one.name], one)]
+    odd = [
+        one.name
+        for one in columns
+        if built[one.name] and parse_hierarchy(built[one.name]).outside(one.values.to_list())
+    ]
     numbers = tuple(name for name in odd if built[name].startswith(hierarchies.INTERVAL))
     dates = tuple(one.name for one in columns if one.name in odd_dates.union(odd).difference(numbers))
     forms = tuple(f"{name}={form.text}" for name, form in formats.items())
@@ -102,10 +106,6 @@ def _decimals(text: pl.Series) -> pl.Series:
     has_point = present.str.contains(r"^[+-]?\d*\.\d+$").sum() > UNIQUE_SHARE * len(present)
     numbers = text.cast(pl.Float64, strict=False) if has_point else text
     return numbers if numbers.null_count() == text.null_count() else text
-
-
-def _outside(words: str, column: Column) -> list[str]:
-    return parse_hierarchy(words).outside(column.values.to_list())
 
 
 def _date_format(text: pl.Series) -> DateFormat | None:

@@ -45,7 +45,7 @@ class CodeColumns:
 
 
 SEPARATORS = r"[;,|]"
-AS_A_LIST = r"^\s*[\[({](.*)[\])}]\s*$"
+AS_A_LIST = r"^\s*[\[{](.*)[\]}]\s*$"
 
 
 def split_at(cells: pl.Series, separator: str | None) -> pl.Series:
@@ -104,7 +104,12 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     if ids is not None:
         _check_ids(ids, str(found.id), file, wide=found.code is None)
     parted = split_at(cells, wanted.separator)
-    how_parted = [] if parted is cells else [_how_parted(codes, wanted.separator)]
+    at = "commas, semicolons and bars" if wanted.separator is None else repr(wanted.separator)
+    how_parted = (
+        [f"cells of {codes!r} with several codes were split at {at} ({setting('separator')} names another separator)"]
+        if parted is not cells
+        else []
+    )
     if found.code is not None and ids is not None and parted is not cells:
         parted, ids = _one_a_line(cells, parted, ids)
     cells = parted
@@ -131,18 +136,13 @@ def code_lists(source: Source, wanted: CodeColumns, missing: Sequence[str] = ())
     )
 
 
-def _how_parted(codes: str, separator: str | None) -> str:
-    at = "commas, semicolons and bars" if separator is None else repr(separator)
-    return f"cells of {codes!r} with several codes were split at {at} ({setting('separator')} names another separator)"
-
-
 def _one_a_line(cells: pl.Series, parted: pl.Series, ids: pl.Series) -> tuple[pl.Series, pl.Series]:
     """One code a line, of cells that had separators; a cell with nothing but white space inside stays as it is."""
     lists = pl.DataFrame({"id": ids, "cell": cells, "parted": parted.str.split(" ")})
     is_parted = pl.col("parted").list.join(" ") != pl.col("cell").str.strip_chars()
     kept = pl.when(is_parted.fill_null(value=False)).then("parted").otherwise(pl.concat_list("cell"))
-    found = lists.select("id", kept.alias("code")).explode("code")
-    return found["code"].alias(cells.name), found["id"].alias(ids.name)
+    rows = lists.select("id", kept.alias("code")).explode("code")
+    return rows["code"].alias(cells.name), rows["id"].alias(ids.name)
 
 
 def _likely_id(frame: pl.DataFrame, columns: Sequence[str]) -> str:

@@ -99,7 +99,8 @@ def _codes(frame: pl.DataFrame, names: Sequence[str]) -> Guess | None:
     numbered = [name for name in names if _numbers_rows(frame[name])]
     names = [name for name in names if name not in numbered] or names
     by_name = [name for name in names if CODE_NAMES.search(plain_name(name))]
-    words = {name: sorted({word for value in _codes_in(frame[name]) for word in value.split()}) for name in names}
+    cells = {name: split_at(pl.Series(_values(frame[name]), dtype=pl.String), None) for name in names}
+    words = {name: sorted({word for value in cells[name] for word in value.split()}) for name in names}
     by_content = [
         name
         for name, held in words.items()
@@ -121,10 +122,6 @@ def _values(column: pl.Series) -> list[str]:
 def _spelled(words: Sequence[str]) -> float:
     """Share of texts that have a letter or a point, which numbers of other things have not."""
     return sum(re.search(r"[A-Za-z.]", word) is not None for word in words) / max(1, len(words))
-
-
-def _codes_in(column: pl.Series) -> list[str]:
-    return split_at(pl.Series(_values(column), dtype=pl.String), None).to_list()
 
 
 def _repeats_for_a_patient(column: pl.Series) -> bool:

@@ -5,10 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
+import polars as pl
+
 from cloister.errors import CloisterError, InputError, NoSafeRelease, setting
 from cloister.io import as_text, is_tally
 from cloister.results import Disclosing, Why
-from cloister.risk.identifiers import free_texts, ordered, repeated_patients, said_of
+from cloister.risk.determination import Determination, Hidden, find_determinations
+from cloister.risk.identifiers import free_texts, ordered, repeated_patients
+from cloister.risk.recorded_columns import count_unique_records
 from cloister.tabular.data import EncodedTable, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections
@@ -28,45 +33,88 @@ def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) 
     left_out = {name: as_text(table.frame[name]) for name in of_role[Role.DROPPED] if request.patients is None}
     quasi_identifiers = (as_text(table.frame[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
-    return _accepted(
-        [*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file, InputError
-    )
+    return _accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
 
 
 def accepted_beside_labels(
     table: EncodedTable, protected: ProtectedTable, request: TableRequest, file: str
-) -> list[Disclosing]:
-    """Refuse columns as recorded that say a quasi-identifier more finely than its labels in the release do.
+) -> tuple[list[Disclosing], list[str]]:
+    """Refuse sets of columns as recorded that determine a quasi-identifier, and leave records with fewer than k.
 
-    Tables that are counted elsewhere are not looked at: which columns go together there is not known.
+    Returns the columns that were accepted, and notes on sets by which k fails for nobody. Tables that are counted
+    elsewhere are not looked at: which columns go together there is not known.
     """
     recorded = [name for name, role in table.roles.items() if role in RECORDED]
     if is_tally(table.frame) or not recorded:
-        return []
+        return [], []
     originals = protected.originals.drop_nulls()
-    quasi_identifiers = {}
-    for name, levels in protected.levels.items():
-        if generalized := [level for level in levels if level > 0]:
-            values, hierarchy = as_text(table.frame[name]).gather(originals), table.hierarchies[name]
-            if not ordered(values).dtype.is_numeric():
-                below = dict(zip(hierarchy.values, hierarchy.labels[generalized[0] - 1], strict=True))
-                values = values.replace_strict(
-                    {value: below[value] for value in below if value is not None}, default=None
-                )
-            quasi_identifiers[name] = (protected.labels[name], values)
-    columns = {name: as_text(table.frame[name]).gather(originals) for name in recorded}
-    return _accepted(said_of(quasi_identifiers, columns), request, file, NoSafeRelease)
+
+    def values(name: str) -> pl.Series:
+        return ordered(as_text(table.frame[name]).gather(originals)).alias(name)
+
+    hidden = {
+        name: Hidden(as_text(protected.labels[name]), values(name))
+        for name, levels in protected.levels.items()
+        if any(level > 0 for level in levels)
+    }
+    labels = pl.DataFrame([as_text(one) for one in protected.labels])
+    classes = labels.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
+    found = find_determinations(hidden, {name: values(name) for name in recorded}, classes, request.k)
+    refused = [one for one in found if one.n_below and not {*one.columns} <= {*request.accept}]
+    if refused:
+        raise _determined(refused, file)
+    accepted = [Disclosing(column, "says a quasi-identifier", one.about) for one in found for column in one.columns]
+    notes = [
+        f"{_listed(one.columns)} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} more finely "
+        f"than its labels; no record is left with fewer than {request.k} by that"
+        for one in found
+        if not one.n_below
+    ]
+    return [one for one in dict.fromkeys(accepted) if one.column in request.accept], notes
 
 
-def _accepted(
-    found: Sequence[Disclosing], request: TableRequest, file: str, refusal: type[InputError | NoSafeRelease]
-) -> list[Disclosing]:
+def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
+    """The refusal, which names each set, what it reveals and in how many records k fails."""
+    sentences = [
+        f"{_listed([repr(name) for name in one.columns])} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
+        f"{one.about} more finely than its labels: in {one.n_below:,} record{'' if one.n_below == 1 else 's'} fewer "
+        "than k are left."
+        for one in found
+    ]
+    every = sorted({column for one in found for column in one.columns})
+    return NoSafeRelease(
+        f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with "
+        f"{setting('drop', every[0])}, or make them quasi-identifiers. To release all the same, with a sentence in the "
+        f"report: {', '.join(setting('accept', column) for column in every)}.",
+        file=file,
+        column=every[0],
+        columns=every,
+    )
+
+
+def describe_recorded(released: pl.DataFrame, quasi_identifiers: Sequence[str], recorded: Sequence[str]) -> list[str]:
+    """Return the note on how many records are unique with the columns released as recorded; none without such."""
+    if not recorded or is_tally(released):
+        return []
+    found = count_unique_records(released, quasi_identifiers, recorded)
+    if not found.unique:
+        return []
+    columns = "the column" if found.columns == 1 else f"the {found.columns:,} columns"
+    most = _listed([name for name, _ in found.contributors])
+    return [
+        f"With {columns} released as recorded, {found.unique:,} of {found.records:,} records "
+        f"{'is' if found.unique == 1 else 'are'} unique"
+        + (f"; {most} contribute{'s' if len(found.contributors) == 1 else ''} most" if most else "")
+    ]
+
+
+def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> list[Disclosing]:
     """Those that were accepted by name; all others in one error."""
     refused = [one for one in found if one.column not in request.accept]
     if refused:
         every = sorted({one.column for one in refused})
         whys = " ".join(_sentence(why, [one for one in refused if one.why == why], file) for why in WORDS_FOR)
-        raise refusal(
+        raise InputError(
             f"{whys.strip()} To release all the same, with a sentence in the report: "
             f"{', '.join(setting('accept', column) for column in every)}.",
             file=file,
@@ -81,8 +129,6 @@ WORDS_FOR: dict[Why, str] = {
     "count records. Name it as {patient}, and k counts patients.",
     "free text": "{columns}: most records of {file} have a text of several words there that no other has. Leave it "
     "out: {drop}.",
-    "says a quasi-identifier": "{columns} would be released as recorded, and with it more can be said of a patient "
-    "than the labels of the quasi-identifier do. Leave it out ({drop}), or make it a quasi-identifier too.",
 }
 
 

@@ -297,12 +297,8 @@ def request_of(
         "id_key": key,
     }
     request = requested(vars(options) | looked_up, is_counted=is_counted)
-    return decide_columns(request, columns, file, propose, _of_codes(options)), notes
-
-
-def _of_codes(options: TableOptions) -> list[str]:
-    """The column of codes, which has a role of its own."""
-    return [] if options.codes is None else [options.codes]
+    of_codes = [] if options.codes is None else [options.codes]  # which have a role of their own
+    return decide_columns(request, columns, file, propose, of_codes), notes
 
 
 def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:

@@ -25,7 +25,7 @@ from cloister.tabular.recoding.choice import RecordCodes
 from cloister.tabular.verify import verify
 
 from .stages import completed, passed
-from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
+from .table_refusals import RECORDED, accepted_as_recorded, accepted_beside_labels, describe_recorded, said_of_empty
 
 Made = TypeVar("Made", bound=TableRelease)
 
@@ -138,7 +138,8 @@ def take_encoded(
         watch.move("protect", "search", protected.search.seconds)
     n = n_records(table.frame)
     with watch.stage("measure"):
-        accepted = [*accepted, *accepted_beside_labels(table, protected, request, source)]
+        beside, of_sets = accepted_beside_labels(table, protected, request, source)
+        accepted = [*accepted, *beside]
         request = with_published_rules(request, protected.suppressed, n)
         manifest = described(table, protected, request, source, accepted)
         book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
@@ -155,7 +156,10 @@ def take_encoded(
         )
         passed(check(protected.frame))
     with watch.stage("measure"):
-        notes = said_of_empty(table, request, manifest, source)
+        notes = [*said_of_empty(table, request, manifest, source), *of_sets]
+        recorded = [name for name, role in table.roles.items() if role in RECORDED]
+        is_released = protected.originals.is_not_null()
+        notes += describe_recorded(protected.frame.filter(is_released), list(request.quasi_identifiers), recorded)
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)

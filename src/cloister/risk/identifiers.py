@@ -4,11 +4,9 @@ k-anonymity is about the quasi-identifiers. It is worth little where another col
 it is released, where a text names its patient, or where the column left out says that a patient has several records.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import polars as pl
@@ -222,9 +220,6 @@ class Values:
         return int(self.records.filter(chosen).sum())
 
 
-MOST_SAID = 0.4
-"""Share of the doubt that a label leaves which a column may take away; one that halves each label takes half of it."""
-
 LEAST_RECORDS = 100  # from fewer nothing follows
 MOST_RECORDS = 100_000  # more are not looked at, but every second, third ... of them
 FREE = 0.5  # share of the records with a text of several words that no other record has
@@ -261,15 +256,13 @@ def repeated_patients(columns: Mapping[str, pl.Series], quasi_identifiers: Itera
 
 
 def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
-    """Whether a column may tell patients apart although its name does not say so."""
-    is_number = is_named_survey_weight(name) or _has_decimals(values)
-    return not is_number and not _is_determined(values, quasi_identifiers)
+    """Whether a column may tell patients apart although its name does not say so.
 
-
-def _has_decimals(values: pl.Series) -> bool:
-    """Whether more than one in twenty values is a number with decimals."""
+    Not a weight of a survey, nor where more than one in twenty values is a number with decimals.
+    """
     decimals = values.drop_nulls().cast(pl.String).str.contains(r"^[+-]?[0-9]*\.[0-9]*[1-9]")
-    return int(decimals.sum()) > GROUPS * len(decimals)
+    is_number = is_named_survey_weight(name) or int(decimals.sum()) > GROUPS * len(decimals)
+    return not is_number and not _is_determined(values, quasi_identifiers)
 
 
 def _is_determined(values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
@@ -296,33 +289,6 @@ def free_texts(columns: Mapping[str, pl.Series]) -> list[Disclosing]:
             is_free = values.is_unique() & values.str.contains(WORDS).fill_null(value=False)
             found += [Disclosing(name, "free text")] if is_free.sum() > FREE * len(values) else []
     return found
-
-
-def said_of(
-    quasi_identifiers: Mapping[str, tuple[pl.Series, pl.Series]], columns: Mapping[str, pl.Series]
-) -> list[Disclosing]:
-    """Return the columns that say a quasi-identifier more finely than its labels, alone or two days by what is between.
-
-    Parameters
-    ----------
-    quasi_identifiers : for each its labels as released, and its values; if these are no numbers, the labels below
-    columns : as recorded, of the same records; all as text
-    """
-    step = 1 + next((len(series) for series in columns.values()), 0) // MOST_RECORDS
-    recorded = {name: ordered(series.gather_every(step)) for name, series in columns.items()}
-    days = {name: found for name in columns if (found := _days(columns[name].gather_every(step))) is not None}
-    between = {two: days[two] - days[one] for one, two in combinations(days, 2)}
-    disclosing = []
-    for name, (labels, finer) in quasi_identifiers.items():
-        label, value = labels.gather_every(step), ordered(finer.gather_every(step))
-        by_chance = 1 / math.sqrt(max(len(label), 1))
-        said = dict.fromkeys(
-            column
-            for column, series in [*recorded.items(), *between.items()]
-            if share_said(label, value, series) > MOST_SAID + by_chance
-        )
-        disclosing += [Disclosing(column, "says a quasi-identifier", name) for column in said]
-    return disclosing
 
 
 def share_said(labels: pl.Series, values: pl.Series, column: pl.Series) -> float:
@@ -370,11 +336,6 @@ def ordered(text: pl.Series) -> pl.Series:
     numbers = text.cast(pl.Float64, strict=False)
     if numbers.null_count() == text.null_count():
         return numbers
-    days = _days(text)
-    return text if days is None else days
-
-
-def _days(text: pl.Series) -> pl.Series | None:
-    """Days since 1970, with the time of day as a fraction left out; None where another text stands among them."""
     days = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    return days.to_physical().cast(pl.Float64) if days.null_count() == text.null_count() < len(text) else None
+    are_days = days.null_count() == text.null_count() < len(text)
+    return days.to_physical().cast(pl.Float64) if are_days else text

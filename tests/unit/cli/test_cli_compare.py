@@ -12,8 +12,8 @@ import cloister as cl
 @pytest.fixture
 def two(protect, cloister, data):
     """Two releases of the patients, of different k."""
-    assert protect("-q", out="five").code == 0
-    assert protect("-q", "-k", "20", out="twenty").code == 0
+    assert protect("-q", "--accept", "diagnosis", out="five").code == 0
+    assert protect("-q", "-k", "20", "--accept", "diagnosis", out="twenty").code == 0
     return ("five", "twenty")
 
 

@@ -3,6 +3,7 @@
 import datetime
 import json
 import math
+import random
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ NAMES = ("patients.parquet", "patients.csv")
 
 def patients() -> pl.DataFrame:
     """Patients with values and names that need care in SQL."""
+    draw = random.Random(0)
     texts = ["it's", 'a "b"', "", "back\\slash", "Zoë", "zoe", "two\nlines", "?"]
     return pl.DataFrame(
         {
@@ -50,9 +52,9 @@ def patients() -> pl.DataFrame:
             'se"x': [["F", "M", None][(i // 3) % 3] for i in range(N)],
             "zip code": [f"{100 + i % 7:03}" for i in range(N)],
             "n": [texts[(i * 5) % len(texts)] for i in range(N)],
-            "weight": [[1.5, 2.0, math.nan, 1e-7][i % 4] for i in range(N)],
-            "since": [datetime.date(2020, 1, 1) + datetime.timedelta(days=i % 5) for i in range(N)],
-            "smokes": [[True, False, None][i % 3] for i in range(N)],
+            "weight": [[1.5, 2.0, math.nan, 1e-7][draw.randrange(4)] for _ in range(N)],
+            "since": [datetime.date(2020, 1, 1) + datetime.timedelta(days=draw.randrange(5)) for _ in range(N)],
+            "smokes": [[True, False, None][draw.randrange(3)] for _ in range(N)],
         }
     )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from cloister.risk import identifiers
-from cloister.risk.identifiers import free_texts, repeated_patients, said_of, share_said
+from cloister.risk.identifiers import free_texts, repeated_patients, share_said
 
 
 def by_definition(records, *, has_next):
@@ -63,50 +63,6 @@ def test_what_is_said_is_as_defined(are_numbers, has_next, found):
         identifiers.LEAST_RECORDS = before
 
     assert share == pytest.approx(by_definition(records, has_next=has_next))
-
-
-def people(n=400):
-    """Ages with columns that repeat them, and one that does not."""
-    rng = random.Random(5)
-    ages = [rng.randint(20, 79) for _ in range(n)]
-    return {
-        "age": ages,
-        "months": [12 * age + rng.randint(0, 11) for age in ages],
-        "decade": [f"{age // 10}0s" for age in ages],
-        "born": [f"{2020 - age}-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}" for age in ages],
-        "seen": [f"2020-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}" for age in ages],
-        "risk": [round(age / 100 + rng.random(), 2) for age in ages],
-    }
-
-
-def said(labels, columns):
-    """Columns that say the age beside these labels."""
-    every = {name: pl.Series(name, [str(value) for value in values]) for name, values in people().items()}
-    found = said_of({"age": (pl.Series(labels), every["age"])}, {name: every[name] for name in columns})
-    return {one.column for one in found}
-
-
-def test_copies_of_a_quasi_identifier_are_found():
-    """Months, a decade beside wider labels, and a birth date say the age; a measure that grows with it does not."""
-    ages = people()["age"]
-    by_twenty, by_ten = [f"{age // 20}" for age in ages], [f"{age // 10}" for age in ages]
-
-    assert said(by_twenty, ["months", "decade", "born", "risk"]) == {"months", "decade", "born"}
-    assert said(by_ten, ["months", "decade", "risk"]) == {"months"}
-
-
-def test_two_days_say_what_is_between_them():
-    """The day of birth, moved for everybody by as much as the day of the visit, says the age with that day only."""
-    rng, ages = random.Random(3), people()["age"]
-    moved = [pl.Series(["2020-01-01"]).str.to_date()[0].toordinal() + rng.randint(0, 40_000) for _ in ages]
-    visits = pl.Series("visit", moved) - 719163
-    births = visits - pl.Series(ages) * 365
-    columns = {
-        name: days.cast(pl.Int32).cast(pl.Date).cast(pl.String) for name, days in (("visit", visits), ("birth", births))
-    }
-    found = said_of({"age": (pl.Series(["*"] * len(ages)), pl.Series(ages).cast(pl.String))}, columns)
-
-    assert {one.column for one in found} == {"birth"}
 
 
 def test_notes_are_found_and_diagnoses_are_not():

@@ -1,0 +1,81 @@
+"""Sets of recorded columns that determine a quasi-identifier: all that are planted are found, nothing else is."""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.planted import PLANTS, made
+
+from cloister.risk import determination
+from cloister.risk.determination import Hidden, find_determinations
+
+EACH, K = 20, 5
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("start", range(0, 500, EACH))
+def test_planted_sets_are_found(start):
+    """In each of 500 made-up tables the quasi-identifier that columns determine is found, and columns that do."""
+    for seed in range(start, start + EACH):
+        table = made(seed, list(PLANTS)[seed % len(PLANTS)])
+        found = find_determinations(table.hidden, table.recorded, table.classes, K)
+        assert [one.about for one in found if one.about == table.about], (seed, table.kind)
+        assert all(one.removed >= determination.DETERMINED for one in found)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("start", range(0, 500, EACH))
+def test_ordinary_associations_are_no_determination(start):
+    """In none of 500 tables with laboratory values, diagnoses and lengths of stay is anything found."""
+    for seed in range(start, start + EACH):
+        table = made(10_000 + seed)
+        assert find_determinations(table.hidden, table.recorded, table.classes, K) == [], seed
+
+
+def test_the_records_in_which_k_fails_are_counted():
+    """Of two classes of ten, one has pairs of equal ages behind its label, the other ten equal ones."""
+    ages = [*(30 + place // 2 for place in range(40)), *[50] * 40]
+    hidden = {"age": Hidden(pl.Series(["a"] * 40 + ["b"] * 40), pl.Series([float(age) for age in ages]))}
+    copy = {"copy": pl.Series("copy", [float(age) for age in ages])}
+    (revealed, followed) = find_determinations(hidden, copy, np.repeat([0, 1], 40), K)
+
+    assert (revealed.columns, revealed.n_below, followed.n_below) == (("copy",), 40, 40)
+    assert [one.n_below for one in find_determinations(hidden, copy, np.repeat([0, 1], 40), 2)] == [0, 0]
+
+
+RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=14)
+
+
+def alone_left_out(records, *, is_number):
+    """Predict each value from the others of its group, by the definition: the mean, or the most frequent category."""
+    found = []
+    for place, (group, value) in enumerate(records):
+        others = [other for at, (own, other) in enumerate(records) if own == group and at != place]
+        if not others:
+            found.append(None)
+        elif is_number:
+            found.append(sum(others) / len(others))
+        else:
+            counts = Counter(others)
+            most = max(counts.values())
+            best = {each for each, n in counts.items() if n == most}
+            found.append((best - {value}) or best)
+    return found
+
+
+@examples(150)
+@given(RECORDS, st.booleans())
+def test_records_are_predicted_from_others_alone(records, is_number):
+    """Each prediction is that of the definition: from the group without the record itself, ties against it."""
+    groups = np.array([group for group, _ in records])
+    values = np.array([float(value) for _, value in records])
+    target = determination._Target(np.zeros(len(records), dtype=np.int64), values, is_number, np.arange(len(records)))
+    predicted = determination._from_groups(target, groups)
+
+    for own, wanted in zip(predicted, alone_left_out(records, is_number=is_number), strict=True):
+        if wanted is not None:
+            assert own == pytest.approx(wanted) if is_number else own in wanted
