@@ -6,7 +6,7 @@ verified. Counts of the original are for the custodian alone: beside the release
 
 import datetime
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from cloister.io import records_of, table_columns
 from cloister.masking import mask_small_count
+from cloister.risk.recorded_columns import UniqueRecords
 from cloister.risk.safe_harbor import look_for_identifiers
 
 NAMED = 12
@@ -57,6 +58,7 @@ class ReportCounts:
     # patients made up from released labels, by column
     examples: tuple[Mapping[str, str], ...] = ()
     members: bool = True  # whether the members of the classes are counted, or the classes
+    recorded: UniqueRecords | None = None  # what the columns released as recorded do, if there are any
     # the same of the original as recorded; for the custodian
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
@@ -67,16 +69,26 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
     ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
     """
     examples = {"examples": [dict(one) for one in shown.examples]} if shown.examples else {}
-    return examples | {
-        "class_sizes": {
-            "of": shown.of,
-            "by": shown.by,
-            "bands": banded(shown.sizes, members=shown.members),
-            "before": None,
-        },
-        "marginals": [_marginal(column, shown.k) for column in shown.columns],
-        "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
-    }
+    recorded = {} if shown.recorded is None else {"recorded": _plain(shown.recorded)}
+    return (
+        examples
+        | recorded
+        | {
+            "class_sizes": {
+                "of": shown.of,
+                "by": shown.by,
+                "bands": banded(shown.sizes, members=shown.members),
+                "before": None,
+            },
+            "marginals": [_marginal(column, shown.k) for column in shown.columns],
+            "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
+        }
+    )
+
+
+def _plain(found: UniqueRecords) -> Figures:
+    """The same as JSON has it."""
+    return {**asdict(found), "contributors": [list(one) for one in found.contributors]}
 
 
 def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:

@@ -48,6 +48,7 @@ ALLOWED = {
     "evidence": {"evidence", "errors", "hierarchy", "io", "reading", "risk"},
     "tabular": {
         "tabular",
+        "risk",
         "codebook",
         "checker",
         "reading",

@@ -8,10 +8,11 @@ import polars as pl
 
 from cloister.codebook import Row, Type, codebook_of, type_of
 from cloister.hierarchy import ROOT
-from cloister.io import as_text, counted, n_records, records_of, table_columns, with_records_of
+from cloister.io import as_text, counted, is_tally, n_records, records_of, table_columns, with_records_of
 from cloister.io.columns import as_held
 from cloister.privacy import KPatients
 from cloister.report_figures import Counted, Counts, ReportCounts, banded, label_counts
+from cloister.risk.recorded_columns import count_unique_records
 
 from .data import EncodedTable, ProtectedTable
 from .guarantee import Guarantee
@@ -82,6 +83,7 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
     """
     skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
+    recorded = [text.name for text in texts if text.name not in {*guarantee.levels, guarantee.id}]
     return ReportCounts(
         k=guarantee.k,
         sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
@@ -93,6 +95,9 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
             if column not in skipped
         ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
+        recorded=None
+        if is_tally(released) or not recorded
+        else count_unique_records(released, list(guarantee.levels), recorded),
     )
 
 
