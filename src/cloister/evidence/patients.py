@@ -1,5 +1,6 @@
 """Which column tells patients apart, and which of several that do so tells persons apart and not their stays."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
 RECORD_NUMBERS = "H"
+LEAST_PATIENTS = 20  # a column of fewer values, each in many records, has kinds of people
 GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
 AGREE = 0.9  # share of the records of a person that agree in what does not change about one
 
@@ -22,17 +24,23 @@ def find_id(columns: Sequence[Column], texts: pl.DataFrame) -> Guess | None:
 
     A number with decimals, a weight of a survey and a number that only counts within a group are no ids.
     """
-    able = [one for one in columns if not one.is_measured and not one.speaks_of(is_named_survey_weight)]
+    able = [one for one in columns if _may_be_id(one)]
     named = [one for one in able if plain_name(one.name) in IDS or is_named_patient(one.name)]
     said = {one.name: what_a_name_says(one.name) for one in able}
     numbers = [one for one in able if (word := said[one.name]) and word.strong and word.letter == RECORD_NUMBERS]
-    several = [one for one in named if 1 < one.n_values < one.n_present and not counts_in_groups(one, texts)]
+    least = min(LEAST_PATIENTS, GROUPS * texts.height)
+    several = [one for one in named if least <= one.n_values < one.n_present and not counts_in_groups(one, texts)]
     patients = next((one for one in several if is_named_patient(one.name)), None)
     whole = next((one for one in (*named, *numbers) if one.is_key), None)
     if patients is None and whole is not None:
         return Guess(whole.name, ID, "sure", "by its name, and another value for each patient")
     patients = patients or next(iter(several), None)
     return None if patients is None else Guess(patients.name, PATIENT, "sure", REPEATS)
+
+
+def _may_be_id(column: Column) -> bool:
+    """Whether every record has a value, and none of a kind that no register gives to a person."""
+    return column.n_present == column.n_rows and not column.is_measured and not column.speaks_of(is_named_survey_weight)
 
 
 def counts_in_groups(column: Column, texts: pl.DataFrame) -> bool:
@@ -62,7 +70,11 @@ def with_patients(guesses: Sequence[Guess], texts: pl.DataFrame, identifier: Gue
     if identifier is not None and identifier.role == PATIENT:
         finest = identifier.column
     else:
-        others = {one.column: texts[one.column] for one in guesses if one.role in (DROP, SENSITIVE, UNDECIDED)}
+        others = {
+            one.column: texts[one.column]
+            for one in guesses
+            if one.role in (DROP, SENSITIVE, UNDECIDED) and _is_like_id(one.column, texts[one.column])
+        }
         repeated = repeated_patients(others, list(quasi.values()))
         if not repeated:
             return [*guesses]
@@ -92,9 +104,19 @@ def _person_above(
         n_values, n_stays = text.n_unique(), texts[stay].n_unique()
         if not (max(2, GROUPS * n) <= n_values < n_stays) or Column.of(text, "").is_measured:
             continue
+        if not _is_like_id(one.column, text):
+            continue
         if _determines(texts.select(stay), text) and all(_agrees(text, quasi[name]) for name in fixed):
             return one.column
     return None
+
+
+def _is_like_id(name: str, text: pl.Series) -> bool:
+    """Whether a column is called after ids or persons, or has codes with letters and digits; no missing value."""
+    if text.null_count():
+        return False
+    is_named = is_named_patient(name) or re.search(r"(^|[^a-z])(id|nr|no|num|key|code)$|[a-z]{2,}id$", plain_name(name))
+    return bool(is_named) or bool((text.str.contains(r"[A-Za-z]") & text.str.contains(r"[0-9]{2}")).all())
 
 
 def _determines(given: pl.DataFrame, text: pl.Series) -> bool:

@@ -217,15 +217,15 @@ def _identifying(column: Column) -> Guess | None:
     """Direct identifiers, by the checks of Safe Harbor; content that cannot be one clears the name."""
     said = what_a_name_says(column.name)
     by_name = said if said is not None and said.strong and _may_be(column, said.letter) else None
-    sure = [one for one in column.findings if one.confidence in ("certain", "likely") and _may_be(column, one.letter)]
+    signs = [one for one in column.findings if _may_be(column, one.letter) and not _is_only_unique(column, one.letter)]
+    sure = [one for one in signs if one.confidence in ("certain", "likely")]
     if sure or by_name:
         letter = sure[0].letter if sure else by_name.letter if by_name else "R"
         return Guess(column.name, DROP, "sure", f"identifies patients: {CLASSES[letter]}")
-    possible = [one for one in column.findings if _may_be(column, one.letter)]
     # few numbers that many share, as of `discharge_disposition_id`, are kinds, not numbers of anybody
     is_kind = column.n_values <= MANY_KINDS and column.alone <= UNIQUE_SHARE
-    if possible and not column.is_measured and not (is_kind and all(one.letter == "R" for one in possible)):
-        return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[possible[0].letter]}")
+    if signs and not column.is_measured and not (is_kind and all(one.letter == "R" for one in signs)):
+        return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES[signs[0].letter]}")
     if not _is_flag(column) and column.speaks_of(lambda name: is_about(name, PLACE)):
         return Guess(column.name, DROP, "likely", f"may identify patients: {CLASSES['B']}")
     if column.speaks_of(lambda name: is_about(name, STAFF)) and not column.mostly(r"[0-9]{1,3}"):
@@ -247,6 +247,11 @@ def _may_be(column: Column, letter: str) -> bool:
         return True
     is_dated = any(one.letter == "C" and one.what != "the name of the column" for one in column.findings)
     return is_dated or not column.are_numbers
+
+
+def _is_only_unique(column: Column, letter: str) -> bool:
+    """Whether numbers hardly repeat, and the name speaks of no number of anybody: a time or a measurement may be so."""
+    return letter == "R" and column.are_numbers and what_a_name_says(column.name) is None
 
 
 def _is_flag(column: Column) -> bool:

@@ -69,6 +69,6 @@ def _of_places(column: Column) -> str | None:
 def _of_numbers(column: Column) -> str | None:
     if column.is_measured:
         return "measurements"
-    if column.is_key and column.n_rows > 1:
-        return "another value in each record"
+    if column.n_rows > 1 and column.n_values > 0.9 * column.n_rows:
+        return "numbers that hardly any two records share" if column.are_numbers else "another value in each record"
     return None

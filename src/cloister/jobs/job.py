@@ -136,11 +136,17 @@ class Job:
     engine: str = "auto"
     attack: bool = False
 
-    def deciding(self, words: Sequence[str]) -> "Job":
-        """Return the job with these decisions for the undecided columns of its tables, after its own."""
+    def deciding(self, words: Sequence[str], accept: Sequence[str] = ()) -> "Job":
+        """Return the job with these decisions for the undecided columns of its tables, after its own.
+
+        ``accept``: columns of its tables that are accepted, too
+        """
+        added = {key: tuple(more) for key, more in (("undecided", words), ("accept", accept)) if more}
         parts = {
-            name: replace(part, keywords={**part.keywords, "undecided": (*part.keywords.get("undecided", ()), *words)})
-            if words and part.shape == TABLE
+            name: replace(
+                part, keywords={**part.keywords, **{key: (*part.keywords.get(key, ()), *added[key]) for key in added}}
+            )
+            if part.shape == TABLE
             else part
             for name, part in self.parts.items()
         }

@@ -13,7 +13,7 @@ import polars as pl
 from cloister.claims.first_plan import filled_template, roles_of, toml_text
 from cloister.errors import InputError, InternalError, NoSafeRelease
 from cloister.evidence.column import Guess
-from cloister.evidence.roles import DROP, PATIENT, QUASI
+from cloister.evidence.roles import DROP, PATIENT, QUASI, UNDECIDED
 from cloister.evidence.table import guess_table
 from cloister.io import CodeColumns, Query, Source, as_text, is_taken, write_private
 from cloister.io.columns import check_header
@@ -173,7 +173,8 @@ def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
         made = first_job(asked, source, folder, left_out)
         if asked.shape == "table" and not any(guess.role == QUASI for guess in made.columns):
             return replace(made, problem=NO_QUASI_IDENTIFIER)
-        run = JobRun(made.job.deciding(("drop",)), asked.out.absolute(), folder / made.job.output)
+        undecided = [guess.column for guess in made.columns if guess.role in (UNDECIDED, DROP)]
+        run = JobRun(made.job.deciding(("drop",), accept=undecided), asked.out.absolute(), folder / made.job.output)
         try:
             with chdir(folder):  # the data must go through all that can be checked, as the job is written
                 for name in made.job.parts:

@@ -48,16 +48,21 @@ def accepted_beside_labels(
     if is_tally(table.frame) or not recorded:
         return [], []
     originals = protected.originals.drop_nulls()
+    looked_at = pl.Series(range(len(originals)), dtype=pl.Int64)
+    if request.patients is not None:  # rows of one patient agree: each is predicted from those of others
+        whose = table.frame[request.patients.column].gather(originals)
+        looked_at = whose.is_first_distinct().arg_true().cast(pl.Int64)
+    originals = originals.gather(looked_at)
 
     def values(name: str) -> pl.Series:
         return ordered(as_text(table.frame[name]).gather(originals)).alias(name)
 
     hidden = {
-        name: Hidden(as_text(protected.labels[name]), values(name))
+        name: Hidden(as_text(protected.labels[name]).gather(looked_at), values(name))
         for name, levels in protected.levels.items()
         if any(level > 0 for level in levels)
     }
-    labels = pl.DataFrame([as_text(one) for one in protected.labels])
+    labels = pl.DataFrame([as_text(one).gather(looked_at) for one in protected.labels])
     classes = labels.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
     found = find_determinations(hidden, {name: values(name) for name in recorded}, classes, request.k)
     refused = [one for one in found if one.n_below and not {*one.columns} <= {*request.accept}]

@@ -157,7 +157,8 @@ def check_ids(column: str, file: str, *, records: int, missing: int, distinct: i
     """Refuse a table that has several rows of a patient, or some of nobody."""
     if missing:
         raise InputError(
-            f"Column {column!r} identifies patients, but {missing} records of {file} have none.",
+            f"Column {column!r} identifies patients, but {missing:,} records of {file} have none. Remove these "
+            f"records, or give each an id; or drop the column: {setting('drop', column)} {setting('accept', column)}.",
             file=file,
             column=column,
         )
