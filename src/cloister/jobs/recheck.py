@@ -76,17 +76,18 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     names = part_names(manifest)
     if not names:
         raise InputError(f"The manifest {MANIFEST} of {folder.name} lists no parts.", file=MANIFEST)
-    checks, manifests = [], {}
+    checks, unchecked, manifests = list[str](), list[tuple[str, str]](), {}
     for name in names:
         place = folder / name
         if place.is_symlink() or not os.path.isdir(place):
             raise GuaranteeViolation(f"{folder.name} does not hold: its part {name} is missing.")
         verdict = verify_part(place)
         checks += [f"{name}: {check}" for check in verdict.checks]
+        unchecked += [(what, f"{name}: {why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
     checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]
-    return Verdict(not failures, HOW, tuple(checks), tuple(failures))
+    return Verdict(HOW, tuple(checks), tuple(failures), tuple(unchecked))
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:
