@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import GuaranteeViolation, InputError
+from cloister.errors import GuaranteeViolation
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
@@ -75,7 +75,9 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     """Return the verdict on the folder of a job, given what returns that on a part, or raises `GuaranteeViolation`."""
     names = part_names(manifest)
     if not names:
-        raise InputError(f"The manifest {MANIFEST} of {folder.name} lists no parts.", file=MANIFEST)
+        raise GuaranteeViolation(
+            f"{folder.name} does not hold: its {MANIFEST} does not list parts by names that they may have."
+        )
     checks, unchecked, manifests = list[str](), list[tuple[str, str]](), {}
     for name in names:
         place = folder / name
