@@ -144,25 +144,25 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     try:
         stated = typed(manifest)
     except InputError as error:
-        return Verdict(False, "the manifest was read", (), (error.text.rstrip("."),))
+        return Verdict("the manifest was read", (), (error.text.rstrip("."),))
     failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
     if failures:
-        return Verdict(False, "the files were looked for", (), tuple(failures))
+        return Verdict("the files were looked for", (), tuple(failures))
     files = checker.fetch(stated, request)
     if files is None:
         try:
             files = checker.read_files(folder, stated)
         except InputError as error:
-            return Verdict(False, "the files were read", (), (error.text.rstrip("."),))
+            return Verdict("the files were read", (), (error.text.rstrip("."),))
     release = Opened(folder, stated, files, checker.read_original(request, stated, files), request)
     verdict = checker.verify(release)
-    if not verdict.holds:
+    if verdict.failures:
         return verdict
     facts = checker.facts(release)
     failures = [*facts.failures, *_codebook_failures(folder, facts.codebook)]
     failures += _report_failures(folder, manifest, stated, facts.shown)
     failures = failures or checker.unexpected(release)
-    return Verdict(not failures, verdict.how, (*verdict.checks, *CHECKED), tuple(failures))
+    return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
 
 
 def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:

@@ -105,6 +105,13 @@ class GuaranteeViolation(CloisterError):
     exit_code = 1
 
 
+class NotChecked(CloisterError):
+    """A release in which no check failed, but something that it promises could not be checked."""
+
+    kind = "not-checked"
+    exit_code = 1
+
+
 class InternalError(CloisterError):
     """A defect of cloister itself; nothing was released."""
 

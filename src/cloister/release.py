@@ -131,7 +131,7 @@ class Release(ABC):
         """
         verdict = self.recheck()
         if not verdict.holds:
-            raise GuaranteeViolation(f"The release does not hold: {'; '.join(verdict.failures)}.")
+            raise GuaranteeViolation(f"The release does not hold: {verdict.problem()}.")
         return verdict
 
     def write(
@@ -207,7 +207,7 @@ class Release(ABC):
         write_csv(self.codebook, partial / CODEBOOK)
         verdict = self.recheck_written(partial)
         if not verdict.holds:
-            raise InternalError(f"What was written did not pass verification: {'; '.join(verdict.failures)}.")
+            raise InternalError(f"What was written did not pass verification: {verdict.problem()}.")
         files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
         manifest = self.summary() | {"files": files}
         written, found = typed(manifest), {}

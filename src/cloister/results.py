@@ -1,9 +1,9 @@
 """The frozen records that pass between stages, what a verifier found, and running times. Imports nothing of ours."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -70,12 +70,33 @@ class Disclosing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of an independent check of a release."""
+    """The outcome of an independent check of a release: it holds, it fails, or it was not checked in full.
 
-    holds: bool
+    Attributes
+    ----------
+    checks, failures : what was found to be so, and what was not, in sentences
+    unchecked : name of what is promised and could not be checked, and why, in pairs; a name may occur again
+    """
+
     how: str
     checks: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    unchecked: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing failed, and everything that is promised was checked."""
+        return not self.failures and not self.unchecked
+
+    def problem(self) -> str:
+        """Return what failed, or what was not checked, in sentences without the last stop."""
+        return "; ".join(self.failures or [why for _, why in self.unchecked])
+
+    def accepting(self, names: Collection[str]) -> "Verdict":
+        """Return the verdict of somebody who does not ask for some things that were not checked."""
+        accepted = tuple(f"accepted unchecked: {why}" for name, why in self.unchecked if name in names)
+        left = tuple(pair for pair in self.unchecked if pair[0] not in names)
+        return replace(self, checks=(*self.checks, *accepted), unchecked=left)
 
 
 @dataclass(frozen=True)
@@ -132,6 +153,11 @@ class Checks:
     def __init__(self) -> None:
         self.done: list[str] = []
         self.failures: list[str] = []
+        self.unchecked: list[tuple[str, str]] = []
+
+    def leave(self, name: str, why: str) -> None:
+        """Note something that is promised and cannot be checked; a release of which that is so does not hold."""
+        self.unchecked.append((name, why))
 
     def require(self, holds: "bool | np.bool_", promise: str, failure: str = "") -> bool:
         """Note a promise, or how it failed."""
@@ -143,7 +169,7 @@ class Checks:
 
     def verdict(self, how: str) -> Verdict:
         """Return what was found."""
-        return Verdict(not self.failures, how, tuple(self.done), tuple(self.failures))
+        return Verdict(how, tuple(self.done), tuple(self.failures), tuple(self.unchecked))
 
 
 STARTED = time.perf_counter()

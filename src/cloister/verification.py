@@ -35,9 +35,13 @@ def verify_folder(
     attributes: str | Path | None = None,
     plan: str | Path | None = None,
     database: str | None = None,
+    accept_unchecked: Sequence[str] = (),
     **how: Unpack[HowRead],
 ) -> Verdict:
     """Return the verdict on a release folder, from its files alone or compared with the original.
+
+    A release holds if everything was checked. What is promised and could not be checked, for example because only the
+    original says it, is in ``unchecked`` of the verdict, which then does not hold.
 
     Parameters
     ----------
@@ -59,13 +63,14 @@ def verify_folder(
     plan : of claims, the plan that the release was made by; needed with ``original``
     attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
     database : of a table that was protected inside a database, the address of that, without a password
+    accept_unchecked : names of what need not be checked, as ``unchecked`` of the verdict has them
 
     Raises
     ------
     InputError
         The folder is not a release that this version can check.
     GuaranteeViolation
-        It does not hold; says what failed, in counts.
+        A check failed; says which, in counts.
     """
     place = Path(folder).absolute()  # messages name the folder, which may be "."
     manifest = read_manifest(place)
@@ -106,9 +111,16 @@ def verify_folder(
         if k is not None:
             KAnonymity(k)  # refuses what no release can promise
         verdict = check_folder(place, manifest, load(form.checker)(), request)
-    if not verdict.holds:
+    unknown = sorted({*accept_unchecked} - {name for name, _ in verdict.unchecked})
+    if not verdict.failures and unknown:
+        names = ", ".join(sorted({name for name, _ in verdict.unchecked})) or "nothing"
+        raise InputError(
+            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of "
+            f"{setting('accept_unchecked')}."
+        )
+    if verdict.failures:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
         again = f" The original must be read as it was then: name {setting('missing')} and the like again."
         compared = "" if original is None else again
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
-    return verdict
+    return verdict.accepting(accept_unchecked)

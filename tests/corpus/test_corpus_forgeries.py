@@ -4,6 +4,7 @@ The changes are those that the soak makes at random, here by fixed seeds: hashes
 the releaser's word, or into another release that keeps the same promise, is no forgery (`tests/soak/evidence.py`).
 """
 
+import json
 import random
 import shutil
 from contextlib import suppress
@@ -146,3 +147,13 @@ def test_no_forged_job_is_accepted(job, place, tmp_path):
             refused += 1
 
     assert refused >= FEWEST // 2
+
+
+@pytest.mark.parametrize("parts", [[], [{"name": ".."}], [{"name": "../x"}], "x"], ids=str)
+def test_a_job_that_lists_no_parts_does_not_hold(job, parts, tmp_path):
+    """A manifest that does not fit its types is a release that does not hold: exit code 1."""
+    release = shutil.copytree(job, tmp_path / "release")
+    manifest = json.loads((release / "release.json").read_text())
+    (release / "release.json").write_text(json.dumps(manifest | {"parts": parts}))
+
+    assert cloister("verify", release).code == 1

@@ -24,6 +24,7 @@ from cloister.privacy import (
     KMap,
     KPatients,
     LDiversity,
+    NoAttack,
     PopulationUniqueness,
     RecursiveLDiversity,
     SampleUniqueness,
@@ -53,41 +54,49 @@ SHARES = [0.05, 0.1, 0.2, 0.25, 0.3, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.75, 0.9]
 FACTORS = [0.25, 0.3, 0.5, 1.0, 1.1, 1.5, 2.0, 3.0]
 
 
-def rules():
-    """Any class rule with a threshold, and its definition as a function of the records and the whole input."""
+def class_rules():
+    """Every rule about classes by its model, and its definition: of the records and the whole input."""
     levels, factors = st.sampled_from(SHARES), st.sampled_from(FACTORS)
     small = st.integers(2, 4)
-    return st.one_of(
-        small.map(lambda k: (KAnonymity(k), lambda r, w: oracle.k_anonymity(r, k))),
-        small.map(lambda k: (KPatients(k, "c"), lambda r, w: oracle.k_patients(r, k))),
-        st.integers(2, 6).map(lambda k: (KMap(k, population=()), lambda r, w: oracle.k_map(r, PEOPLE, k))),
-        small.map(lambda ell: (LDiversity(ell, "c"), lambda r, w: oracle.l_diversity(r, ell))),
-        st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
+    return {
+        "k-anonymity": small.map(lambda k: (KAnonymity(k), lambda r, w: oracle.k_anonymity(r, k))),
+        "k-patients": small.map(lambda k: (KPatients(k, "c"), lambda r, w: oracle.k_patients(r, k))),
+        "k-map": st.integers(2, 6).map(lambda k: (KMap(k, population=()), lambda r, w: oracle.k_map(r, PEOPLE, k))),
+        "l-diversity": small.map(lambda ell: (LDiversity(ell, "c"), lambda r, w: oracle.l_diversity(r, ell))),
+        "entropy-l-diversity": st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
             lambda ell: (EntropyLDiversity(ell, "c"), lambda r, w: oracle.entropy_l_diversity(r, ell))
         ),
-        st.tuples(factors, small).map(
+        "recursive-l-diversity": st.tuples(factors, small).map(
             lambda x: (RecursiveLDiversity(*x, "c"), lambda r, w: oracle.recursive_l_diversity(r, *x))
         ),
-        st.tuples(levels, small).map(
+        "alpha-k-anonymity": st.tuples(levels, small).map(
             lambda x: (AlphaKAnonymity(*x, "c"), lambda r, w: oracle.alpha_k_anonymity(r, *x))
         ),
-        factors.map(lambda b: (BetaLikeness(b, "c"), lambda r, w: oracle.beta_likeness(r, w, b))),
-        factors.map(
+        "beta-likeness": factors.map(lambda b: (BetaLikeness(b, "c"), lambda r, w: oracle.beta_likeness(r, w, b))),
+        "enhanced-beta-likeness": factors.map(
             lambda b: (EnhancedBetaLikeness(b, "c"), lambda r, w: oracle.beta_likeness(r, w, b, enhanced=True))
         ),
-        st.sampled_from([0.2, log(2), log(1.5), 1.0, 2.0]).map(
+        "delta-disclosure": st.sampled_from([0.2, log(2), log(1.5), 1.0, 2.0]).map(
             lambda d: (DeltaDisclosure(d, "c"), lambda r, w: oracle.delta_disclosure(r, w, d))
         ),
-        st.tuples(levels, st.sampled_from(["equal", "ordered", "hierarchical"])).map(
+        "t-closeness": st.tuples(levels, st.sampled_from(["equal", "ordered", "hierarchical"])).map(
             lambda x: (
                 TCloseness(x[0], "c", x[1], spec="tree" if x[1] == "hierarchical" else None),
                 lambda r, w: oracle.t_closeness(r, w, *x, NAMES),
             )
         ),
-        st.tuples(st.sampled_from([0.0, 0.1, 0.25]), st.sampled_from([0.25, 0.5, 0.75, 1.0]))
+        "delta-presence": st.tuples(st.sampled_from([0.0, 0.1, 0.25]), st.sampled_from([0.25, 0.5, 0.75, 1.0]))
         .filter(lambda x: x != (0.0, 1.0))
         .map(lambda x: (DeltaPresence(*x, population=()), lambda r, w: oracle.delta_presence(r, PEOPLE, *x))),
-    )
+        "no-attack": st.sampled_from([(0.3, 0.1), (7.0, 3.0), (2.0, 1.0), (1.0, 2.0), (300.0, 100.0)]).map(
+            lambda x: (NoAttack(*x), lambda r, w: oracle.no_attack(r, *x))
+        ),
+    }
+
+
+def rules():
+    """Any of them."""
+    return st.one_of(*class_rules().values())
 
 
 def listed(records, whole=None):
@@ -244,13 +253,22 @@ def test_the_class_size_of_k_map_is_that_of_the_test(k, n_records, significance)
 SIZES = st.lists(st.sampled_from([1, 1, 1, 2, 2, 3, 4, 7, 12]), min_size=1, max_size=40)
 
 
-def table_rules():
-    """Any table rule that suppresses the least, and what its definition asks of class sizes."""
+def suppressing_rules():
+    """Table rules that suppress the least by their models, and what the definition of each asks of class sizes."""
     bounds = st.sampled_from(SHARES)
-    return st.one_of(
-        bounds.map(lambda x: (AverageRisk(x), lambda s: oracle.average_risk(s) <= Fraction(x) + oracle.NEAR)),
-        bounds.map(lambda x: (SampleUniqueness(x), lambda s: oracle.unique_share(s) <= Fraction(x) + oracle.NEAR)),
-    )
+    return {
+        "average-risk": bounds.map(
+            lambda x: (AverageRisk(x), lambda s: oracle.average_risk(s) <= Fraction(x) + oracle.NEAR)
+        ),
+        "sample-uniqueness": bounds.map(
+            lambda x: (SampleUniqueness(x), lambda s: oracle.unique_share(s) <= Fraction(x) + oracle.NEAR)
+        ),
+    }
+
+
+def table_rules():
+    """Any of them."""
+    return st.one_of(*suppressing_rules().values())
 
 
 @examples(400)

@@ -63,6 +63,7 @@ def on_dx(model, **numbers):
 share, factor, few = st.sampled_from(SHARES), st.sampled_from(FACTORS), st.integers(2, 4)
 RULES = {
     "k-anonymity": few.map(lambda k: ({"model": "k-anonymity", "k": k}, lambda r, w: oracle.k_anonymity(r, k))),
+    "k-patients": few.map(lambda k: (on_dx("k-patients", k=k), lambda r, w: oracle.k_patients(r, k))),
     "k-map": st.integers(2, 6).map(
         lambda k: ({"model": "k-map", "k": k, "population": "census"}, lambda r, w: oracle.k_map(r, PEOPLE, k))
     ),
@@ -70,26 +71,26 @@ RULES = {
         lambda x: ({"model": "no-attack", "gain": x[0], "cost": x[1]}, lambda r, w: oracle.no_attack(r, *x))
     ),
     "l-diversity": few.map(lambda n: (on_dx("l-diversity", l=n), lambda r, w: oracle.l_diversity(r, n))),
-    "entropy": st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
+    "entropy-l-diversity": st.sampled_from([1.2, 1.5, 2.0, 2.5, 3.0, 4.0]).map(
         lambda n: (on_dx("entropy-l-diversity", l=n), lambda r, w: oracle.entropy_l_diversity(r, n))
     ),
-    "recursive": st.tuples(factor, few).map(
+    "recursive-l-diversity": st.tuples(factor, few).map(
         lambda x: (on_dx("recursive-l-diversity", c=x[0], l=x[1]), lambda r, w: oracle.recursive_l_diversity(r, *x))
     ),
-    "alpha": st.tuples(share, few).map(
+    "alpha-k-anonymity": st.tuples(share, few).map(
         lambda x: (on_dx("alpha-k-anonymity", alpha=x[0], k=x[1]), lambda r, w: oracle.alpha_k_anonymity(r, *x))
     ),
-    "beta": factor.map(lambda b: (on_dx("beta-likeness", beta=b), lambda r, w: oracle.beta_likeness(r, w, b))),
-    "enhanced": factor.map(
+    "beta-likeness": factor.map(lambda b: (on_dx("beta-likeness", beta=b), lambda r, w: oracle.beta_likeness(r, w, b))),
+    "enhanced-beta-likeness": factor.map(
         lambda b: (on_dx("enhanced-beta-likeness", beta=b), lambda r, w: oracle.beta_likeness(r, w, b, enhanced=True))
     ),
-    "disclosure": st.sampled_from([0.2, log(2), log(1.5), 1.0, 2.0]).map(
+    "delta-disclosure": st.sampled_from([0.2, log(2), log(1.5), 1.0, 2.0]).map(
         lambda d: (on_dx("delta-disclosure", delta=d), lambda r, w: oracle.delta_disclosure(r, w, d))
     ),
-    "equal": share.map(lambda t: closeness(t, "equal")),
-    "ordered": share.map(lambda t: closeness(t, "ordered")),
-    "hierarchical": share.map(lambda t: closeness(t, "hierarchical")),
-    "presence": st.tuples(st.sampled_from([0.0, 0.25, 0.5]), st.sampled_from([0.5, 0.75, 1.0])).map(
+    "t-closeness equal": share.map(lambda t: closeness(t, "equal")),
+    "t-closeness ordered": share.map(lambda t: closeness(t, "ordered")),
+    "t-closeness hierarchical": share.map(lambda t: closeness(t, "hierarchical")),
+    "delta-presence": st.tuples(st.sampled_from([0.0, 0.25, 0.5]), st.sampled_from([0.5, 0.75, 1.0])).map(
         lambda x: (
             {"model": "delta-presence", "lower": x[0], "upper": x[1], "population": "census"},
             lambda r, w: oracle.delta_presence(r, PEOPLE, *x),
@@ -175,7 +176,15 @@ def test_a_release_holds_if_and_only_if_it_is_what_the_rules_leave(records, data
 @examples(100)
 def test_what_was_changed_is_refused(records, data):
     """A good release is refused once a record is gone, a sensitive value is another, or a record changed its class."""
-    rules = [data.draw(RULES[data.draw(st.sampled_from(["k-anonymity", "k-map", "l-diversity", "entropy", "alpha"]))])]
+    rules = [
+        data.draw(
+            RULES[
+                data.draw(
+                    st.sampled_from(["k-anonymity", "k-map", "l-diversity", "entropy-l-diversity", "alpha-k-anonymity"])
+                )
+            ]
+        )
+    ]
     expected = kept(records, rules)
     assume(expected)
     promise = guarantee_of(records, expected, rules)
@@ -197,7 +206,13 @@ def test_what_was_changed_is_refused(records, data):
 @examples(100)
 def test_a_broken_class_is_seen_without_the_original(records, data):
     """From the file alone, a release passes a rule about its own classes where the definition does."""
-    rule, definition = data.draw(RULES[data.draw(st.sampled_from(["l-diversity", "entropy", "recursive", "alpha"]))])
+    rule, definition = data.draw(
+        RULES[
+            data.draw(
+                st.sampled_from(["l-diversity", "entropy-l-diversity", "recursive-l-diversity", "alpha-k-anonymity"])
+            )
+        ]
+    )
     frame = in_order(pl.DataFrame(records, schema={"qi": pl.String, "dx": pl.String}, orient="row"))
     promise = guarantee_of(records, records, [(rule, definition)])
 

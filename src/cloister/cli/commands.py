@@ -236,7 +236,7 @@ COMMANDS = (
         "verify",
         "verify.run_verify",
         f"{OF_COMMANDS}:VerifyOptions",
-        "Check a release again, from its files alone; exit code 1 if it does not hold.",
+        "Check a release again, from its files alone; exit code 1 if it does not hold, or not all was checked.",
         "cloister verify release --original patients.csv -k 5 --qi age --qi sex",
     ),
     Command(

@@ -188,6 +188,9 @@ class VerifyOptions(FolderOptions):
     policy: Annotated[
         str | None, Help("Of generalized code sets: the utility policy, where it is a file.", "POLICY")
     ] = None
+    accept_unchecked: Annotated[
+        tuple[str, ...], Help("What need not be checked, by the name that the command gives it. Repeatable.", "NAME")
+    ] = ()
     engine: Annotated[
         str | None, Help("Of a table protected inside a database: its address; it is counted there.", "URL")
     ] = None

@@ -11,7 +11,7 @@ from cloister.api.open import export
 from cloister.cli.hierarchy import columns_named, hierarchies_named
 from cloister.cli.options import ExportOptions, VerifyOptions
 from cloister.cli.output import Screen, print_json, say
-from cloister.errors import InputError
+from cloister.errors import InputError, NotChecked
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
@@ -20,13 +20,13 @@ from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, ty
 from cloister.pipeline.places import release_at
 from cloister.reading import KEYS, how_read, reading_of
 from cloister.registry import SHAPES
-from cloister.results import Manifest
+from cloister.results import Manifest, Verdict
 from cloister.settings import settings_of
 from cloister.sources import read_table
 from cloister.tabular.manifest import TableManifest
 from cloister.verification import verify_folder
 
-OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine"}
+OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine", "accept_unchecked"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}
 
 
@@ -55,21 +55,38 @@ def run_verify(options: VerifyOptions) -> None:
         attributes=options.attributes,
         plan=options.plan,
         database=options.engine,
+        accept_unchecked=options.accept_unchecked,
         **how_read(options),
     )
     if options.as_json:
-        print_json({"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks)})
+        unchecked = [{"name": name, "why": why} for name, why in verdict.unchecked]
+        said = {"holds": verdict.holds, "how": verdict.how, "checks": list(verdict.checks), "unchecked": unchecked}
+        print_json(said)
     elif not options.quiet:
-        say(f"{options.folder.name} holds ({verdict.how}):")
+        found = "holds" if verdict.holds else "was not checked in full"
+        say(f"{options.folder.name} {found} ({verdict.how}):")
         for check in verdict.checks:
             say(f"  {check}")
+    if not verdict.holds:
+        raise _not_checked(options, verdict)
+
+
+def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:
+    """Say what was not checked, why, and what to do."""
+    names = list(dict.fromkeys(name for name, _ in verdict.unchecked))
+    accepted = " ".join(f"--accept-unchecked {name}" for name in names)
+    compare = "" if options.original is not None else " Compare with the original (--original), or"
+    return NotChecked(
+        f"{options.folder.name} was not checked in full: {verdict.problem()}.{compare or ' If you do not need it,'} "
+        f"accept that: {accepted}."
+    )
 
 
 def _check_fitting(options: VerifyOptions, manifest: Manifest) -> None:
     """Refuse options that mean nothing for such a release."""
     shape = str(outline_of(manifest).shape)
     of_shape = SHAPES[shape if shape in SHAPES else "table"]
-    fitting = {"folder", "engine"} if shape == JOB else OF_ALL | {*of_shape.verified_by}
+    fitting = {"folder", "engine", "accept_unchecked"} if shape == JOB else OF_ALL | {*of_shape.verified_by}
     fitting |= OF_OUTPUT | ({"m"} if WITH_CODES in manifest else set())
     strange = [
         one.option
@@ -115,4 +132,4 @@ def run_export(options: ExportOptions) -> None:
     """Verify, write, and say so."""
     export(options.folder, options.out)
     if not options.quiet:
-        say(f"{options.out.name} was written from {options.folder.name}, which holds.")
+        say(f"{options.out.name} was written from {options.folder.name}, in which no check failed.")

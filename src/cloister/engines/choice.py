@@ -1,6 +1,7 @@
 """Which engine counts a table: the one that was asked for by its word, or the one that fits size and place."""
 
 import re
+import resource
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ Where = Literal["memory", "duckdb", "spark", "database"]
 
 LARGE = 1_000_000  # Records from which a file is counted where it is rather than read into memory
 SAMPLE_BYTES = 1 << 20
+ADDRESSES = 4 << 30  # Bytes of address space with which DuckDB, its threads and what reads from it get along
 WORDS = "auto, memory, duckdb, spark (or local[2], spark://HOST:PORT, sc://HOST:PORT) or the address of a database"
 
 
@@ -128,6 +130,10 @@ def choose_engine(word: str, data: Path | Query, needs_rows: str | None) -> Chos
         if records < LARGE:
             return ChosenEngine("memory")
         about = f"about {records:,} records"
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if needs_rows is None and limit != resource.RLIM_INFINITY and limit < ADDRESSES:
+            why = f"the engine is memory though there are {about}: the shell allows too little (ulimit -v) for duckdb"
+            return ChosenEngine("memory", why)
         if needs_rows is None:
             why = f"the engine is duckdb, as there are {about} ({MEMORY} overrules that)"
             return ChosenEngine("duckdb", why)

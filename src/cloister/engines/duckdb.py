@@ -4,6 +4,7 @@ A file of text or Parquet may be larger than memory. Of a database only counts l
 """
 
 import re
+import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
+LEAST_MIB = 64  # what it needs to begin
+STATM = Path("/proc/self/statm")  # its first number is the pages of address space that the process has
 LINE = re.compile(r"Line:?\s*(\d+)")
 
 
@@ -176,7 +179,7 @@ def duckdb_file(
         temp_directory=str(folder),
         temp_file_encryption=True,
         force_mbedtls_unsafe=True,  # the one cipher in DuckDB itself; its key is in memory alone
-        memory_limit=MEMORY_LIMIT,
+        memory_limit=memory_limit(),
         preserve_insertion_order=False,
         threads=threads,
     )
@@ -223,6 +226,19 @@ def _pattern(path: Path) -> str:
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
+def memory_limit() -> str:
+    """Return what DuckDB may hold: half of what a limit of the shell (``ulimit -v``) leaves, if that is less.
+
+    The other half is for what is read from it, and for the stacks of its threads.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return MEMORY_LIMIT
+    used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
+    left = max(LEAST_MIB, (limit - used) >> 21)
+    return f"{left}MiB" if left < 4 << 10 else MEMORY_LIMIT
+
+
 def _word(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -230,7 +246,7 @@ def _word(text: str) -> str:
 def _what_failed(error: Exception) -> str:
     kind, line = type(error).__name__, LINE.search(str(error))
     if kind == "OutOfMemoryException":
-        return f"has more different records than the engine duckdb can count in {MEMORY_LIMIT} and on the disk left."
+        return f"has more different records than the engine duckdb can count in {memory_limit()} and on the disk left."
     if kind == "IOException":
         return "cannot be read to its end, or the disk for what is set aside is full."
     at = f" near line {line[1]}" if line else ""

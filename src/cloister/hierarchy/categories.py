@@ -108,10 +108,17 @@ class GroupsHierarchy(NamedValues):
                 "without the signs , / = @ + |. Use a hierarchy file."
             )
         for finer, coarser in pairwise(self.partitions):
-            if {*map(frozenset, finer)} == {*map(frozenset, coarser)} or not all(
-                any({*group} <= {*whole} for whole in coarser) for group in finer
-            ):
-                raise InputError("groups needs levels that nest: each group whole in one of the next level.")
+            is_same = {*map(frozenset, finer)} == {*map(frozenset, coarser)}
+            are_whole = all(any({*group} <= {*whole} for whole in coarser) for group in finer)
+            # What is in no group is one with all others of that level, and cannot leave them at the next.
+            are_made_of_groups = {one for group in coarser for one in group} <= {
+                one for group in finer for one in group
+            }
+            if is_same or not are_whole or not are_made_of_groups:
+                raise InputError(
+                    "groups needs levels that nest: each group whole in one of the next level, and what a level groups "
+                    "in a group, alone or not, of every level before it."
+                )
 
     @property
     def spec(self) -> str:

@@ -92,6 +92,7 @@ def sha256(path: Path) -> str:
 _ROWS_AT_ONCE = 1 << 18
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")  # How Polars says that the system refused, as on a full disk
 _FORMULA = r"^[=+\-@\t\r]"
+_LATER_FORMULA = r";'*[=+\-@\t\r]"  # where a spreadsheet takes ; for the end of a cell, as many do
 _SIGNED_NUMBER = r"^[+-][0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?$"
 QUOTE = "'"  # Before a cell it makes spreadsheets take the rest as text
 
@@ -205,10 +206,20 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
             f"A spreadsheet would run the names of {len(named)} columns as formulas, and only cells can be escaped. "
             "Rename these columns."
         )
+    cell = pl.element()
+    quoted = pl.when(_begins_formula(cell.str.strip_chars_start(QUOTE))).then(QUOTE + cell).otherwise(cell)
     texts = pl.col(pl.String)
-    is_run = _is_run(texts.str.strip_chars_start(QUOTE))
-    return frame.with_columns(pl.when(is_run).then(texts.str.replace("^", QUOTE)).otherwise(texts))
+    escaped = texts.str.split(";").list.eval(quoted).list.join(";")
+    may_run = texts.str.contains(_FORMULA) | texts.str.contains(f"^{QUOTE}") | texts.str.contains(_LATER_FORMULA)
+    return frame.with_columns(pl.when(may_run).then(escaped).otherwise(texts))
 
 
 def _is_run(text: pl.Expr) -> pl.Expr:
+    """Whether a spreadsheet would run a text, or what follows a semicolon in it."""
+    later = text.str.split(";").list.eval(_begins_formula(pl.element())).list.any()
+    return _begins_formula(text.str.extract("^([^;]*)")) | (text.str.contains(_LATER_FORMULA) & later)
+
+
+def _begins_formula(text: pl.Expr) -> pl.Expr:
+    """Whether a text begins with a sign that begins no plain number."""
     return text.str.contains(_FORMULA) & ~text.str.contains(_SIGNED_NUMBER)

@@ -19,6 +19,7 @@ from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Part, Writt
 OF_FILES = ("encoding", "delimiter", "bad_lines")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
 PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 LONGEST_NAME = 100
 APART = (
     "separate guarantees do not compose: a class of k in one part and a cluster of k in another can meet in one "
@@ -128,6 +129,8 @@ def _of_name(name: str, where: str, taken: Mapping[str, Part]) -> Iterator[str]:
             f"{where} would have a folder called as its source, whose name does not fit. Give it a name: letters, "
             "digits and . _ -, at most 64, the first no sign."
         )
+    if RESERVED.fullmatch(name) is not None:
+        yield f"{where}.name is one that Windows keeps for a device, where no folder can have it. Give another one."
     if name.lower() in {"release.json", "report.json", "report.html", "readme.txt"}:
         yield f"{where}.name is that of a file of the release. Give another one."
     if name.lower() in {other.lower() for other in taken}:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import GuaranteeViolation, InputError
+from cloister.errors import GuaranteeViolation
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
@@ -75,18 +75,21 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
     """Return the verdict on the folder of a job, given what returns that on a part, or raises `GuaranteeViolation`."""
     names = part_names(manifest)
     if not names:
-        raise InputError(f"The manifest {MANIFEST} of {folder.name} lists no parts.", file=MANIFEST)
-    checks, manifests = [], {}
+        raise GuaranteeViolation(
+            f"{folder.name} does not hold: its {MANIFEST} does not list parts by names that they may have."
+        )
+    checks, unchecked, manifests = list[str](), list[tuple[str, str]](), {}
     for name in names:
         place = folder / name
         if place.is_symlink() or not os.path.isdir(place):
             raise GuaranteeViolation(f"{folder.name} does not hold: its part {name} is missing.")
         verdict = verify_part(place)
         checks += [f"{name}: {check}" for check in verdict.checks]
+        unchecked += [(what, f"{name}: {why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
     checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]
-    return Verdict(not failures, HOW, tuple(checks), tuple(failures))
+    return Verdict(HOW, tuple(checks), tuple(failures), tuple(unchecked))
 
 
 def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest]) -> list[str]:

@@ -15,7 +15,7 @@ MOST_LOST = 0.9  # more is no useful release
 def passed(verdict: Verdict) -> Verdict:
     """Return the verdict on our own output, if it holds."""
     if not verdict.holds:
-        raise InternalError(f"The release did not pass verification: {'; '.join(verdict.failures)}.")
+        raise InternalError(f"The release did not pass verification: {verdict.problem()}.")
     return verdict
 
 

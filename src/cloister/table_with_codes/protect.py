@@ -141,5 +141,5 @@ class TableWithCodesRelease(TableRelease):
         """Return the verdict on both files."""
         written = read_clusters(folder / CLUSTERS)
         if not same_release(written, self.clusters):
-            return Verdict(False, "the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
+            return Verdict("the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
         return self._check_both(self.read_written(folder), written)

@@ -45,7 +45,7 @@ def verify_both(
     if not failures:
         for promise, holds in agreements(frame, column, id_column, released, secret):
             (passed if holds else failures).append(promise)
-    return Verdict(not failures, f"{table.how}; {codes.how}", tuple(passed), tuple(failures))
+    return Verdict(f"{table.how}; {codes.how}", tuple(passed), tuple(failures), table.unchecked)
 
 
 def agreements(
@@ -175,7 +175,7 @@ class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
             failures += [f"not so: {promise}" for promise, holds in promised if not holds]
         of_table = (*found.checks, *checked(manifest, original.reduced))
         checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
-        return Verdict(not failures, f"{found.how}; {codes.how}", checks, tuple(failures))
+        return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""

@@ -1,23 +1,20 @@
 """What a released table promises, the classes that rules are judged by, and what it is compared with.
 
 Releases whose levels differ from class to class, whose numbers were averaged, or of patients with several records are
-compared with their original here: record by record where that is known, otherwise by what labels could stand for.
+compared with their original here, record by record, where that is known; otherwise by `verify_assignment`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cloister.hierarchy import BoundHierarchy, Hierarchy
-from cloister.io import as_text, counted, distinct_values, is_tally, records_of
+from cloister.io import as_text, counted, distinct_values
 from cloister.io.columns import packed
 from cloister.results import Checks
 
@@ -111,6 +108,8 @@ class Reference:
     groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
     # quasi-identifiers of each population table, generalized to the stated levels, by the table's name
     populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    # the least and the most patients that each class can have, where only the original says whose records they are
+    patients: tuple[pl.Series, pl.Series] | None = None
 
 
 class ReleasedClasses:
@@ -166,7 +165,6 @@ def natural_order(column: pl.Series) -> pl.Series:
 
 
 ROUNDING = Fraction(1, 200)  # how far an average may be from the exact one: half of a hundredth
-Bits = NDArray[np.uint8]  # one bit for each record of the original
 
 
 def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
@@ -190,9 +188,9 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
         return
     released, own = texts.filter(records.is_not_null()), original.frame[known]
     wrong = 0
-    for column in _labelled(guarantee):
+    for column in labelled(guarantee):
         fits = pl.Series([False]).new_from_index(0, released.height)
-        for level in _levels(guarantee, column):
+        for level in levels_of(guarantee, column):
             fits |= ancestors(own[column], original.hierarchies[column], level).eq_missing(released[column])
         wrong += int((~fits).sum())
     checks.require(
@@ -200,7 +198,7 @@ def check_record_by_record(texts: pl.DataFrame, guarantee: Guarantee, original: 
         "every label is that of its record's own value, at a level stated for its column",
         f"{wrong} labels are not those of the value of their record at any level stated for the column",
     )
-    if others := _others(guarantee):
+    if others := recorded_columns(guarantee):
         moved = sum(int(released[column].ne_missing(own[column]).sum()) for column in others)
         checks.require(
             moved == 0,
@@ -235,77 +233,18 @@ def _check_averages(released: pl.DataFrame, own: pl.DataFrame, guarantee: Guaran
     )
 
 
-def check_by_labels(classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable, checks: Checks) -> None:
-    """Check what can be checked where it is not known which record is whose.
-
-    Labels occur in the hierarchies, every class has enough records of the original beneath it, and no combination of
-    the other columns is more frequent than there.
-    """
-    columns = _labelled(guarantee)
-    beneath = {column: _beneath(original, column, _levels(guarantee, column)) for column in columns}
-    unknown = sum(
-        classes.sizes[column].n_unique() - sum(label in beneath[column] for label in classes.sizes[column].unique())
-        for column in columns
-    )
-    checks.require(
-        unknown == 0,
-        "labels are those of the hierarchies at the levels stated",
-        f"{unknown} labels occur nowhere in the hierarchies at the levels stated",
-    )
-    if not unknown and columns:
-        # Classes that differ in averages only are counted together: averages say nothing of what is beneath.
-        together = classes.sizes.group_by(columns).agg(pl.col(COUNT).sum())
-        short, held = 0, records_of(original.frame).to_numpy() if is_tally(original.frame) else None
-        for *labels, records in together.select(*columns, COUNT).iter_rows():
-            masks = [beneath[column][label] for column, label in zip(columns, labels, strict=True)]
-            rows = reduce(np.bitwise_and, masks)
-            n = np.bitwise_count(rows).sum() if held is None else held @ np.unpackbits(rows, count=held.size)
-            short += int(n) < records
-        checks.require(
-            short == 0,
-            "every class has at least as many records of the original beneath its labels",
-            f"{short} classes have more records than the original has beneath their labels",
-        )
-    if others := _others(guarantee):
-        found, recorded = (ReleasedClasses(frame, others).sizes for frame in (classes.records, original.frame))
-        both = found.join(recorded, on=others, how="left", nulls_equal=True, suffix="_recorded")
-        more = both.filter(pl.col(COUNT) > pl.col(COUNT + "_recorded").fill_null(0)).height
-        checks.require(
-            more == 0,
-            "values of columns that were not generalized occur in the original, as often at least",
-            f"{more} combinations of values occur less often in the original, in columns that were not generalized",
-        )
-    checks.done.append("which record is whose was not checked: the release does not tell")
-    if guarantee.averaged:
-        checks.done.append("averages were not recomputed: it is not known which records of the original are in a class")
-
-
-def _beneath(original: OriginalTable, column: str, levels: Sequence[int]) -> dict[str | None, Bits]:
-    """By label, the records of the original that it may stand for at one of these levels."""
-    hierarchy, text = original.hierarchies[column], original.frame[column]
-    place = {value: number for number, value in enumerate(hierarchy.values)}
-    numbers = np.array([place[value] for value in text.to_list()], dtype=np.int64)
-    values: dict[str | None, set[int]] = {}
-    for level in levels:
-        for number, label in enumerate(hierarchy.labels[level]):
-            values.setdefault(label, set()).add(number)
-    masks = {}
-    for label, covered in values.items():
-        is_covered = np.zeros(len(hierarchy.values), dtype=np.bool_)
-        is_covered[list(covered)] = True
-        masks[label] = np.packbits(is_covered[numbers])
-    return masks
-
-
-def _labelled(guarantee: Guarantee) -> list[str]:
+def labelled(guarantee: Guarantee) -> list[str]:
+    """Return the quasi-identifiers that are released as labels."""
     return [column for column in guarantee.levels if column not in guarantee.averaged]
 
 
-def _others(guarantee: Guarantee) -> list[str]:
+def recorded_columns(guarantee: Guarantee) -> list[str]:
+    """Return the columns that are released as recorded."""
     return [column for column in guarantee.columns if column not in guarantee.levels and column != guarantee.id]
 
 
-def _levels(guarantee: Guarantee, column: str) -> tuple[int, ...]:
+def levels_of(guarantee: Guarantee, column: str) -> tuple[int, ...]:
+    """Return the levels that occur in a quasi-identifier."""
     return guarantee.recoded.get(column, (guarantee.levels[column],))
 
 

@@ -133,7 +133,7 @@ def check_table(
             failures.append(
                 f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"
             )
-    return Verdict(not failures, verdict.how, verdict.checks, tuple(failures))
+    return replace(verdict, failures=tuple(failures))
 
 
 def _hierarchies_of_released(

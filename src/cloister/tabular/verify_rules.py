@@ -164,9 +164,14 @@ def _recursive_l_diversity(rule: Description, classes: ReleasedClasses, _: Refer
     return (first < rest * float(rule["c"]) - TOLERANCE) & (rest > 0)
 
 
-def _k_patients(rule: Description, classes: ReleasedClasses, _: Reference) -> pl.Series:
+def _k_patients(rule: Description, classes: ReleasedClasses, reference: Reference) -> pl.Series:
     if inside(rule["column"]) not in classes.records.columns:
-        raise _NotAtHandError("the release does not say whose records they are")
+        if reference.patients is None:
+            raise _NotAtHandError("the release does not say whose records they are")
+        least, most = (counts >= int(rule["k"]) for counts in reference.patients)
+        if least.all() or not most.all():
+            return most
+        raise _NotAtHandError("other records of the original fit the labels of a class as well as its own")
     return classes.by_class(classes.recorded(rule["column"]), pl.len(), 0) >= int(rule["k"])
 
 

@@ -49,7 +49,7 @@ class TrajectoriesRelease(DataFileRelease):
             attributes = read_data(folder / ATTRIBUTES, self.delimiter).cast(pl.String)
             changed = None if attributes.equals(self.attributes.cast(pl.String)) else ATTRIBUTES
         if changed is not None:
-            return Verdict(False, "the files were read back", (), (f"{changed} does not hold what was released",))
+            return Verdict("the files were read back", (), (f"{changed} does not hold what was released",))
         return self._check(WrittenTrajectories(frame.with_columns(pl.col(ID).cast(pl.Int64)), self.attributes))
 
 

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from cloister.errors import CloisterError, InputError
+from cloister.results import Verdict
 from cloister.version import __version__
 
 from .folder import Folder
@@ -103,8 +104,8 @@ class Application:
     folder: Folder
     release: str | None = None  # the release that it was opened for; None where it was opened for a folder of data
     works: Works = field(default_factory=Works)
-    # on releases as they are now: what was checked, how, and what does not hold
-    verdicts: dict[str, tuple[tuple[str, ...], str, str]] = field(default_factory=dict, repr=False)
+    # on releases, by the hashes of their files
+    verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
 
     @cached_property
     def data(self) -> "DataRead":

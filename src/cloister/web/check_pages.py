@@ -1,7 +1,9 @@
 """A release: verified, read, approved or refused; attacked with its original; and beside another one."""
 
+import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,11 +18,11 @@ from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import MANIFEST, REPORT, read_manifest
 from cloister.report.sentences import guarantee_sentences
+from cloister.results import Verdict
 from cloister.settings import Given
 from cloister.verification import verify_folder
 
 from .app import Visit, address
-from .job_state import version_of
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
@@ -31,21 +33,38 @@ ROLES = ("Data custodian", "Statistician", "Ethics or data access committee", "S
 DECISIONS = {"approved": "Approved", "refused": "Refused"}
 
 
-def verdict_of(visit: Visit, folder: Path) -> tuple[tuple[str, ...], str, str]:
-    """Return what was checked and how, and why a release does not hold; once for as long as its files stay the same."""
-    parts = [
-        (str(path), path.stat().st_mtime_ns, path.stat().st_size)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    ]
-    key, seen = version_of(repr(parts)), visit.app.verdicts
+def state_of(found: Verdict) -> str:
+    """Return what the list of releases says of a verdict."""
+    if found.failures:
+        return "does not hold"
+    return "not checked in full" if found.unchecked else "verified"
+
+
+def hashes_of(folder: Path) -> dict[str, str]:
+    """Return the hash of each file of a release, by its place in the folder."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+
+
+def digest_of(hashes: Mapping[str, str]) -> str:
+    """Return one hash of all files."""
+    return hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
+
+
+def verdict_of(visit: Visit, folder: Path) -> Verdict:
+    """Return what was found of a release; once for as long as the hashes of its files stay the same."""
+    key, seen = f"{folder}\0{digest_of(hashes_of(folder))}", visit.app.verdicts
     if key not in seen:
-        try:
-            verdict = verify_folder(folder)
-            seen[key] = (tuple(verdict.checks), verdict.how, "")
-        except CloisterError as error:
-            seen[key] = ((), "", error.message)
+        seen[key] = _verified(folder)
     return seen[key]
+
+
+def _verified(folder: Path) -> Verdict:
+    """Verify a release now."""
+    try:
+        return verify_folder(folder)
+    except CloisterError as error:
+        return Verdict("", (), (error.message,))
 
 
 def _report(folder: Path) -> Markup:
@@ -70,34 +89,34 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     """Verify a release, and show its report."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
-    checks, how, failure = verdict_of(visit, folder)
-    sentences = [] if failure else _sentences(folder)
-    report = Markup() if failure else _report(folder)
-    found = ANCHOR.search(report)
-    at = "" if found is None else found[1]
+    found = verdict_of(visit, folder)
+    hashes = hashes_of(folder)
+    sentences = [] if found.failures else _sentences(folder)
+    report = Markup() if found.failures else _report(folder)
+    anchor = ANCHOR.search(report)
+    at = "" if anchor is None else anchor[1]
     originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
     return visit.shown(
-        "check", status, name=folder.name, place=place, checks=checks, how=how, failure=failure, report=report,
-        sentences=sentences, at=at, decisions=_decided(folder), roles=ROLES, words=DECISIONS, problem=problem,
-        digest=sha256(folder / MANIFEST) if (folder / MANIFEST).is_file() else "", originals=originals,
+        "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
+        decisions=_decided(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem, digest=digest_of(hashes),
+        originals=originals,
     )  # fmt: skip
 
 
 def state(visit: Visit) -> Response:
     """Return whether a release holds, for the list of all."""
-    *_, failure = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
-    return visit.shown("check_state", failure=failure)
+    found = verdict_of(visit, visit.app.folder.existing(visit.say("release")))
+    return visit.shown("check_state", state=state_of(found))
 
 
-def _decided(folder: Path) -> list[Given]:
+def _decided(folder: Path, hashes: Mapping[str, str]) -> list[Given]:
     """What was decided about a release, the latest last; of the release as it is now, or said to be of another."""
-    path, digest = folder.parent / f"{folder.name}{SIGNED}", ""
+    path = folder.parent / f"{folder.name}{SIGNED}"
     if not path.is_file() or path.is_symlink():
         return []
     try:
         content = json.loads(path.read_bytes())
-        digest = sha256(folder / MANIFEST)
-        return [{**one, "is_this": one.get("sha256") == digest} for one in content["decisions"]]
+        return [{**one, "is_this": one.get("files") == hashes} for one in content["decisions"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
 
@@ -106,28 +125,42 @@ def decide(visit: Visit) -> Response:
     """Write down that somebody approves or refuses a release, beside it: the folder itself stays as it was verified."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
-    *_, failure = verdict_of(visit, folder)
+    hashes = hashes_of(folder)
+    found = _verified(folder)  # anew: nothing is signed on what was seen before
     given = {name: " ".join(visit.say(name).split())[:2_000] for name in ("decision", "name", "role", "reason")}
-    if given["decision"] not in DECISIONS or not given["name"] or given["role"] not in ROLES:
-        return check(visit, "Say who you are, in which role, and whether you approve or refuse.", 400)
-    if given["decision"] == "refused" and not given["reason"]:
-        return check(visit, "A refusal needs a reason.", 400)
-    if given["decision"] == "approved" and failure:
-        return check(visit, "A release that does not hold cannot be approved.", 400)
-    if visit.say("digest") != sha256(folder / MANIFEST):
+    if problem := _problem(given, found):
+        return check(visit, problem, 400)
+    if visit.say("digest") != digest_of(hashes) or hashes != hashes_of(folder):
         return check(visit, "The release changed after this page was opened. Read it again first.", 409)
     path = folder.parent / f"{folder.name}{SIGNED}"
-    earlier = [{key: value for key, value in one.items() if key != "is_this"} for one in _decided(folder)]
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    decisions = [
-        *earlier,
-        {**given, "verified": not failure, "date": now, "release": folder.name, "sha256": visit.say("digest")},
-    ]
+    earlier = [{key: value for key, value in one.items() if key != "is_this"} for one in _decided(folder, hashes)]
+    signed = {
+        "verified": state_of(found) == "verified",
+        "unchecked": sorted({name for name, _ in found.unchecked}),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "release": folder.name,
+        "sha256": hashes.get(MANIFEST, ""),
+        "files": hashes,
+    }
+    decisions = [*earlier, {**given, **signed}]
     aside = path.with_name(f".{path.name}.new")
     aside.unlink(missing_ok=True)
     write_private(aside, (json.dumps({"decisions": decisions}, ensure_ascii=False, indent=1) + "\n").encode())
     aside.replace(path)
     return RedirectResponse(address("check", release=place), 303)
+
+
+def _problem(given: Mapping[str, str], found: Verdict) -> str:
+    """Return why a decision cannot be written down; nothing if it can."""
+    if given["decision"] not in DECISIONS or not given["name"] or given["role"] not in ROLES:
+        return "Say who you are, in which role, and whether you approve or refuse."
+    if given["decision"] == "refused" and not given["reason"]:
+        return "A refusal needs a reason."
+    if given["decision"] == "approved" and found.failures:
+        return "A release that does not hold cannot be approved."
+    if given["decision"] == "approved" and found.unchecked and not given["reason"]:
+        return "Not everything was checked. An approval needs a reason why that is enough."
+    return ""
 
 
 def attack(visit: Visit) -> Response:

@@ -98,7 +98,9 @@ class Guard:
         if (origin is None or origin == "null") and site != "same-origin":
             return "It is not known which page sent this."
         size = headers.get("content-length", "")
-        return None if size.isdigit() and int(size) <= MOST_BYTES else "The form is too large."
+        if not size.isdigit():
+            return "The request does not say how long it is, as a form of these pages does."
+        return None if int(size) <= MOST_BYTES else "The form is too large."
 
     def _is_known(self, headers: Headers) -> bool:
         try:

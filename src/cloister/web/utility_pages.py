@@ -22,9 +22,9 @@ def utility(visit: Visit) -> Response:
     folder = out / part
     if not folder.is_dir() or not out.resolve().is_relative_to(visit.app.folder.path):
         return job_page(visit, "utility", beside=None, problem="")
-    *_, failure = verdict_of(visit, out)
-    if failure:
-        return job_page(visit, "utility", beside=None, problem=failure)
+    found = verdict_of(visit, out)
+    if found.failures:
+        return job_page(visit, "utility", beside=None, problem=found.failures[0])
     beside = visit.app.data.beside(state, part, folder, partial(beside_original, folder))
     names = list(beside.asked)
     chosen = [name for name in (visit.say("a"), visit.say("b")) if name in beside.asked]

@@ -72,6 +72,9 @@ def test_a_job_is_read():
         (HEAD + INLINE.format(PLAN % "hmac:k"), ("protect[1].plan.ids.patients", "do not compose")),
         (HEAD + OF_CODES + OF_CODES, ("protect[2] has the name of another part", "name =")),
         (HEAD + OF_CODES + 'name = "../x"', ("protect[1]", "Give it a name")),
+        (HEAD + OF_CODES + 'name = ".."', ("protect[1]", "Give it a name")),
+        (HEAD + OF_CODES + 'name = "CON"', ("protect[1].name", "Windows keeps")),
+        (HEAD + OF_CODES + 'name = "lpt1.csv"', ("protect[1].name", "Windows keeps")),
         (HEAD + OF_CODES + 'name = "Release.json"', ("protect[1].name", "file of the release")),
         (
             HEAD + TABLE.replace("suppression = 0.1", 'levels = {age = 1}\nlevels_from = "old"'),

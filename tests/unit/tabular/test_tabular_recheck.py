@@ -173,4 +173,5 @@ def test_right_releases_are_not_refused(tmp_path, options):
     written(tmp_path / "release", **options)
 
     assert cl.verify_folder(tmp_path / "release").holds
-    assert cl.verify_folder(tmp_path / "release", original=PEOPLE).holds
+    unchecked = ["averages"] if "microaggregate" in options else []
+    assert cl.verify_folder(tmp_path / "release", original=PEOPLE, accept_unchecked=unchecked).holds

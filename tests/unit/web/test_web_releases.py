@@ -1,6 +1,7 @@
 """Releases as the application shows them: checked, decided on, compared, explored; levels by hand; anything at all."""
 
 import json
+import os
 import re
 
 import pytest
@@ -102,6 +103,24 @@ def test_a_second_reader_approves_or_refuses_with_a_reason(released, tmp_path):
     shutil.copytree(released / "k6", tmp_path / "k3")
     assert "has changed since" in window.get("/check", release=".").text
     served.socket.close()
+
+
+def test_a_release_that_was_changed_in_secret_cannot_be_approved(with_releases):
+    """A change that keeps size and times of a file is seen on the page, and an approval verifies anew."""
+    path = with_releases.folder / "k3" / "data.csv"
+    page, times, before = with_releases.get("/check", release="k3"), path.stat(), path.read_bytes()
+    form = {**with_releases.form_of(page, "/check/decide"), "name": "A", "role": "Second reader"}
+    path.write_bytes(before.replace(b"F", b"M", 1))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert path.stat().st_size == times.st_size
+    assert with_releases.post("/check/decide", {**form, "decision": "approved"}).status_code == 400
+    assert "Not verified" in with_releases.get("/check", release="k3").text
+    path.write_bytes(before)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert with_releases.post("/check/decide", {**form, "decision": "approved"}).status_code == 200
+    signed = json.loads((with_releases.folder / "k3.sign-off.json").read_text())["decisions"][-1]
+    assert {*signed["files"]} == {one.name for one in (with_releases.folder / "k3").iterdir()}
 
 
 def test_releases_side_by_side(with_releases):

@@ -312,7 +312,19 @@ def test_what_is_explored_lies_inside(window, where):
 
 def test_a_form_that_is_too_large_is_refused(window):
     """Before it is read."""
-    assert window.post("/undo", {"job": "x" * (MOST_BYTES + 1)}).status_code == 403
+    answer = window.post("/undo", {"job": "x" * (MOST_BYTES + 1)})
+
+    assert answer.status_code == 403
+    assert "too large" in answer.text
+
+
+def test_a_body_of_unknown_length_is_refused_as_that(window):
+    """A body in chunks says no length; it is not said to be too large."""
+    headers = {"origin": str(window.client.base_url).rstrip("/"), "sec-fetch-site": "same-origin"}
+    answer = window.client.post("/undo", content=iter([b"job=x"]), headers=headers)
+
+    assert answer.status_code == 403
+    assert "does not say how long it is" in answer.text
 
 
 def test_no_value_where_it_does_not_belong(window):

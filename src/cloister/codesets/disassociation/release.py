@@ -170,10 +170,10 @@ class CodesRelease(Release):
         """Return the verdict on both files."""
         written = read_clusters(folder / CLUSTERS)
         if not same_release(written, self.clusters):
-            return Verdict(False, "the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
+            return Verdict("the files were read back", (), (f"{CLUSTERS} does not hold what was verified",))
         frame = read_data(folder / DATA[0], self.delimiter)
         if not frame.equals(self.frame.cast(pl.String)):
-            return Verdict(False, "the files were read back", (), (f"{DATA[0]} does not hold what was reconstructed",))
+            return Verdict("the files were read back", (), (f"{DATA[0]} does not hold what was reconstructed",))
         return self._check(written)
 
 

@@ -201,7 +201,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
         if original is not None:
             failures += _consistency_errors(file.released, original.given, manifest)
         if failures:
-            return Verdict(False, f"{file.name} was read", (), tuple(failures))
+            return Verdict(f"{file.name} was read", (), tuple(failures))
         released, (privacy, guarantee) = _released(release), _promised(release)
         codes = None if original is None else original.given.codes
         policy = known_policy(manifest, released, release.request.policy, codes)
@@ -218,7 +218,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
                 failures.append("auxiliary attributes are not those of the patients with these terms in the original")
         verdict = verify(released, guarantee, secret)
         failures += verdict.failures
-        return Verdict(not failures, verdict.how, (*verdict.checks, *counted), tuple(failures))
+        return Verdict(verdict.how, (*verdict.checks, *counted), tuple(failures))
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""

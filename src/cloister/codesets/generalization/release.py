@@ -140,9 +140,9 @@ class GeneralizedCodesRelease(DataFileRelease):
         """Return the verdict on the data file: on what is read back of its text."""
         frame = self.read_written(folder)
         if not frame.cast(pl.String).equals(self.frame.cast(pl.String)):
-            return Verdict(False, "the file was read back", (), ("the data file does not hold what was released",))
+            return Verdict("the file was read back", (), ("the data file does not hold what was released",))
         released = self.generalized
         written = read_released(frame[CODES], released.k, released.m, repeats=released.repeats)
         if written.named_records() != released.named_records():
-            return Verdict(False, "the file was read back", (), ("the data file does not read as what was released",))
+            return Verdict("the file was read back", (), ("the data file does not read as what was released",))
         return self._check(released)

@@ -6,6 +6,7 @@ Spark's messages quote rows and Java and are never shown; a cluster without work
 import logging
 import os
 import pickle
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,11 @@ FAILED = (
     "Spark could not finish the work: a worker died or failed, memory or disk was full, or the cluster gave no worker "
     "for a minute. Nothing was released. See the logs of the cluster; give the workers more memory or disk."
 )
+WORKERS_LOST = (
+    "Spark lost its workers while they worked, and got no others in time. Nothing was released. See in the logs of the "
+    "cluster why the workers ended, start them, and run the command again."
+)
+LOST = re.compile(r"ExecutorLostFailure|part of cancellation of all jobs|Master removed our application")
 WITH_HANDLERS_OF_THEIR_OWN = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 LOOK_S = 1.0  # Seconds between two looks at the cluster
 T = TypeVar("T")
@@ -174,9 +180,16 @@ def call_spark(action: Callable[[], T], refusal: str = FAILED) -> T:
         return action()
     except (CloisterError, MemoryError):
         raise
-    except Exception:  # noqa: S110 (it would be the context of ours)
-        pass
-    raise InputError(refusal)
+    except Exception as error:  # its message is never shown, and it would be the context of ours
+        lost = _lost_workers(error)
+    raise InputError(WORKERS_LOST if lost else refusal)
+
+
+def _lost_workers(error: Exception) -> bool:
+    """Whether Spark ended because workers were lost, or we ended it because there were none."""
+    with suppress(Exception):  # to word it may need a Java that is gone
+        return LOST.search(str(error)) is not None
+    return False
 
 
 @contextmanager
