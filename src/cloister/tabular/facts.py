@@ -95,10 +95,17 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
             if column not in skipped
         ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
-        recorded=None
-        if is_tally(released) or not recorded
-        else count_unique_records(released, list(guarantee.levels), recorded),
+        recorded=count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None,
     )
+
+
+def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
+    """The records of a tally, each in a row of its own; a table as it is."""
+    if not is_tally(released):
+        return released
+    n = records_of(released)
+    places = pl.select(pl.int_range(released.height).repeat_by(n)).to_series().explode()
+    return released.select(table_columns(released)).select(pl.all().gather(places))
 
 
 def custodian_report_data(
