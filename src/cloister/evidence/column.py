@@ -23,6 +23,7 @@ NEARLY_ALL = 0.98  # share of the records that decides what a column holds
 UNIQUE_SHARE = 0.05  # categories are kinds of people if no more of the values than this occur in one record alone
 FEW, MANY_KINDS = 12, 60
 NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
+DATE = r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([ T].*)?)?"  # a day, with a time or without; or a month
 MOST_CODES = 10_000  # distinct values that are looked up in a classification
 
 

@@ -13,7 +13,7 @@ from cloister.hierarchy.build import PartialDate, lost_zeros
 from cloister.hierarchy.interval import Scale
 from cloister.io import as_text
 
-from .column import FEW, NEARLY_ALL, NUMBER, Column
+from .column import DATE, FEW, NUMBER, Column
 
 INTERVAL = "interval:"
 OLDEST = 89
@@ -95,7 +95,7 @@ def propose_hierarchy(text: pl.Series) -> str:
     values = column.values.to_list()
     lengths = {*map(len, values)}
     candidates = [
-        DATES if column.share_like(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([ T].*)?)?") >= NEARLY_ALL else None,
+        DATES if column.mostly(DATE) else None,
         widths(column) if column.share_like(NUMBER[1:-1]) == 1.0 else None,
         f"prefix:{max(lengths)}" if len(lengths) == 1 and 1 < max(lengths) <= LONGEST_PREFIX and len(values) > FEW
         and all(re.fullmatch(r"[A-Z0-9]+", value) for value in values) else None,

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from cloister.risk.column_names import is_named_survey_weight
-from cloister.risk.identifiers import is_named_patient, repeated_patients, what_a_name_says
+from cloister.risk.identifiers import GROUPS, is_determined, is_named_patient, repeated_patients, what_a_name_says
 
 from .column import IDS, Column, Guess, plain_name
 from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
@@ -15,7 +15,6 @@ from .roles import DROP, ID, PATIENT, QUASI, SENSITIVE, UNDECIDED
 REPEATS = "it repeats: a patient has several rows, so patients are counted"
 RECORD_NUMBERS = "H"
 LEAST_PATIENTS = 20  # a column of fewer values, each in many records, has kinds of people
-GROUPS = 0.05  # a column with fewer values than this share of the records tells groups apart, not patients
 AGREE = 0.9  # share of the records of a person that agree in what does not change about one
 
 
@@ -96,17 +95,14 @@ def _person_above(
     suppressed, or are births.
     """
     fixed = {one.column for one in guesses if one.role == QUASI and (one.hierarchy == "suppress" or "birth" in one.why)}
-    n = texts.height
+    least, n_stays = max(2, GROUPS * texts.height), texts[stay].n_unique()
     for one in guesses:
         text = texts[one.column]
-        if one.column == stay or one.role in (QUASI, SENSITIVE) or text.null_count():
+        if one.column == stay or one.role in (QUASI, SENSITIVE) or not _is_like_id(one.column, text):
             continue
-        n_values, n_stays = text.n_unique(), texts[stay].n_unique()
-        if not (max(2, GROUPS * n) <= n_values < n_stays) or Column.of(text, "").is_measured:
+        if not least <= text.n_unique() < n_stays or Column.of(text, "").is_measured:
             continue
-        if not _is_like_id(one.column, text):
-            continue
-        if _determines(texts.select(stay), text) and all(_agrees(text, quasi[name]) for name in fixed):
+        if is_determined(text, [texts[stay]]) and all(_agrees(text, quasi[name]) for name in fixed):
             return one.column
     return None
 
@@ -117,13 +113,6 @@ def _is_like_id(name: str, text: pl.Series) -> bool:
         return False
     is_named = is_named_patient(name) or re.search(r"(^|[^a-z])(id|nr|no|num|key|code)$|[a-z]{2,}id$", plain_name(name))
     return bool(is_named) or bool((text.str.contains(r"[A-Za-z]") & text.str.contains(r"[0-9]{2}")).all())
-
-
-def _determines(given: pl.DataFrame, text: pl.Series) -> bool:
-    """Whether equal rows have one value of a column, and some rows are equal."""
-    both = given.with_columns(text.alias(" text"))
-    n = given.n_unique()
-    return n < given.height and both.n_unique() == n
 
 
 def _agrees(person: pl.Series, value: pl.Series) -> bool:

@@ -27,7 +27,7 @@ from cloister.risk.column_names import (
 from cloister.risk.identifiers import CLASSES, what_a_name_says
 
 from . import hierarchies
-from .column import FEW, MANY_KINDS, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
+from .column import DATE, FEW, MANY_KINDS, UNIQUE_SHARE, Column, Guess, Sureness, are_codes
 from .suspicions import suspicion
 
 ID, PATIENT, QUASI, SENSITIVE, DROP, UNDECIDED = (
@@ -37,7 +37,6 @@ MOST = 0.8  # share of the records that decides what a column holds whose name s
 OLDEST_AGE = 130
 FREE = 0.5  # share of the records with a text of several words that no other has
 
-DATE = r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([ T].*)?)?"
 YEAR = r"(18|19|20)[0-9]{2}(\.0)?"
 AGE_BAND = (
     r"[\[(]?\s*[0-9]{1,3}\s*(-|–|—|to|_|,)\s*[0-9]{1,3}\s*[\])]?(\s*(y|yr|yrs|years))?"

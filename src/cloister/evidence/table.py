@@ -11,7 +11,7 @@ from cloister.io import as_text
 from cloister.io.read import with_decimal_points
 from cloister.reading import DateFormat, formats_of, parse_date_format
 from cloister.risk.column_names import is_named_birth_year
-from cloister.risk.safe_harbor import look_for_identifiers
+from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
 from . import hierarchies
 from .column import NEARLY_ALL, NUMBER, UNIQUE_SHARE, Column, Guess
@@ -94,10 +94,10 @@ def _columns(texts: pl.DataFrame, labels: Mapping[str, str]) -> list[Column]:
     """The columns as they are judged, with the signs of identifiers in each."""
     typed = pl.DataFrame([_decimals(column) for column in texts])
     found = look_for_identifiers(typed, texts)
-    by_column: dict[str, list[object]] = {}
+    by_column: dict[str, list[IdentifierSign]] = {}
     for sign in found:
         by_column.setdefault(sign.column, []).append(sign)
-    return [Column.of(text, labels.get(text.name, ""), tuple(by_column.get(text.name, ()))) for text in texts]  # type: ignore[arg-type]
+    return [Column.of(text, labels.get(text.name, ""), tuple(by_column.get(text.name, ()))) for text in texts]
 
 
 def _decimals(text: pl.Series) -> pl.Series:
@@ -199,11 +199,10 @@ def _may_be_ages(column: Column) -> bool:
 
 def _one_birth(guesses: Sequence[Guess], texts: pl.DataFrame) -> list[Guess]:
     """Guesses with the year of a birth dropped where its date is there, or the date where more years are known."""
-    quasi = [guess for guess in guesses if guess.role == QUASI and guess.hierarchy is not None]
-    dates = [guess.column for guess in quasi if (guess.hierarchy or "").startswith(hierarchies.BIRTHS)]
-    years = [
-        one.column for one in quasi if (one.hierarchy or "").startswith("interval:") and is_named_birth_year(one.column)
-    ]
+    built = {guess.column: guess.hierarchy or "" for guess in guesses if guess.role == QUASI}
+    dates = [column for column, words in built.items() if words.startswith(hierarchies.BIRTHS)]
+    intervals = [column for column, words in built.items() if words.startswith(hierarchies.INTERVAL)]
+    years = [column for column in intervals if is_named_birth_year(column)]
     dropped: dict[str, str] = {}
     for date, year in ((date, year) for date in dates for year in years):
         same = texts[date].str.head(4).eq(texts[year]).drop_nulls()

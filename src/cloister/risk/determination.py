@@ -24,7 +24,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.int64]
+from .row_numbers import Numbers, number_values, refine
+
 Floats = NDArray[np.float64]
 
 DETERMINED = 0.9  # share of the doubt that a set removes which determines a quasi-identifier
@@ -128,8 +129,7 @@ class _Target:
     def codes_of(self, column: pl.Series) -> Numbers:
         """Number the values of a column in these records, once for each column; missing is a value."""
         if column.name not in self.codes:
-            here = column.gather(pl.Series(self.places)).rank("dense").fill_null(0)
-            self.codes[column.name] = here.to_numpy().astype(np.int64)
+            self.codes[column.name] = number_values(column.gather(pl.Series(self.places)))
         return self.codes[column.name]
 
     def sample(self) -> "_Target":
@@ -250,9 +250,7 @@ def _joined(target: _Target, columns: Sequence[pl.Series]) -> Numbers:
     """Number the records by label and columns; missing is a value."""
     groups = target.label
     for column in columns:
-        values = target.codes_of(column)
-        pairs = groups * (int(values.max(initial=0)) + 1) + values
-        groups = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+        groups = refine(groups, target.codes_of(column))
     return groups
 
 

@@ -262,14 +262,14 @@ def _may_tell(name: str, values: pl.Series, quasi_identifiers: Sequence[pl.Serie
     """
     decimals = values.drop_nulls().cast(pl.String).str.contains(r"^[+-]?[0-9]*\.[0-9]*[1-9]")
     is_number = is_named_survey_weight(name) or int(decimals.sum()) > GROUPS * len(decimals)
-    return not is_number and not _is_determined(values, quasi_identifiers)
+    return not is_number and not (quasi_identifiers and is_determined(values, quasi_identifiers))
 
 
-def _is_determined(values: pl.Series, quasi_identifiers: Sequence[pl.Series]) -> bool:
-    """Whether records with equal quasi-identifiers, of which there are some, have one value."""
-    classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(quasi_identifiers)])
-    n = classes.n_unique() if classes.width else classes.height
-    return n < classes.height and classes.with_columns(values.alias(" value")).n_unique() == n
+def is_determined(values: pl.Series, given: Sequence[pl.Series]) -> bool:
+    """Whether records that agree in other columns, of which there are some, have one value."""
+    classes = pl.DataFrame([one.alias(str(place)) for place, one in enumerate(given)])
+    n = classes.n_unique()
+    return n < classes.height and classes.with_columns(values.alias("value")).n_unique() == n
 
 
 def _says(column: pl.Series, value: pl.Series) -> bool:

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+
+from .row_numbers import Numbers, count_unique, number_values, refine
 
 _NAMED = 3
 
@@ -43,42 +46,26 @@ def count_unique_records(
     >>> count_unique_records(released, ["age"], ["weight", "ward"])
     UniqueRecords(records=3, unique=3, columns=2, contributors=(('weight', 1), ('ward', 2)))
     """
-    labels = pl.Series("value", [0], dtype=pl.Int64).new_from_index(0, released.height)
+    labels = np.zeros(released.height, dtype=np.int64)
     for name in dict.fromkeys(quasi_identifiers):
-        labels = _refine(labels, _number(released.get_column(name)))
-    values = {name: _number(released.get_column(name)) for name in recorded}
+        labels = refine(labels, number_values(released.get_column(name)))
+    values = {name: number_values(released.get_column(name)) for name in recorded}
     everything = labels
     for numbers in values.values():
-        everything = _refine(everything, numbers)
-    return UniqueRecords(released.height, _count_unique(everything), len(values), _grow(labels, values))
+        everything = refine(everything, numbers)
+    return UniqueRecords(released.height, count_unique(everything), len(values), _grow(labels, values))
 
 
-def _grow(classes: pl.Series, values: dict[str, pl.Series]) -> tuple[tuple[str, int], ...]:
+def _grow(classes: Numbers, values: dict[str, Numbers]) -> tuple[tuple[str, int], ...]:
     grown: list[tuple[str, int]] = []
-    left, unique = dict(values), _count_unique(classes)
+    left, unique = dict(values), count_unique(classes)
     while left and len(grown) < _NAMED:
-        counts = {name: _count_unique(_pair(classes, numbers)) for name, numbers in left.items()}
+        refined = {name: refine(classes, numbers) for name, numbers in left.items()}
+        counts = {name: count_unique(numbers) for name, numbers in refined.items()}
         best = max(counts, key=lambda name: counts[name])
         if counts[best] == unique:
             break
         grown.append((best, counts[best] - unique))
-        classes, unique = _refine(classes, left.pop(best)), counts[best]
+        classes, unique = refined[best], counts[best]
+        del left[best]
     return tuple(grown)
-
-
-def _number(values: pl.Series) -> pl.Series:
-    """Give equal values the row of the first of them, whatever their type."""
-    rows = pl.DataFrame({"value": values}).with_row_index("row")
-    return rows.select(pl.col("row").cast(pl.Int64).min().over("value")).to_series()
-
-
-def _pair(classes: pl.Series, numbers: pl.Series) -> pl.Series:
-    return classes * len(classes) + numbers
-
-
-def _refine(classes: pl.Series, numbers: pl.Series) -> pl.Series:
-    return _number(_pair(classes, numbers))
-
-
-def _count_unique(classes: pl.Series) -> int:
-    return int(classes.is_unique().sum())

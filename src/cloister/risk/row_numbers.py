@@ -1,0 +1,25 @@
+"""Numbers in place of values: rows that are equal in some columns get one number, and others another."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+def number_values(values: pl.Series) -> Numbers:
+    """Number the values of a column of any type: equal ones by the row of the first of them; missing is a value."""
+    rows = pl.DataFrame({"value": values}).with_row_index("row")
+    return rows.select(pl.col("row").cast(pl.Int64).min().over("value")).to_series().to_numpy()
+
+
+def refine(classes: Numbers, values: Numbers) -> Numbers:
+    """Number the pairs of two numbers of each row, from 0."""
+    pairs = classes * (int(values.max(initial=0)) + 1) + values
+    numbers: Numbers = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def count_unique(classes: Numbers) -> int:
+    """Return how many rows have a number of their own."""
+    return int((np.unique(classes, return_counts=True)[1] == 1).sum())
