@@ -73,7 +73,7 @@ def find_determinations(
         if target is not None:
             best = max(_sets(target, recorded), key=lambda each: each.removed, default=None)
             if best is not None and best.removed >= DETERMINED:
-                n_below = _count_below(target, best.predicted(target), classes, k)
+                n_below = _count_below(target, best.predict(target), classes, k)
                 found.append(Determination(name, best.columns, best.removed, n_below))
         found += _follow(name, one, recorded, classes, k)
     return found
@@ -90,8 +90,8 @@ def _follow(
         target = _Target.of(Hidden(hidden.labels, column))
         if target is None:
             continue
-        predicted = _from_groups(target, _joined(target, [exact]))
-        share = target.removed(predicted)
+        predicted = _from_groups(target, _join_columns(target, [exact]))
+        share = target.measure_removed(predicted)
         if share >= DETERMINED:
             columns, removed = [*columns, name], min(removed, share)
             errors = target.errors(predicted)
@@ -142,7 +142,7 @@ class _Target:
         off = np.abs(self.value - predicted)
         return off if self.is_number else (off > 0).astype(np.float64)
 
-    def removed(self, predicted: Floats) -> float:
+    def measure_removed(self, predicted: Floats) -> float:
         """Return the share of the doubt that a prediction removes, against that from the label alone."""
         before = self.errors(_from_groups(self, self.label)).sum()
         return float(1 - self.errors(predicted).sum() / before) if before else 0.0
@@ -157,11 +157,11 @@ class _Set:
     how: str  # `groups`, `neighbours` or `linear`
     recorded: Mapping[str, pl.Series]
 
-    def predicted(self, target: _Target) -> Floats:
+    def predict(self, target: _Target) -> Floats:
         """Predict the value of each record of a target from the others."""
         columns = [self.recorded[name] for name in self.columns]
         if self.how == "groups":
-            return _from_groups(target, _joined(target, columns))
+            return _from_groups(target, _join_columns(target, columns))
         if self.how == "neighbours":
             return _from_neighbours(target, columns[0])
         return _linear(target, _features(columns, target))
@@ -172,16 +172,16 @@ def _sets(target: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Set]:
     sample = target.sample()
     singles = []
     for name, column in recorded.items():
-        removed = sample.removed(_from_groups(sample, _joined(sample, [column])))
+        removed = sample.measure_removed(_from_groups(sample, _join_columns(sample, [column])))
         singles.append(_Set((name,), removed, "groups", recorded))
         if column.dtype.is_numeric():
-            yield _Set((name,), sample.removed(_from_neighbours(sample, column)), "neighbours", recorded)
+            yield _Set((name,), sample.measure_removed(_from_neighbours(sample, column)), "neighbours", recorded)
     singles = sorted(singles, key=lambda one: -one.removed)[:MOST_TRIED]
     yield from singles[:1]
     for start in (singles[:1], _best_pair(sample, singles)):
         for one in start:
-            yield from _grown(sample, one, [each.columns[0] for each in singles])
-    yield from _combined(sample, recorded)
+            yield from _grow(sample, one, [each.columns[0] for each in singles])
+    yield from _combine(sample, recorded)
 
 
 def _best_pair(sample: _Target, singles: Sequence[_Set]) -> list[_Set]:
@@ -194,11 +194,11 @@ def _best_pair(sample: _Target, singles: Sequence[_Set]) -> list[_Set]:
 
 def _with_column(sample: _Target, one: _Set, name: str) -> _Set:
     columns = (*one.columns, name)
-    groups = _joined(sample, [one.recorded[each] for each in columns])
-    return _Set(columns, sample.removed(_from_groups(sample, groups)), "groups", one.recorded)
+    groups = _join_columns(sample, [one.recorded[each] for each in columns])
+    return _Set(columns, sample.measure_removed(_from_groups(sample, groups)), "groups", one.recorded)
 
 
-def _grown(sample: _Target, best: _Set, names: Sequence[str]) -> Iterator[_Set]:
+def _grow(sample: _Target, best: _Set, names: Sequence[str]) -> Iterator[_Set]:
     """The sets that grow from one, by the column that removes most of what is left."""
     rest = [name for name in names if name not in best.columns]
     yield best
@@ -211,7 +211,7 @@ def _grown(sample: _Target, best: _Set, names: Sequence[str]) -> Iterator[_Set]:
         yield best
 
 
-def _combined(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Set]:
+def _combine(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_Set]:
     """A set whose linear combination predicts the value, if that of all columns does.
 
     The column that explains most of what is left comes next, until the set determines the value.
@@ -221,7 +221,10 @@ def _combined(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_S
     goal = _goal(sample)
     left = goal - goal.mean(axis=0)
     ranked = sorted(features, key=lambda name: -_explained(features[name], left))[:MOST_COMBINED]
-    if not ranked or sample.removed(_linear(sample, np.hstack([features[name] for name in ranked]))) < DETERMINED:
+    if (
+        not ranked
+        or sample.measure_removed(_linear(sample, np.hstack([features[name] for name in ranked]))) < DETERMINED
+    ):
         return
     chosen: list[str] = []
     while len(chosen) < len(ranked):
@@ -229,24 +232,24 @@ def _combined(sample: _Target, recorded: Mapping[str, pl.Series]) -> Iterator[_S
             max((name for name in ranked if name not in chosen), key=lambda one: _explained(features[one], left))
         )
         trial = np.hstack([features[one] for one in chosen])
-        removed = sample.removed(_linear(sample, trial))
+        removed = sample.measure_removed(_linear(sample, trial))
         if removed >= DETERMINED:
-            yield _pruned(sample, _Set(tuple(chosen), removed, "linear", recorded), features)
+            yield _prune(sample, _Set(tuple(chosen), removed, "linear", recorded), features)
             return
-        left = goal - _fitted(_with_label(sample, trial), goal, slice(None), slice(None))
+        left = goal - _fit_and_predict(_with_label(sample, trial), goal, slice(None), slice(None))
 
 
-def _pruned(sample: _Target, one: _Set, features: Mapping[str, Floats]) -> _Set:
+def _prune(sample: _Target, one: _Set, features: Mapping[str, Floats]) -> _Set:
     """The set without the columns that it does not need, the earliest first."""
     for name in one.columns:
         rest = tuple(each for each in one.columns if each != name)
-        removed = sample.removed(_linear(sample, np.hstack([features[each] for each in rest]))) if rest else 0.0
+        removed = sample.measure_removed(_linear(sample, np.hstack([features[each] for each in rest]))) if rest else 0.0
         if removed >= max(DETERMINED, one.removed - STEP):
             one = _Set(rest, removed, "linear", one.recorded)
     return one
 
 
-def _joined(target: _Target, columns: Sequence[pl.Series]) -> Numbers:
+def _join_columns(target: _Target, columns: Sequence[pl.Series]) -> Numbers:
     """Number the records by label and columns; missing is a value."""
     groups = target.label
     for column in columns:
@@ -348,7 +351,7 @@ def _with_label(target: _Target, features: Floats) -> Floats:
     return np.hstack([np.column_stack(beside), features])
 
 
-def _fitted(features: Floats, goal: Floats, learnt: slice, tested: slice) -> Floats:
+def _fit_and_predict(features: Floats, goal: Floats, learnt: slice, tested: slice) -> Floats:
     """Predict by least squares from some records what others are."""
     weights = np.linalg.lstsq(features[learnt], goal[learnt], rcond=None)[0]
     predicted: Floats = features[tested] @ weights
@@ -360,7 +363,7 @@ def _linear(target: _Target, features: Floats) -> Floats:
     goal, every = _goal(target), _with_label(target, features)
     predicted = np.empty_like(goal)
     for learnt, tested in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-        predicted[tested] = _fitted(every, goal, learnt, tested)
+        predicted[tested] = _fit_and_predict(every, goal, learnt, tested)
     return predicted[:, 0] if target.is_number else np.unique(target.value)[predicted.argmax(axis=1)]
 
 
