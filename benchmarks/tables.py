@@ -96,7 +96,7 @@ def request_for(work: Work, source: Source, folder: Path | None) -> TableRequest
         (KAnonymity(5),),
         suppression=Decimal("0.05"),
         loss=LOSSES[work.loss],
-        undecided="drop",
+        undecided=("drop",),
     )
 
 

@@ -51,7 +51,7 @@ def test_real_tables_have_the_known_optimum(real_data, golden):
         (KAnonymity(5),),
         suppression=Decimal("0.05"),
         loss=LOSSES[golden.loss],
-        undecided="drop",
+        undecided=("drop",),
     )
 
     found = optimal(encode(source.frame, request).problem, threads=2)
