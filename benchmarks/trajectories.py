@@ -31,10 +31,13 @@ from rich.console import Console
 from rich.table import Table
 
 from cloister.hierarchy import icd9, intervals
+from cloister.recipients.pairs import ReleasedPairs, average_relative_error
 from cloister.trajectories.data import Cost, Method, Trajectories, TrajectoriesRequest
-from cloister.trajectories.figures import average_relative_error, frequent_pairs
+from cloister.trajectories.facts import codebook
+from cloister.trajectories.figures import frequent_pairs
 from cloister.trajectories.problem import ProtectedTrajectories
 from cloister.trajectories.protect import anonymize
+from cloister.trajectories.release import order_of, written
 from machine import machine
 
 COMORBID = ("250", "272", "401", "724")
@@ -137,8 +140,13 @@ def measured(sample: Sample, k: int, **settings: Any) -> dict[str, Any]:
 
 
 def _error(original: Trajectories, found: ProtectedTrajectories) -> float | None:
-    """AvgRE over pairs and sets of pairs that 1 % of the patients have (Appendix B)."""
-    return average_relative_error(found.released, frequent_pairs(original, 1, largest=LARGEST))
+    """AvgRE over pairs and sets of pairs that 1 % of the patients have (Appendix B), as recipients have it answered."""
+    asked = request(2)
+    files = written(found.released, found.alignment, None, order_of(found.released, found.alignment, None))
+    book = codebook(files, asked.code_hierarchy.kind, asked.age_hierarchy.kind)
+    pairs = ReleasedPairs.of(files.frame, book, {"code": asked.code_hierarchy, "age": asked.age_hierarchy})
+    workload = frequent_pairs(original, 1, largest=LARGEST)
+    return average_relative_error(pairs, workload, original.vocabulary, original.age_values)
 
 
 def figures(out: Path) -> None:

@@ -146,6 +146,9 @@ def as_keyword(name: str, value: str | None) -> str:
     if value is not None and name == "weights":
         column, _, weight = value.rpartition("=")
         return f'{name}={{"{column}": {weight}}}'
+    if value is not None and name == "hierarchy":
+        column, _, file = value.rpartition("=")
+        return f'hierarchies={{"{column}": cl.hierarchy_file("{file}")}}'
     if value is not None and name in LISTS:
         return f'{name}=["{value}"]'
     return name if value is None else f'{name}="{value}"'

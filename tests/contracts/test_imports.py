@@ -218,6 +218,7 @@ ALLOWED = {
     },
     "pipeline": {
         "evidence",
+        "recipients",
         *(
             "pipeline",
             "engines",
@@ -235,6 +236,7 @@ ALLOWED = {
         *SHAPES,
     },
     "recipients": {
+        "codebook",
         *("recipients", "errors", "results", "io", "hierarchy", "utility", "manifest", "manifests", "release_folder"),
         *("registry", "codesets", "tabular", "trajectories"),  # types of manifests
     },

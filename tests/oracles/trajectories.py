@@ -181,16 +181,6 @@ def accumulated(setting, found):
     return totals[0] / pairs, totals[1] / pairs
 
 
-def holds(sequence, query):
-    """How probable it is that a generalized sequence holds all of some (code, age) pairs: every choice of leaves."""
-    choices = [list(product(codes, ages)) for codes, ages in sequence]
-    total = good = 0
-    for chosen in product(*choices):
-        total += 1
-        good += set(query) <= set(chosen)
-    return Fraction(good, total)
-
-
 def frequent_pairs(trajectories, least, most):
     """Sets of up to ``most`` pairs that at least so many trajectories hold, with their counts."""
     sets = {

@@ -161,7 +161,15 @@ class ReleasedData:
         ----------
         query : of a table, conditions on released columns: a value (and all below it in the hierarchy), a list of
             values, or both ends of a range of numbers or days, as ``{"age": (40, 49), "sex": "F"}``. Of codes
-            ``{"codes": ["401.9"]}``; of trajectories with ``"age"``; of a table with codes with columns of its classes
+            ``{"codes": ["401.9"]}``; of a table with codes with columns of its classes. Of trajectories codes with one
+            ``"age"`` for all, or each with its own: ``{"pairs": [("401.9", (38, 40)), ("250", 45)]}``
+
+        Returns
+        -------
+        CountBounds
+            The bounds hold for every data set that the release may stand for. Between them, what a label may stand for
+            is equally likely: values that exclude each other and leave nothing out add up to all released patients. The
+            estimate is NaN where nothing says what a label covers: give ``hierarchies`` to `open`.
         """
         return self._answers.answer(query)
 
@@ -193,7 +201,12 @@ class ReleasedData:
 
 
 def open(  # noqa: A001  (the public name)
-    folder: str | Path, *, verify: bool = True, hierarchies: Mapping[str, Hierarchy] | None = None
+    folder: str | Path,
+    *,
+    verify: bool = True,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    privacy: object = None,
+    visit: str | None = None,
 ) -> ReleasedData:
     """Return a release folder, verified, with its columns in the types that they have.
 
@@ -202,6 +215,8 @@ def open(  # noqa: A001  (the public name)
     verify : check all that is promised first, as `verify_folder` does; the whole takes as long as that
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files, to ask about values
         below their labels; they are not in a release
+    privacy, visit : of generalized code sets, the privacy policy where the release does not have it, and the column of
+        visits where that is a file of them; as of `verify_folder`
 
     Raises
     ------
@@ -215,7 +230,7 @@ def open(  # noqa: A001  (the public name)
     """
     folder = Path(folder)
     if verify:
-        verify_folder(folder)
+        verify_folder(folder, privacy=privacy, visit=visit)
     if parts := part_names(any_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = typed(any_manifest(folder))

@@ -244,6 +244,21 @@ class QueryOptions(SayingOptions):
         tuple[str, ...],
         Help("A condition on a column; of trajectories age=40..49. Repeatable.", "COLUMN=VALUE|LOW..HIGH"),
     ] = ()
+    pair: Annotated[
+        tuple[str, ...],
+        Help(
+            "Of trajectories: a code at an age, or from one to another; all are one question. Repeatable.",
+            "CODE@AGE|CODE@LOW-HIGH",
+        ),
+    ] = ()
+    hierarchy: Annotated[
+        tuple[str, ...],
+        Help("The hierarchy file of a column; of trajectories of code or age. Repeatable.", "COLUMN=FILE"),
+    ] = ()
+    privacy: Annotated[
+        str | None, Help("Of generalized code sets: the privacy policy, where the release does not have it.", "PRIVACY")
+    ] = None
+    visit: Visit = None
     csv: Annotated[bool, Help("Write the answers as CSV.")] = False
     unverified: Annotated[bool, Help("Ask without verifying the release first.")] = False
 

@@ -1,5 +1,6 @@
 """``cloister query``: how many patients have some codes, or meet conditions, from a release alone."""
 
+import re
 import sys
 
 import polars as pl
@@ -7,18 +8,26 @@ import polars as pl
 from cloister.api.open import ReleasedData
 from cloister.api.open import open as open_release
 from cloister.cli.options import QueryOptions
-from cloister.cli.output import console, grid, print_json
+from cloister.cli.output import console, grid, print_json, say
 from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy, hierarchy_file
 
 BETWEEN = ".."
+PAIR = re.compile(r"([^@]+)(?:@(?=[0-9.-])([0-9]+(?:\.[0-9]+)?)?(-|\.\.)?([0-9]+(?:\.[0-9]+)?)?)?")
 CODES = "codes"
 DECIMALS = 3  # Of what is expected
 
 
 def run_query(options: QueryOptions) -> None:
     """Open the release, ask it, and say what it answers."""
-    release = open_release(options.folder, verify=not options.unverified)
-    found = _answers(release, options).with_columns(pl.col("expected").round(DECIMALS))
+    release = open_release(
+        options.folder,
+        verify=not options.unverified,
+        hierarchies=dict(map(_hierarchy, options.hierarchy)),
+        privacy=options.privacy,
+        visit=options.visit,
+    )
+    found = _answers(release, options).with_columns(pl.col("expected").fill_nan(None).round(DECIMALS))
     if options.as_json:
         print_json({"answers": found.to_dicts()})
     elif options.csv:
@@ -29,13 +38,20 @@ def run_query(options: QueryOptions) -> None:
             for row in found.iter_rows()
         ]
         console().print(grid(f"Patients behind {options.folder.name}", found.columns, rows))
+        if found.get_column("expected").null_count():
+            say(
+                "expected is empty where the release does not say what its groups stand for. If they came from a "
+                "hierarchy file, give it: --hierarchy COLUMN=FILE."
+            )
 
 
 def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     """One row for each set of codes, or for each of these and each label."""
-    conditions = dict(map(_condition, options.where))
+    conditions: dict[str, object] = dict(map(_condition, options.where))
+    if options.pair:
+        conditions["pairs"] = [*map(_pair, options.pair)]
     if not options.codes and not conditions:
-        raise InputError("Nothing is asked. Give --codes, or of a table --where.")
+        raise InputError("Nothing is asked. Give --codes; of a table --where; of trajectories --pair.")
     asked = [[code for code in text.split(",") if code] for text in options.codes]
     if not all(asked):
         raise InputError("--codes names no code. Give one, or several separated by commas.")
@@ -63,3 +79,20 @@ def _condition(text: str) -> tuple[str, object]:
         raise InputError("--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49.")
     low, between, high = wanted.partition(BETWEEN)
     return name, (low or None, high or None) if between else wanted
+
+
+def _pair(text: str) -> tuple[str, object]:
+    """A code, with an age or both ends of a range of ages after it."""
+    found = PAIR.fullmatch(text)
+    if found is None:
+        raise InputError("--pair is CODE@AGE or CODE@LOW-HIGH, as 401@38-40; without @ the code counts at any age.")
+    code, low, between, high = found.groups()
+    return code, None if low is None and high is None else (low or None, high or None) if between else low
+
+
+def _hierarchy(text: str) -> tuple[str, Hierarchy]:
+    """A column, and the hierarchy that its file has."""
+    column, equals, file = text.partition("=")
+    if not (column and equals and file):
+        raise InputError("--hierarchy is COLUMN=FILE, as code=icd.csv.")
+    return column, hierarchy_file(file)

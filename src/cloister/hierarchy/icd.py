@@ -95,6 +95,11 @@ class IcdHierarchy(BuiltHierarchy[CodePath]):
         """As on the command line: `icd9` or `icd10`."""
         return self.kind
 
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Every category of the classification."""
+        return tuple(load_classification(self.kind).chapters)
+
     def _read(self, text: str) -> CodePath | None:
         return load_classification(self.kind).path(text)
 

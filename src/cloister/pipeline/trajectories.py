@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import polars as pl
+
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
+from cloister.recipients.pairs import ReleasedPairs, average_relative_error
 from cloister.release import Custody
 from cloister.results import Stopwatch
-from cloister.trajectories.data import Attributes, Integers, TrajectoriesRequest
+from cloister.trajectories.data import AGE, CODE, Attributes, Integers, Trajectories, TrajectoriesRequest, percent_of
 from cloister.trajectories.domain import FittedTrajectories, fitted
 from cloister.trajectories.facts import codebook, facts_of, shown_of
-from cloister.trajectories.figures import exact_figures, utility_of
+from cloister.trajectories.figures import exact_figures, frequent_pairs, utility_of
 from cloister.trajectories.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
 from cloister.trajectories.protect import ClusterBlocks, anonymize, load_kernels
 from cloister.trajectories.release import TrajectoriesRelease, crosswalk, order_of, written
@@ -74,7 +77,7 @@ def protect_trajectories(
         promise = ExpectedGuarantee(request.k, request.drop_empty_pairs, request.diversity)
         passed(verify(files, promise, secret))
     with watch.stage("measure"):
-        exact = exact_figures(given, request.workload, domain, protected)
+        exact = exact_figures(given, domain, protected)
         asked = settings_of(given, request)
         facts = facts_of(files, asked, n_left_out)
         utility = utility_of(facts.counts, protected, request.policy)
@@ -98,6 +101,8 @@ def protect_trajectories(
         told = {name: part.published() for name, part in parts.items() if part is not None}
         described = {"shape": "trajectories", "method": str(request.method), **told}
         book = codebook(files, request.code_hierarchy.kind, request.age_hierarchy.kind)
+        if request.workload is not None:
+            exact["accuracy"] = _accuracy(request.workload, request, domain.trajectories, files.frame, book)
     return TrajectoriesRelease(
         codebook=book,
         manifest=completed(described, source=given.name, seed=seed, watch=watch),
@@ -110,3 +115,13 @@ def protect_trajectories(
         attributes=files.attributes,
         _check=lambda found: verify(found, promise, secret),
     )
+
+
+def _accuracy(
+    workload: str, request: TrajectoriesRequest, original: Trajectories, released: pl.DataFrame, book: pl.DataFrame
+) -> dict[str, object]:
+    """How far the answers of the release are from those of the original, as its recipients have them."""
+    asked = frequent_pairs(original, percent_of(workload))
+    pairs = ReleasedPairs.of(released, book, {CODE: request.code_hierarchy, AGE: request.age_hierarchy})
+    error = average_relative_error(pairs, asked, original.vocabulary, original.age_values)
+    return {"workload": workload, "queries": len(asked.queries), "are": error}

@@ -10,8 +10,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import floor
+from operator import and_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from cloister.codesets.disassociation.clusters_file import read_clusters
 from cloister.codesets.disassociation.counts import ChunkCounts
 from cloister.codesets.disassociation.verify import verify
 from cloister.codesets.generalization.data import Generalization
-from cloister.errors import GuaranteeViolation, InputError
+from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
 from cloister.manifest.head import CLUSTERS
@@ -34,7 +35,8 @@ from cloister.results import CountBounds
 from cloister.utility import CountedSets
 from cloister.utility.case_counts import TermSets
 
-from .labels import LabelledColumn, Shares, Wanted, by_row
+from .labels import LabelledColumn, Meeting, Wanted, bounds_on
+from .pairs import Asked, ReleasedPairs
 
 if TYPE_CHECKING:
     from cloister.codesets.disassociation.manifest import DisassociationManifest
@@ -70,17 +72,21 @@ def _listed(codes: object) -> list[str]:
     return named
 
 
+def _pairs_of(pairs: object) -> list[Asked]:
+    """Pairs of a code and an age or ages."""
+    listed = [*pairs] if isinstance(pairs, Iterable) and not isinstance(pairs, str) else []
+    found = [(one[0], one[1]) for one in listed if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str)]
+    if len(found) != len(listed) or (pairs is not None and not found):
+        raise InputError('Pairs are of a code and an age or its ends, as in [("401.9", (38, 40)), ("250", 45)].')
+    return found
+
+
 def _without(ages: Wanted, where: Conditions | None) -> None:
     """Refuse conditions that a release of code sets knows nothing about."""
     if ages is not None:
         raise InputError("Ages are those of trajectories. Leave them out.")
     if where:
         raise InputError("Conditions are on columns of a table with codes. Leave them out.")
-
-
-def bounded(shares: Shares, more: int = 0) -> CountBounds:
-    """Return how many of some records count, each with a share: 1 surely, 0 never; ``more`` may count unseen."""
-    return CountBounds(int((shares >= 1).sum()), float(shares.sum()), int((shares > 0).sum()) + more)
 
 
 def most_left_out(left_out: int | str) -> int:
@@ -97,20 +103,19 @@ class TableAnswers(Answers):
     hierarchies: Mapping[str, Hierarchy]
     left_out: int
 
-    def column(self, name: str) -> LabelledColumn:
-        """Return the labels of a column."""
+    def column(self, name: str, original: pl.Series | None = None) -> LabelledColumn:
+        """Return the labels of a column; ``original``: the column that it was made of, where that is known."""
         if name not in self.frame.columns:
             raise InputError(f"The release has no column {name!r}.", column=name)
         rows = self.codebook.filter(pl.col("column") == name)
-        return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name))
+        recorded = () if original is None else as_text(original).unique().sort().to_list()
+        return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name), recorded)
 
     def answer(self, query: Conditions) -> CountBounds:
         """Bound how many patients meet all conditions."""
-        shares = np.ones(self.frame.height)
-        for name, wanted in query.items():
-            column = self.column(name)
-            shares *= by_row(self.frame[name], column.labels, column.shares(wanted))
-        return bounded(shares, self.left_out)
+        if not query:
+            return CountBounds(self.frame.height, float(self.frame.height), self.frame.height + self.left_out)
+        return reduce(and_, (self.column(name).rows(wanted) for name, wanted in query.items())).count(self.left_out)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,23 +126,35 @@ class ChunkAnswers(Answers):
     table: TableAnswers | None = None
     column: str = "codes"
 
+    @property
+    def left_out(self) -> int:
+        """Records that were left out, at most; with a table alone some are."""
+        return 0 if self.table is None else self.table.left_out
+
     def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
         """Bound how many patients have all of some codes, and meet conditions on columns of classes."""
         _without(ages, None if self.table is not None else where)
         if self.table is None or not where:
             found = self.counts.count(codes)
-            return CountBounds(found.lower, found.expected, found.upper + (self.table.left_out if self.table else 0))
-        shares = np.ones(len(self.counts.released.classes))
+            return bounds_on(found.lower, found.expected, found.upper, self.left_out)
+        met = []
         for name, wanted in where.items():
-            own = self.labels_of_classes(name)
-            column = self.table.column(name)
-            shares *= by_row(own, column.labels, column.shares(wanted))
-        parts = [(share, self.counts.count(codes, shares == share)) for share in np.unique(shares[shares > 0]).tolist()]
-        return CountBounds(
-            sum(part.lower for share, part in parts if share == 1),
-            float(sum(share * part.expected for share, part in parts)),
-            sum(part.upper for _, part in parts) + self.table.left_out,
-        )
+            own, whole = self.labels_of_classes(name), self.table.column(name)
+            number = {label: place for place, label in enumerate(whole.labels)}
+            met.append(whole.meeting(wanted).at(np.array([number[label] for label in own], dtype=np.int64)))
+        return self._count_within(codes, reduce(and_, met), self.table.left_out)
+
+    def _count_within(self, codes: Sequence[str], met: Meeting, unseen: int) -> CountBounds:
+        """Bound how many patients of classes that meet conditions have all of some codes."""
+        kinds, kind = np.unique(np.where(met.possibly, met.share, -1.0), return_inverse=True)
+        parts = [
+            (share, self.counts.count(codes, kind == place))
+            for place, share in enumerate(kinds.tolist())
+            if share != -1
+        ]
+        sure = self.counts.count(codes, met.surely).lower if met.surely.any() else 0
+        expected = float(sum(share * part.expected for share, part in parts if part.expected))
+        return bounds_on(sure, expected, sum(part.upper for _, part in parts), unseen)
 
     def answer(self, query: Conditions) -> CountBounds:
         """Bound how many patients meet conditions; without any on codes they are asked of the table."""
@@ -162,10 +179,13 @@ class ChunkAnswers(Answers):
         return pl.Series(name, [label[at] for label in released.classes], dtype=pl.String)
 
     def count_by(self, codes: Sequence[str], name: str) -> pl.DataFrame:
-        """Return the bounds for each label of a column of classes: label, lower, expected, upper."""
+        """Return the bounds for each label of a column of classes: label, lower, expected, upper.
+
+        Records that were left out may have any label, and count above each.
+        """
         own = self.labels_of_classes(name)
         found = [(label, self.counts.count(codes, (own.eq_missing(label)).to_numpy())) for label in own.unique().sort()]
-        rows = [(label, bounds.lower, bounds.expected, bounds.upper) for label, bounds in found]
+        rows = [(label, one.lower, one.expected, one.upper + self.left_out) for label, one in found]
         schema = {name: pl.String, "lower": pl.Int64, "expected": pl.Float64, "upper": pl.Int64}
         return pl.DataFrame(rows, schema, orient="row")
 
@@ -242,28 +262,33 @@ class TrajectoryAnswers(Answers):
     def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
         """Bound how many patients have each code, or one below it, at an age as asked for, if one is."""
         _without(None, where)
-        patient = self.frame["id"].rank("dense").to_numpy().astype(np.int64) - 1
-        n_patients = int(patient.max(initial=-1)) + 1
-        age = np.ones(self.frame.height) if ages is None else self._shares("age", ages)
-        shares = np.ones(n_patients)
-        for code in codes:
-            pair = self._shares("code", code) * age
-            lacking = np.ones(n_patients)
-            np.multiply.at(lacking, patient, 1 - pair)
-            shares *= 1 - lacking
-        found = bounded(shares)
+        return self._count([(code, ages) for code in codes])
+
+    def answer(self, query: Conditions) -> CountBounds:
+        """Bound how many patients have all ``codes``, at an ``age``, and all ``pairs`` of a code and an age."""
+        conditions = dict(query)
+        codes, ages, pairs = (conditions.pop(name, None) for name in ("codes", "age", "pairs"))
+        _without(None, conditions)
+        named = [] if codes is None and pairs is not None else _listed(codes)
+        return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
+
+    def _count(self, asked: Sequence[Asked]) -> CountBounds:
+        """Bound how many patients have all of some codes, each at its own age."""
+        if "code" not in self.hierarchies:
+            raise InputError(
+                "The hierarchy of codes is a file, which is not in the release. Give it with "
+                f"{setting('hierarchy', 'code=FILE')}."
+            )
+        found = self._pairs.count(asked)
         # Suppressed pairs, at most: of n released and s suppressed ones, the loss is s / (n + s) or more.
-        share = min(self.losses) + HALF_STEP
+        share, n_patients = min(self.losses) + HALF_STEP, int(self._pairs.patients.sum())
         suppressed = floor(self.frame.height * share / (1 - share)) if share < 1 else n_patients
         upper = min(n_patients, found.upper + suppressed)
         return CountBounds(found.lower, found.expected, upper + self.n_left_out)
 
-    def _shares(self, name: str, wanted: Wanted) -> Shares:
-        rows = self.codebook.filter(pl.col("column") == name)
-        if name == "code" and name not in self.hierarchies:
-            raise InputError("The hierarchy of codes is a file, which is not in the release. Give it.")
-        column = LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name))
-        return by_row(self.frame[name], column.labels, column.shares(wanted))
+    @cached_property
+    def _pairs(self) -> ReleasedPairs:
+        return ReleasedPairs.of(self.frame, self.codebook, self.hierarchies)
 
 
 def answers_from(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from math import ceil, floor, log10
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from cloister.release_folder import read_data, read_manifest
 from cloister.tabular.describe import grouped, naive_bayes_auc
 
 from .answers import ChunkAnswers, TableAnswers, answers_from
-from .labels import LabelledColumn
+from .labels import LabelledColumn, Meeting
 
 MOST = 10
 """Values of a column that are counted one by one; numbers and days of more values in so many ranges."""
@@ -35,10 +36,13 @@ class Conditions:
 
     names: tuple[str, ...]  # of values and ranges
     place: Places  # (n_records,) the one that each record of the original meets; as many as there are names for none
-    # label, share: (n_released,) the label of each released record, and (n_conditions, n_labels) how much of each
-    # label meets a condition: 1 surely, 0 never
-    label: Places
-    share: Numbers
+    label: Places  # (n_released,) the label of each released record
+    met: tuple[Meeting, ...]  # which labels meet each condition
+
+    @cached_property
+    def share(self) -> Numbers:
+        """The share of each label that meets a condition: (n_conditions, n_labels)."""
+        return np.stack([one.share for one in self.met])
 
     def before(self) -> Numbers:
         """Return the share of all records that meet each condition."""
@@ -47,7 +51,8 @@ class Conditions:
     def after(self) -> NDArray[np.float64]:
         """Return the share of released records that meet each: surely, as estimated, possibly, (3, n_conditions)."""
         records = np.bincount(self.label, minlength=self.share.shape[1]) / max(1, self.label.size)
-        return np.stack([(self.share >= 1) @ records, self.share @ records, (self.share > 0) @ records])
+        sides = [(one.surely @ records, one.share @ records, one.possibly @ records) for one in self.met]
+        return np.array(sides).T
 
     def rows(self) -> list[tuple[str, float, float, float, float]]:
         """Return of each condition its name, the share before, and after: as estimated, surely, possibly."""
@@ -86,8 +91,8 @@ def conditions(recorded: pl.Series, labels: pl.Series, column: LabelledColumn) -
         known = {value: place for place, value in enumerate(wanted)}
         place = text.replace_strict(known, default=len(wanted), return_dtype=pl.Int64).to_numpy()
     label = labels.replace_strict({one: at for at, one in enumerate(column.labels)}, return_dtype=pl.Int64)
-    share = np.stack([column.shares(one) for one in wanted])
-    return Conditions(tuple(names), place.astype(np.int64), label.to_numpy(), share)
+    met = tuple(column.meeting(one) for one in wanted)
+    return Conditions(tuple(names), place.astype(np.int64), label.to_numpy(), met)
 
 
 def _day(number: float) -> date:
@@ -145,7 +150,7 @@ def beside_original(folder: Path, original: pl.DataFrame, hierarchies: Mapping[s
     if not isinstance(table, TableAnswers):
         raise InputError(f"{folder.name} holds no table that can be read here.")
     asked = {
-        name: conditions(original[name], table.frame[name], table.column(name))
+        name: conditions(original[name], table.frame[name], table.column(name, original[name]))
         for name in hierarchies
         if name in original.columns and name in table.frame.columns
     }

@@ -1,54 +1,112 @@
-"""Which released labels surely, possibly or never stand for what is asked for.
+"""How much of each released label meets a condition: all of it, none, or an estimated share.
 
 A condition is a value (or anything below it in the hierarchy), several values as a list, or a range of numbers or days
-``(low, high)`` with both ends, ``None`` for an open one. Of labels that may stand for more than is asked for, a share
-of what they stand for is taken, as if all of that were equally likely: by width for intervals, by values for
-hierarchies, and a half where a label does not say how much it covers.
+``(low, high)`` with both ends, ``None`` for an open one.
+
+One rule estimates every share: what a label may stand for is equally likely (Tamersoy et al. 2012, Appendix B). An
+interval is spread evenly over its width. A group is spread over the values that a hierarchy file lists below it; of
+other hierarchies over the finest labels that the release contains below it; where it contains none, over the codes
+that the classification has below it. ``*`` of numbers and dates is spread over the single values that the release
+contains, or over its range where it contains intervals. So the shares of values that exclude each other and leave
+nothing out add up to 1. Where neither the release nor the hierarchy says what a label covers, its share is not known,
+and is NaN. Missing values have no share in a group.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TypeAlias
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-from cloister.hierarchy import ROOT, Hierarchy
+from cloister.codebook import bounds_of
+from cloister.errors import InputError, setting
+from cloister.hierarchy import ROOT, FileHierarchy, GroupsHierarchy, Hierarchy, IcdHierarchy
+from cloister.results import CountBounds
 
 Shares = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+Label: TypeAlias = str | None
 End: TypeAlias = float | int | str | date | None
 Wanted: TypeAlias = object
 """A value, a list of values, or a pair of ends."""
 
-UNSAID = 0.5  # The share of a label that does not say how much it covers
+
+class Stretch(NamedTuple):
+    """A range of numbers or days, both ends in it."""
+
+    low: float
+    high: float
 
 
-@dataclass(frozen=True, repr=False)
-class LabelledColumn:
-    """The labels of a released column, with what the codebook says of them.
+Part: TypeAlias = Stretch | Label
+"""What a condition is made of: a range, or a value with everything below it; None is a missing value."""
 
-    ``is_coarse``: whether a label may be that of a group; ``ends`` are numbers or days, None where open or not known.
-    """
 
-    name: str
-    labels: tuple[str | None, ...]
-    kind: str  # number, date, boolean or text
-    is_coarse: tuple[bool, ...]
-    ends: tuple[tuple[str | None, str | None], ...]
-    hierarchy: Hierarchy | None = None
+@dataclass(frozen=True, eq=False, repr=False)
+class Meeting:
+    """Which labels, or rows, meet a condition surely, which possibly, and to which share; each array has one length."""
+
+    surely: Mask
+    possibly: Mask
+    share: Shares  # 1 where surely, 0 where not possibly, NaN where not known
 
     @classmethod
-    def of(cls, series: pl.Series, rows: pl.DataFrame, hierarchy: Hierarchy | None = None) -> "LabelledColumn":
+    def of(cls, surely: Mask, possibly: Mask, share: Shares) -> "Meeting":
+        """Return a meeting whose shares agree with what is sure."""
+        return cls(surely, possibly | surely, np.where(surely, 1.0, np.where(possibly, share, 0.0)))
+
+    def __and__(self, other: "Meeting") -> "Meeting":
+        """Both conditions, each independent of the other."""
+        return Meeting.of(self.surely & other.surely, self.possibly & other.possibly, self.share * other.share)
+
+    def count(self, unseen: int = 0) -> CountBounds:
+        """Return how many meet the condition, where each is one record; ``unseen`` records may count above."""
+        return bounds_on(int(self.surely.sum()), float(self.share.sum()), int(self.possibly.sum()), unseen)
+
+    def at(self, places: Places) -> "Meeting":
+        """Return what holds of the labels at these places."""
+        return Meeting(self.surely[places], self.possibly[places], self.share[places])
+
+
+def bounds_on(lower: int, expected: float, upper: int, unseen: int = 0) -> CountBounds:
+    """Return bounds with an estimate between them, NaN if it is not known; ``unseen`` records may count above."""
+    within = expected if np.isnan(expected) and lower < upper else min(max(expected, float(lower)), float(upper))
+    return CountBounds(lower, float(lower) if lower == upper else within, upper + unseen)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledColumn:
+    """The labels of a released column, with what the codebook says of them."""
+
+    name: str
+    labels: tuple[Label, ...]
+    place: Places  # (n_rows,) the label of each row
+    kind: str  # number, date, boolean or text
+    is_coarse: tuple[bool, ...]  # whether a label may be that of a group
+    ends: tuple[tuple[Label, Label], ...]  # numbers or days, None where open or not known
+    hierarchy: Hierarchy | None = None
+    recorded: tuple[Label, ...] = ()  # values that are known to be recorded; empty for a recipient
+
+    @classmethod
+    def of(
+        cls, series: pl.Series, rows: pl.DataFrame, hierarchy: Hierarchy | None = None, recorded: Sequence[Label] = ()
+    ) -> "LabelledColumn":
         """Take the labels of a column as text, and its rows of the codebook; without labels it is as recorded."""
         labels = tuple(series.unique().sort().to_list())
         known = {row["label"]: row for row in rows.iter_rows(named=True) if row["label"] is not None}
         found = [known.get(label) for label in labels]
+        of_label = pl.DataFrame({"label": pl.Series(labels, dtype=pl.String), "place": np.arange(len(labels))})
+        own = series.alias("label").to_frame()
+        joined = own.join(of_label, on="label", how="left", nulls_equal=True, maintain_order="left")
         return cls(
             series.name,
             labels,
+            joined["place"].to_numpy(),
             str(rows["type"][0]) if rows.height else "text",
             tuple(row is not None and row["level"] != "0" for row in found),
             tuple(
@@ -56,99 +114,329 @@ class LabelledColumn:
                 for label, row in zip(labels, found, strict=True)
             ),
             hierarchy,
+            tuple(recorded),
         )
 
-    def shares(self, wanted: Wanted) -> Shares:
-        """Return the share of each label that meets a condition: 1 surely, 0 never, (n_labels,)."""
+    def meeting(self, wanted: Wanted) -> Meeting:
+        """Return which labels meet a condition: (n_labels,)."""
+        return self.any_of(self.parts(wanted))
+
+    def rows(self, wanted: Wanted) -> Meeting:
+        """Return which rows meet a condition: (n_rows,)."""
+        return self.meeting(wanted).at(self.place)
+
+    def any_of(self, parts: Sequence[Part]) -> Meeting:
+        """Return which labels meet one of several parts, which exclude each other."""
+        each = [self._measure.meeting(part) for part in parts]
+        nothing = np.zeros(len(self.labels), dtype=np.bool_)
+        return Meeting.of(
+            np.logical_or.reduce([nothing, *(one.surely for one in each)]) | self._covered(parts),
+            np.logical_or.reduce([nothing, *(one.possibly for one in each)]),
+            np.sum([nothing.astype(np.float64), *(one.share for one in each)], axis=0),
+        )
+
+    def parts(self, wanted: Wanted) -> list[Part]:
+        """Return what a condition asks for, as parts that exclude each other."""
         if isinstance(wanted, tuple):
-            if len(wanted) != 2 or self.kind not in ("number", "date"):
-                raise InputError(f"{self.name!r} is {self.kind}: a pair of ends is for numbers and dates.")
-            return np.array([self._within(place, wanted) for place in range(len(self.labels))])
+            return self._range(wanted)
         values = list(wanted) if isinstance(wanted, list | set | frozenset) else [wanted]
         if not values:
             raise InputError(f"No value of {self.name!r} is asked for. Give one, or leave the column out.")
-        every = [self._of_value(value) for value in values]
-        found: Shares = np.minimum(1.0, np.sum(every, axis=0))
-        return found
+        asked = list(dict.fromkeys(map(self._part, values)))
+        spans = sorted(part for part in asked if isinstance(part, Stretch))
+        named = [part for part in asked if not isinstance(part, Stretch)]
+        finest = [one for one in named if not any(self.overlap(one, other) == [one] for other in named if other != one)]
+        return [*self._joined(spans), *finest]
 
-    def _of_value(self, value: object) -> Shares:
+    def overlap(self, one: Part, other: Part) -> list[Part]:
+        """Return the part that two parts have in common; none if they exclude each other."""
+        if isinstance(one, Stretch) and isinstance(other, Stretch):
+            both = Stretch(max(one.low, other.low), min(one.high, other.high))
+            return [both] if both.low <= both.high else []
+        if one == other or other == ROOT or (not isinstance(one, Stretch) and other in self.paths.above(one)):
+            return [one]
+        return [other] if one == ROOT or (not isinstance(other, Stretch) and one in self.paths.above(other)) else []
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether labels are ranges of numbers or days."""
+        return self.kind in ("number", "date")
+
+    def _range(self, wanted: tuple[End, ...]) -> list[Part]:
+        """A range: as it is, or as the values that a hierarchy file lists in it."""
+        listed = self.hierarchy.values if isinstance(self.hierarchy, FileHierarchy) and not self.is_measured else ()
+        numbers = {text: ends[0] for text in listed if (ends := bounds_of(text)) and ends[0] == ends[1]}
+        if len(wanted) != 2 or not (self.is_measured or numbers):
+            raise InputError(
+                f"The labels of {self.name!r} are {self.kind}, and a range is of numbers or dates. Ask for values, or "
+                f"give the hierarchy that they came from with {setting('hierarchy', f'{self.name}=FILE')}."
+            )
+        low, high = (self._number(end, None if numbers else self.kind) for end in wanted)
+        span = Stretch(-np.inf if low is None else low, np.inf if high is None else high)
+        if not numbers:
+            return [span]
+        return [text for text, number in numbers.items() if span.low <= float(str(number)) <= span.high]
+
+    def _joined(self, spans: Sequence[Stretch]) -> list[Stretch]:
+        """Ranges, those that overlap joined to one, and those of whole numbers that follow one another."""
+        joined: list[Stretch] = []
+        step = 1.0 if isinstance(self._measure, RangeLabels) and self._measure.is_whole else 0.0
+        for span in spans:
+            if joined and (span.low <= joined[-1].high or (step and span.low == joined[-1].high + step)):
+                span = Stretch(joined[-1].low, max(span.high, joined.pop().high))
+            joined.append(span)
+        return joined
+
+    def _part(self, value: object) -> Part:
         if value is None:
-            return np.array([float(label is None) or UNSAID * (label == ROOT) for label in self.labels])
-        if self.kind in ("number", "date") and isinstance(value, int | float | date) and not isinstance(value, bool):
-            return np.array([self._within(place, (value, value)) for place in range(len(self.labels))])
+            return None
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        above = self._path(text)
-        return np.array([self._named(place, text, above) for place in range(len(self.labels))])
+        if not self.is_measured or text == ROOT:
+            return text
+        ends = bounds_of(text, is_date=self.kind == "date")
+        if ends is None:
+            raise InputError(f"{self.name!r} is {self.kind}, and a value that is asked for is not.")
+        low, high = (self._number(end) for end in ends)
+        if high is not None and (text.endswith(")") or text.startswith("<")):
+            high = float(np.nextafter(high, -np.inf))
+        return Stretch(-np.inf if low is None else low, np.inf if high is None else high)
 
-    def _path(self, text: str) -> dict[str | None, float]:
-        """The labels above a value, each with the share of it that the value is."""
-        if self.hierarchy is None or self.hierarchy.outside([text]):
-            return {}
-        bound = self.hierarchy.bind(self.name, [text])
-        own = 1.0
-        found: dict[str | None, float] = {}
-        for labels, leaves in zip(bound.labels, bound.leaves, strict=True):
-            if labels[0] == text:
-                own = float(leaves[0])
-            else:
-                # Some hierarchies count only values that are there: of one value alone, a label says no share.
-                found.setdefault(labels[0], min(UNSAID, own / float(leaves[0])))
-        return found
-
-    def _named(self, place: int, text: str, above: dict[str | None, float]) -> float:
-        label = self.labels[place]
-        if label == text or (label is not None and text in self._path(label)):
-            return 1.0
-        if label in above:
-            return above[label]
-        if label is None or not self.is_coarse[place] or above:
-            return UNSAID if label == ROOT else 0.0
-        # Where the place of the value in the hierarchy is not known, any group may hold it.
-        known = self.hierarchy is not None and not self.hierarchy.outside([label])
-        return 0.0 if known else UNSAID
-
-    def _within(self, place: int, wanted: tuple[End, End]) -> float:
-        label, ends = self.labels[place], self.ends[place]
-        if label is None:
-            return 0.0
-        if ends == (None, None):
-            return UNSAID
-        (low, high), (least, most) = ([self._number(end) for end in each] for each in (ends, wanted))
-        least, most = -np.inf if least is None else least, np.inf if most is None else most
-        is_open = label.endswith(")")
-        # A closed label of whole ends holds the decimals of its last number, and so does a condition.
-        step = 0.0 if is_open or self.kind == "date" else 1.0
-        if low is not None and high is not None and least <= low and high <= most:
-            return 1.0
-        if (low is not None and high is None and least <= low and most == np.inf) or (
-            high is not None and low is None and least == -np.inf and high <= most
-        ):
-            return 1.0
-        if (high is not None and (high < least or (is_open and high == least))) or (low is not None and low > most):
-            return 0.0
-        if low is None or high is None:
-            return UNSAID
-        step = 1.0 if self.kind == "date" else step
-        width, common = high - low + step, min(high, most) - max(low, least) + step
-        return float(min(1.0, max(common / width, 0.0))) if width > 0 else UNSAID
-
-    def _number(self, end: End) -> float | None:
+    def _number(self, end: End, kind: str | None = None) -> float | None:
         if end is None:
             return None
         try:
-            if self.kind == "date":
+            if (kind or self.kind) == "date":
                 day = end if isinstance(end, date) else datetime.fromisoformat(str(end)).date()
                 return float(day.toordinal())
             return float(str(end))
         except ValueError:
             raise InputError(f"{self.name!r} is {self.kind}, and an end that is asked for is not.") from None
 
+    @cached_property
+    def paths(self) -> "LabelPaths":
+        """The labels above each label."""
+        return LabelPaths(self.name, self.labels, self.hierarchy, self.recorded)
 
-def by_row(series: pl.Series, labels: Sequence[str | None], shares: Shares) -> Shares:
-    """Return the share of each row by its label: (n_rows,)."""
-    place = pl.DataFrame({"label": pl.Series(labels, dtype=pl.String), "share": shares})
-    joined = (
-        series.alias("label").to_frame().join(place, on="label", how="left", nulls_equal=True, maintain_order="left")
-    )
-    found: Shares = joined["share"].to_numpy()
-    return found
+    @cached_property
+    def _measure(self) -> "RangeLabels | NamedLabels":
+        return RangeLabels.of(self) if self.is_measured else NamedLabels(self)
+
+    def _covered(self, parts: Sequence[Part]) -> Mask:
+        """Whether some values are all that a group of a hierarchy file stands for."""
+        found = np.zeros(len(self.labels), dtype=np.bool_)
+        if isinstance(self.hierarchy, FileHierarchy) and not self.is_measured:
+            named = [self.paths.as_listed(part) for part in parts if not isinstance(part, Stretch)]
+            inside = {leaf for one in named for leaf in self.paths.leaves_below(one)}
+            for place, label in enumerate(self.labels):
+                below = self.paths.leaves_below(label)
+                found[place] = 0 < len(below) <= len(inside) and {*below} <= inside
+        return found
+
+
+class LabelPaths:
+    """The labels above each value and label of a column, as far as its hierarchy says."""
+
+    def __init__(
+        self, name: str, labels: Sequence[Label], hierarchy: Hierarchy | None, recorded: Sequence[Label]
+    ) -> None:
+        self.name, self.hierarchy = name, hierarchy
+        named = _named_by(hierarchy)
+        is_icd = isinstance(hierarchy, IcdHierarchy)
+        self.leaves = {one for one in (recorded or (() if is_icd else named)) if one is not None}
+        self.is_complete = bool(recorded) or isinstance(hierarchy, FileHierarchy)  # nothing is recorded but the leaves
+        self._above: dict[str, dict[Label, None]] = {}
+        if hierarchy is not None:
+            known = sorted({one for one in (*labels, *named, *recorded) if one is not None})
+            outside = {*hierarchy.outside(known)}
+            self._learn([one for one in known if one not in outside])
+
+    def _learn(self, values: Sequence[str]) -> None:
+        assert self.hierarchy is not None
+        bound = self.hierarchy.bind(self.name, values)
+        for row in zip(bound.values, *bound.labels[1:], strict=True):
+            for level, label in enumerate(row):
+                if label is not None:
+                    above = dict.fromkeys(one for one in row[level + 1 :] if one != label)
+                    self._above.setdefault(label, above)
+
+    def above(self, value: Label) -> dict[Label, None]:
+        """Return the labels above a value, fine to coarse; none where the hierarchy does not have it."""
+        value = self.as_listed(value)
+        if value is None or value == ROOT:
+            return {}
+        if value not in self._above and self.hierarchy is not None and not self.hierarchy.outside([value]):
+            self._learn([value])
+        return self._above.get(value, {})
+
+    def as_listed(self, value: Label) -> Label:
+        """Return a value as the hierarchy has it: a file lists missing values under a text."""
+        return (
+            (self.hierarchy.missing_as or "") if value is None and isinstance(self.hierarchy, FileHierarchy) else value
+        )
+
+    @cached_property
+    def _leaves_below(self) -> dict[Label, list[str]]:
+        found: dict[Label, list[str]] = {}
+        for leaf in sorted(self.leaves):
+            for label in {leaf, *self.above(leaf), ROOT}:
+                found.setdefault(label, []).append(leaf)
+        return found
+
+    def leaves_below(self, label: Label) -> list[str]:
+        """Return the values that a label is known to cover, itself among them where it is one."""
+        return self._leaves_below.get(label, [])
+
+    def share_of(self, value: Label, label: Label) -> float:
+        """Return the share of a label that a value below it is; NaN where it is not known what else it covers."""
+        own, whole = self.leaves_below(self.as_listed(value)), self.leaves_below(label)
+        if whole and (own or self.is_complete):
+            return len(own) / len(whole)
+        if value is None or not isinstance(self.hierarchy, IcdHierarchy):
+            return np.nan
+        bound = self.hierarchy.bind(self.name, [value])
+        leaves = {labels[0]: float(covered[0]) for labels, covered in zip(bound.labels, bound.leaves, strict=True)}
+        return leaves.get(value, 1.0) / leaves[label] if label in leaves else np.nan
+
+
+def _named_by(hierarchy: Hierarchy | None) -> Sequence[str]:
+    """The values that a hierarchy names by itself: those of a file or in groups, categories of a classification."""
+    if isinstance(hierarchy, FileHierarchy):
+        return hierarchy.values
+    if isinstance(hierarchy, GroupsHierarchy):
+        return [one for group in hierarchy.partitions[0] for one in group]
+    return hierarchy.categories if isinstance(hierarchy, IcdHierarchy) else ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedLabels:
+    """Labels that are values or named groups of them."""
+
+    column: LabelledColumn
+    _met: dict[Label, Meeting] = field(default_factory=dict)
+
+    def meeting(self, part: Part) -> Meeting:
+        """Return which labels meet a value: (n_labels,)."""
+        assert not isinstance(part, Stretch)
+        if part not in self._met:
+            relation = [self._relation(place, part) for place in range(len(self.column.labels))]
+            surely, possibly = (np.array([each[side] for each in relation], dtype=np.bool_) for side in (0, 1))
+            self._met[part] = Meeting.of(surely, possibly, self._spread(part, surely, possibly))
+        return self._met[part]
+
+    def _relation(self, place: int, value: Label) -> tuple[bool, bool]:
+        """Whether a label surely and possibly is a value or below it."""
+        label, paths = self.column.labels[place], self.column.paths
+        if value in (label, ROOT) or (value is not None and value in paths.above(label)):
+            return True, True
+        if label == ROOT or (label is not None and label in paths.above(value)):
+            return False, True
+        # Where the place of neither is known, a group may hold any value.
+        are_unknown = label is not None and not paths.above(value) and not paths.above(label)
+        return False, value is not None and are_unknown and self.column.is_coarse[place]
+
+    @cached_property
+    def _finest_below(self) -> list[Places]:
+        """The finest labels strictly below each one, in the order of the labels."""
+        labels, paths = self.column.labels, self.column.paths
+        below: dict[Label, list[int]] = {label: [] for label in labels}
+        for place, label in enumerate(labels):
+            for above in {*paths.above(label), ROOT} if label not in (None, ROOT) else ():
+                below.setdefault(above, []).append(place)
+        finest = [not below[label] for label in labels]
+        return [np.array([one for one in below[label] if finest[one]], dtype=np.int64) for label in labels]
+
+    def _spread(self, value: Label, surely: Mask, possibly: Mask) -> Shares:
+        """The share of each label that is a value: those that nothing finer is below first."""
+        paths, share = self.column.paths, surely.astype(np.float64)
+        for place in sorted(np.flatnonzero(possibly & ~surely), key=lambda place: self._finest_below[place].size > 0):
+            finer = self._finest_below[place]
+            if value is None and not paths.is_complete:
+                share[place] = 0.0
+            elif paths.is_complete or not finer.size:
+                share[place] = paths.share_of(value, self.column.labels[place])
+            else:
+                share[place] = share[finer].mean()
+        return share
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RangeLabels:
+    """Labels that are numbers, days or ranges of them.
+
+    Days, and numbers among intervals of whole numbers, count as whole: a decimal belongs to the number below it.
+    """
+
+    labels: tuple[Label, ...]
+    # low, high: (n_labels,) where a label begins and ends, infinite where open, NaN of a missing value
+    low: Shares
+    high: Shares
+    is_whole: bool
+    is_half_open: Mask  # (n_labels,) the high end is not in the label
+    recorded: Shares  # numbers that are known to be recorded
+
+    @classmethod
+    def of(cls, column: LabelledColumn) -> "RangeLabels":
+        """Read the ends of the labels."""
+        is_day = column.kind == "date"
+        ends = [(column._number(low), column._number(high)) for low, high in column.ends]
+        low = np.array([-np.inf if one is None else one for one, _ in ends])
+        high = np.array([np.inf if one is None else one for _, one in ends])
+        missing = np.array([label is None for label in column.labels], dtype=np.bool_)
+        low[missing] = high[missing] = np.nan
+        open_signs = [label is not None and (label[-1:] == ")" or label[:1] == "<") for label in column.labels]
+        half_open = np.array(open_signs, dtype=np.bool_)
+        closed = np.isfinite(low) & np.isfinite(high) & ~half_open & (low < high)
+        is_whole = is_day or bool(closed.any() and (low[closed] % 1 == 0).all())
+        recorded = [column._number(one) for one in column.recorded if one is None or bounds_of(one, is_date=is_day)]
+        numbers = np.array([one for one in recorded if one is not None], dtype=np.float64)
+        if not numbers.size and not (low < high)[np.isfinite(low)].any():  # single values alone
+            numbers = low[np.isfinite(low)]
+        if is_whole:
+            single = ~half_open & np.isfinite(low) & (low == high)
+            low, high = np.where(single, np.floor(low), low), np.where(single, np.floor(high), high)
+            high, half_open = np.where(half_open, high, high + 1), ~missing & np.isfinite(high)
+        return cls(column.labels, low, high, is_whole, half_open, numbers)
+
+    def meeting(self, part: Part) -> Meeting:
+        """Return which labels meet a range, or a missing value: (n_labels,)."""
+        is_any = np.isinf(self.low) & np.isinf(self.high)
+        if not isinstance(part, Stretch):
+            surely = np.array([part == ROOT or label is part for label in self.labels], dtype=np.bool_)
+            return Meeting.of(surely, surely | is_any, np.where(is_any, self._any(part), 0.0))
+        least, most = self._ends_of(part)
+        last = np.where(self.is_half_open, np.nextafter(self.high, -np.inf), self.high)
+        surely = (least <= self.low) & (last <= most) & ~is_any
+        possibly = (least <= last) & ((self.low < most) if self.is_whole else (self.low <= most))
+        return Meeting.of(surely, possibly, np.where(is_any, self._any(part), self._by_width(least, most)))
+
+    def _ends_of(self, part: Stretch) -> tuple[float, float]:
+        """A range as it counts: one that ends in a whole number holds its decimals, where numbers count as whole."""
+        least, most = part
+        return least, most + 1 if self.is_whole and most % 1 == 0 else most
+
+    def _by_width(self, least: float, most: float) -> Shares:
+        """The share of each label by width; an open end reaches as far as the widest label is wide."""
+        width = (self.high - self.low)[np.isfinite(self.low) & np.isfinite(self.high)]
+        reach = max(float(width.max(initial=0)), 1.0)
+        low = np.where(np.isinf(self.low), self.high - reach, self.low)
+        high = np.where(np.isinf(self.high), self.low + reach, self.high)
+        return np.array([_common(one, other, least, most) for one, other in zip(low, high, strict=True)])
+
+    def _any(self, part: Part) -> float:
+        """The share of a label for any value: of what is known to be recorded, else of the range of all others."""
+        if not isinstance(part, Stretch):
+            return float(part == ROOT)
+        least, most = self._ends_of(part)
+        if self.recorded.size:
+            return float(np.mean((least <= self.recorded) & (self.recorded <= most)))
+        ends = np.concatenate([self.low, self.high])
+        ends = ends[np.isfinite(ends)]
+        if not ends.size:
+            return np.nan
+        return _common(float(ends.min()), float(ends.max()), least, most)
+
+
+def _common(low: float, high: float, least: float, most: float) -> float:
+    """The share of one range that is in another; of a single number, whether it is."""
+    width = high - low
+    return max(min(high, most) - max(low, least), 0.0) / width if width > 0 else float(least <= low <= most)

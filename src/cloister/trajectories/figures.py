@@ -2,16 +2,12 @@
 
 The paper accumulates losses; here they are also measured, and those of the sets of the utility policy.
 
-Queries of (code, age) pairs are counted in the original and estimated from a release as of Tamersoy et al. (2012),
-Appendix B. A generalized pair may stand for any code below its code at any age below its age, all equally likely. Made
-precise here: pairs of a trajectory are independent, and several pairs that are asked for are answered by inclusion and
-exclusion; a pair that is released once may be only one of those asked for.
+Queries of (code, age) pairs are counted in the original here, and answered from a release by
+`cloister.recipients.pairs`, as recipients have them answered.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import ceil
 
 import numpy as np
@@ -21,7 +17,7 @@ from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.runs import starts_of
 from cloister.utility import frequent_itemsets
 
-from .data import Constraint, Integers, Numbers, Trajectories, percent_of
+from .data import Constraint, Integers, Numbers, Trajectories
 from .domain import FittedTrajectories, ValueTree
 from .manifest import DECIMALS, PairCounts, TrajectoriesUtility
 from .problem import Alignment, AnonymizedTrajectories, ConstraintOutcome, Losses, ProtectedTrajectories, crossing
@@ -52,10 +48,10 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
 
 
 def exact_figures(
-    given: GivenTrajectories, workload: str | None, domain: FittedTrajectories, protected: ProtectedTrajectories
+    given: GivenTrajectories, domain: FittedTrajectories, protected: ProtectedTrajectories
 ) -> dict[str, object]:
     """Return figures for the custodian alone."""
-    exact: dict[str, object] = {
+    return {
         "patients": given.trajectories.n_patients,
         "pairs": given.trajectories.n_pairs,
         "pairs_dropped": domain.dropped,
@@ -63,11 +59,6 @@ def exact_figures(
         **asdict(protected.losses),
         "constraints": [asdict(outcome) for outcome in protected.outcomes],
     }
-    if workload is not None:
-        asked = frequent_pairs(domain.trajectories, percent_of(workload))
-        error = average_relative_error(protected.released, asked)
-        exact["accuracy"] = {"workload": workload, "queries": len(asked.queries), "are": error}
-    return exact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,63 +84,6 @@ def frequent_pairs(original: Trajectories, percent: float, largest: int = MOST_P
         tuple((int(present[item]) // n_ages, int(present[item]) % n_ages) for item in each.items) for each in found
     )
     return Workload(queries, np.array([each.support for each in found], dtype=np.int64))
-
-
-def estimate(released: AnonymizedTrajectories, queries: Sequence[Query]) -> NDArray[np.float64]:
-    """Return how many patients a release says have all pairs of each query: (n_queries,), at least 0.
-
-    Examples
-    --------
-    >>> from cloister.hierarchy import suppress
-    >>> from cloister.trajectories.data import TrajectoriesRequest
-    >>> from cloister.trajectories.protect import anonymize
-    >>> original = Trajectories.from_records([[("401.1", 39)], [("401.1", 40)]])
-    >>> found = anonymize(original, TrajectoriesRequest(2, suppress(), suppress()))
-    >>> found.released.rows_of(0), estimate(found.released, [((0, 0),)]).tolist()
-    ([('401.1', '*')], [1.0])
-    """
-    if any(len(query) > MOST_PAIRS for query in queries):
-        raise InputError(f"A query may have {MOST_PAIRS} pairs at most.")
-    cluster_of = np.repeat(np.arange(released.n_clusters), np.diff(released.offsets))
-    leaves = np.maximum(released.code_tree.leaves, 1)[released.codes].astype(np.float64)
-    leaves *= np.maximum(released.age_tree.leaves, 1)[released.ages]
-    places = {pair: _places(released, pair) for pair in sorted({pair for query in queries for pair in query})}
-    found = np.empty(len(queries))
-    for number, query in enumerate(queries):
-        held = np.zeros(released.n_clusters)
-        for size in range(len(query) + 1):
-            for chosen in combinations(query, size):
-                none = _none_held([places[pair] for pair in chosen], leaves, cluster_of, released.n_clusters)
-                held += none if size % 2 == 0 else -none
-        found[number] = float(np.maximum(held, 0) @ released.sizes)
-    return found
-
-
-def average_relative_error(released: AnonymizedTrajectories, workload: Workload) -> float | None:
-    """Return the mean of |a(Q) - e(Q)| / a(Q) over a workload; None if it has no queries."""
-    if not workload.queries:
-        return None
-    answers = estimate(released, workload.queries)
-    return float(np.mean(np.abs(workload.counts - answers) / workload.counts))
-
-
-def _places(released: AnonymizedTrajectories, pair: tuple[int, int]) -> Integers:
-    fits = np.ones(released.codes.size, dtype=np.bool_)
-    sides = (released.code_tree, released.codes), (released.age_tree, released.ages)
-    for (tree, nodes), leaf in zip(sides, pair, strict=True):
-        fits &= ((tree.low <= tree.low[leaf]) & (tree.low[leaf] < tree.high))[nodes]
-    return np.flatnonzero(fits)
-
-
-def _none_held(
-    places: list[Integers], leaves: NDArray[np.float64], cluster_of: NDArray[np.int64], n_clusters: int
-) -> NDArray[np.float64]:
-    """How probable it is, for each cluster, that its patients have none of some pairs."""
-    none = np.ones(n_clusters)
-    if places:
-        place, hits = np.unique(np.concatenate(places), return_counts=True)
-        np.multiply.at(none, cluster_of[place], 1 - hits / leaves[place])
-    return none
 
 
 def measure(original: Trajectories, released: AnonymizedTrajectories, alignment: Alignment, gained: Integers) -> Losses:

@@ -53,7 +53,10 @@ def test_by_a_column_and_under_conditions(capsys):
         (["codes", "--codes", "1", "--by", "sex"], "no classes"),
         (["both", "--where", "sex"], "COLUMN=VALUE"),
         (["both", "--where", "sex=F", "--by", "sex"], "without --where"),
-        (["both", "--where", "sex=3..4"], "pair of ends"),
+        (["both", "--where", "sex=3..4"], "--hierarchy sex=FILE"),
+        (["both", "--pair", "401.9@38"], "no column 'pairs'"),
+        (["both", "--pair", "401.9@old"], "--pair is CODE@AGE"),
+        (["both", "--where", "sex=F", "--hierarchy", "sex"], "--hierarchy is COLUMN=FILE"),
         (["nowhere", "--codes", "1"], "no folder"),
     ],
 )
@@ -72,3 +75,59 @@ def test_a_changed_release_answers_nothing(capsys):
 
     assert run(["query", "codes", "--codes", "401.9"]) == 1
     assert "does not hold" in capsys.readouterr().err
+
+
+@pytest.fixture
+def histories(tmp_path, monkeypatch):
+    """Trajectories of codes in a hierarchy file."""
+    monkeypatch.chdir(tmp_path)
+    codes = [(name, group, "any") for name, group in (("flu", "lung"), ("cough", "lung"), ("rash", "skin"))]
+    Path("codes.csv").write_text("".join(";".join(row) + "\n" for row in codes))
+    rows = [(n, "flu" if n % 2 else "cough", 40 + n % 3) for n in range(12)] + [(n, "rash", 50) for n in range(12)]
+    Path("t.csv").write_text("id,code,age\n" + "".join(f"{n},{code},{age}\n" for n, code, age in rows))
+    words = ["--code-hierarchy", "codes.csv", "--age-hierarchy", "interval:5", "-k", "3"]
+    assert run(["protect", "trajectories", "t.csv", *words, "--out", "out", "--quiet"]) == 0
+
+
+@pytest.mark.usefixtures("histories")
+def test_pairs_of_codes_and_ages_are_one_question(capsys):
+    """Codes at different ages are asked for together, with the hierarchy that the release does not have."""
+    assert run(["query", "out", "--pair", "lung@40-44", "--pair", "rash@50"]) == 2
+    assert "--hierarchy code=FILE" in capsys.readouterr().err
+    known = ["--hierarchy", "code=codes.csv", "--csv"]
+    assert run(["query", "out", "--pair", "lung@40-44", "--pair", "rash@50", *known]) == 0
+    assert capsys.readouterr().out == "lower,expected,upper\n12,12.0,12\n"
+    for codes, expected in (("flu", 6), ("flu,cough", 0)):
+        assert run(["query", "out", "--codes", codes, *known]) == 0
+        answer = capsys.readouterr().out.splitlines()[1].split(",")
+        assert float(answer[2]) == expected
+    assert run(["query", "out", "--codes", "rash", "--pair", "lung", "--where", "age=50..54", *known]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("rash,")
+
+
+def test_a_privacy_policy_that_is_not_in_the_release_is_given(tmp_path, monkeypatch, capsys):
+    """A release under somebody's own privacy policy is asked once that is given."""
+    monkeypatch.chdir(tmp_path)
+    Path("c.csv").write_text("id,codes\n" + "".join(f"{n},401.9 250.00\n" for n in range(9)))
+    Path("own.json").write_text('[["401.9"], ["250.00"]]')
+    words = ["--method", "ugaclip", "--privacy", "own.json", "-k", "3", "--out", "out", "--quiet"]
+    assert run(["protect", "codes", "c.csv", *words]) == 0
+    assert run(["query", "out", "--codes", "401.9"]) != 0
+    capsys.readouterr()
+    assert run(["query", "out", "--codes", "401.9", "--privacy", "own.json", "--csv"]) == 0
+    assert capsys.readouterr().out == "codes,lower,expected,upper\n401.9,9,9.0,9\n"
+
+
+def test_what_is_not_known_is_empty_and_explained(tmp_path, monkeypatch, capsys):
+    """Where the release does not say what its groups stand for, the estimate is empty and the cure is named."""
+    monkeypatch.chdir(tmp_path)
+    Path("h.csv").write_text("a;north;*\nb;north;*\nc;south;*\nd;south;*\n")
+    Path("t.csv").write_text("id,place\n" + "".join(f"{n},{'abcd'[n % 4]}\n" for n in range(16)))
+    words = ["--id", "id", "--qi", "place=h.csv", "-k", "6", "--out", "out", "--quiet"]
+    assert run(["protect", "table", "t.csv", *words]) == 0
+    assert run(["query", "out", "--where", "place=a"]) == 0
+    assert "--hierarchy COLUMN=FILE" in capsys.readouterr().out
+    assert run(["query", "out", "--where", "place=a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers"] == [{"lower": 0, "expected": None, "upper": 16}]
+    assert run(["query", "out", "--where", "place=a", "--hierarchy", "place=h.csv", "--csv"]) == 0
+    assert capsys.readouterr().out == "lower,expected,upper\n0,4.0,8\n"

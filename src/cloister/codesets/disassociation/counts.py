@@ -33,8 +33,9 @@ have the least overlap, chunks leave records of the group for those elsewhere: a
 where clusters lack something beside are they looked at one by one: if chunks above, the lowest first, give what is
 lacking, the bound of the groups is reached; else one integer program over groups and such clusters decides.
 
-The expected count takes places for independent: in a cluster s * prod(a_i / s), with A_i in proportion to sizes and one
-record for each code of an item chunk. It is no mean over all reconstructions, but lies within the bounds.
+The expected count takes places for independent: in a cluster s * prod(a_i / s), with A_i in proportion to sizes. For a
+code of an item chunk, a_i is what a binomial that is not 0 expects, s p / (1 - (1 - p)^s), with p the least share of
+all records that have the code. It is no mean over all reconstructions, but lies within the bounds.
 """
 
 from collections.abc import Iterable
@@ -65,6 +66,7 @@ class ChunkCounts:
     def __init__(self, released: Disassociation, diversity: int = 1) -> None:
         layout, n_codes, shared = lay_out(released), len(released.vocabulary), released.shared_chunks
         self.released = released
+        self._rates: dict[int, float] = {}
         self.number = {code: place for place, code in enumerate(released.vocabulary)}
         self.record, self.shared = (ChunkIndex(one, n_codes) for one in (released.record_chunks, shared))
         self.item = postings(released.item_chunks, owners(released.item_offsets), n_codes)
@@ -102,6 +104,12 @@ class ChunkCounts:
         asked = self._asked(query, inside)
         lower, upper = asked.least(), asked.greatest()
         return CountBounds(lower, min(max(asked.expected(), float(lower)), float(upper)), upper)
+
+    def rate(self, code: int) -> float:
+        """Return the least share of all records that have a code."""
+        if code not in self._rates:
+            self._rates[code] = self._asked([code], None).least() / int(self.sizes.sum())
+        return self._rates[code]
 
     def _numbers(self, codes: Iterable[str]) -> list[int] | None:
         """Item numbers, of a code that repeats of its last occurrence alone; None if nobody has one."""
@@ -206,10 +214,22 @@ class CountQuery:
     def expected(self) -> float:
         """Return the count if places were independent."""
         share = np.where(self.place == NONE, 1.0, self.held / self.size)
+        is_item = self.kinds[2]
+        share[is_item] = (np.minimum(self._in_item_chunks(), np.where(self.scarce, self.cap, self.size)) / self.size)[
+            is_item
+        ]
         is_shared = self.kinds[1]
         chunk = self.place[is_shared] - self.of.subrecords.size
         share[is_shared] = self.held[is_shared] / self.room[chunk]
         return float((self.size * share.prod(axis=0)).sum())
+
+    def _in_item_chunks(self) -> NDArray[np.float64]:
+        """How many records of a cluster are expected to have the code of each place, if it is an item chunk's."""
+        rates = np.array([self.of.rate(code) for code in self.query])
+        rows = np.where(self.kinds[2], self.place - self.of.subrecords.size - self.of.low.size, 0)
+        rate = rates[rows]
+        found: NDArray[np.float64] = self.size * rate / (1 - (1 - rate) ** self.size)
+        return found
 
     def least(self) -> int:
         """Return the least number of records, over all reconstructions."""
