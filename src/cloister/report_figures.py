@@ -59,6 +59,7 @@ class ReportCounts:
     examples: tuple[Mapping[str, str], ...] = ()
     members: bool = True  # whether the members of the classes are counted, or the classes
     recorded: UniqueRecords | None = None  # what the columns released as recorded do, if there are any
+    complete: int | None = None  # released records in which every quasi-identifier says something
     # the same of the original as recorded; for the custodian
     sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
 
@@ -69,7 +70,8 @@ def figures_of(shown: ReportCounts, created: str) -> Figures:
     ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
     """
     examples = {"examples": [dict(one) for one in shown.examples]} if shown.examples else {}
-    recorded = {} if shown.recorded is None else {"recorded": _plain(shown.recorded)}
+    recorded: Figures = {} if shown.recorded is None else {"recorded": _plain(shown.recorded)}
+    recorded |= {} if shown.complete is None else {"complete": shown.complete}
     return (
         examples
         | recorded

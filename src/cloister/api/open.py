@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +14,7 @@ from cloister.codesets.request import check_seed
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
+from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import part_names
 from cloister.manifest.head import CODEBOOK, Section
@@ -114,7 +117,13 @@ class ReleasedData:
         found = self.data if table is None else self.tables[table]
         if kind not in ("polars", "pandas", "arrow"):
             raise InputError(f"A frame is of polars, pandas or arrow, not {kind!r}.")
-        return found if kind == "polars" else found.to_pandas() if kind == "pandas" else found.to_arrow()
+        needed = {"pandas": "pandas", "arrow": "pyarrow"}.get(kind)
+        if needed is not None and find_spec(needed) is None:
+            raise InputError(f"A frame of {kind} needs {needed}, which is not installed here: pip install {needed}.")
+        if kind == "pandas":
+            import_module("pandas")
+            return to_pandas(found)
+        return found if kind == "polars" else found.to_arrow()
 
     @cached_property
     def _answers(self) -> "Answers":

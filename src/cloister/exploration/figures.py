@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from cloister.trajectories.manifest import TrajectoriesManifest
 
 SETS = ("constraints_satisfied", "constraints_preserved")
-PLAIN = "mean loss of the quasi-identifiers"
-"""What tables are compared by where the losses that were minimized are not the same."""
+MEAN = "mean loss of the quasi-identifiers"
+"""What tables are compared by, whatever loss was minimized."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,6 @@ class Figures:
     average: float | None = None  # mean of that chance over the records; None where the manifest does not tell it
     loss: float | None = None  # in [0, 1], 0 nothing lost; None where the manifest withholds it
     measure: str = ""  # what ``loss`` is; losses of different measures cannot be compared
-    # the same for a table by one measure whatever loss was minimized; None for other shapes
-    plain_loss: float | None = None
     more: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -77,12 +75,13 @@ def exact_figures_of(release: Release) -> Figures:
 def exact_of_table(published: Figures, exact: Exact, manifest: "TableManifest") -> Figures:
     """Return the exact figures of a table."""
     more = {**published.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
-    return replace(published, suppressed=exact["suppressed"], loss=exact["loss"], more=more)
+    more |= {"minimized": exact["loss"]}
+    return replace(published, suppressed=exact["suppressed"], loss=exact["mean_loss"], more=more)
 
 
 def exact_of_table_with_codes(published: Figures, exact: Exact, _manifest: "TableManifest") -> Figures:
     """Return the exact figures of a table with codes: both losses by half."""
-    share, table = exact["codes"]["share_in_item_chunks"], exact["loss"]
+    share, table = exact["codes"]["share_in_item_chunks"], exact["mean_loss"]
     more = {**published.more, "loss_of_table": table, "codes_in_item_chunks": share}
     return replace(published, suppressed=exact["suppressed"], loss=(table + share) / 2, more=more)
 
@@ -109,23 +108,20 @@ def exact_of_claims(published: Figures, exact: Exact, _manifest: "ClaimsManifest
     return replace(published, loss=exact["loss"], more={**published.more, "to_keep": " ".join(exact["to_keep"])})
 
 
-def _weighted(measure: str, weights: Mapping[str, float]) -> str:
-    """What is minimized, and how much each column counts in it."""
-    words = ", ".join(f"{name} {weight:g}" for name, weight in sorted(weights.items()))
-    return f"{measure}, weights {words}" if words else measure
-
-
 def of_table(head: Figures, manifest: "TableManifest") -> Figures:
     """Return the figures of a table, whatever its codes lose."""
-    risk, utility, settings, search = manifest.risk, manifest.utility, manifest.settings, manifest.search
+    risk, search = manifest.risk, manifest.search
     return replace(
         head,
         risk=risk.highest,
         average=risk.average,
-        loss=utility.loss,
-        measure=_weighted(f"loss {settings.loss}", settings.weights),
-        plain_loss=sum(column.loss for column in utility.columns.values()) / len(utility.columns),
-        more={"classes": risk.classes, "search_proven": None if search is None else search.optimal},
+        loss=manifest.mean_loss,
+        measure=MEAN,
+        more={
+            "classes": risk.classes,
+            "search_proven": None if search is None else search.optimal,
+            "minimized": manifest.utility.loss,
+        },
     )
 
 
@@ -139,7 +135,6 @@ def of_table_with_codes(head: Figures, manifest: "TableWithCodesManifest") -> Fi
         risk=max(table.risk or 0, 1 / codes.settings.k),
         loss=((table.loss or 0) + untold) / 2,
         measure=f"half {table.measure}, half share of codes told without their records",
-        plain_loss=((table.plain_loss or 0) + untold) / 2,
         more={**table.more, **more},
     )
 
@@ -178,12 +173,13 @@ def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
 
 def of_claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
     """Return the figures of claims."""
-    risk = manifest.risk
+    risk, plan = manifest.risk, manifest.settings.plan
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in sorted(plan.weights.items()))
     return replace(
         head,
         risk=risk.interval[1],
         average=risk.mean,
         loss=manifest.utility.loss,
-        measure=_weighted(f"{manifest.settings.plan.search.loss} loss of claims", manifest.settings.plan.weights),
+        measure=f"{plan.search.loss} loss of claims{f', weights {weights}' if weights else ''}",
         more={"flag_rate": risk.flag_rate, "threshold": risk.threshold, "says_nothing": ", ".join(manifest.empty)},
     )

@@ -16,7 +16,7 @@ from cloister.io.write import cannot_write
 from cloister.results import Figures as Content
 from cloister.version import __version__
 
-from .figures import PLAIN, Figures
+from .figures import Figures
 
 SAME = 1e-12
 """Distances that differ by no more are equal; the lower risk is taken then."""
@@ -225,9 +225,6 @@ def comparable(figures: Sequence[Figures | None]) -> tuple[tuple[float | None, .
     there = [one for one in figures if one is not None]
     if len({one.measure for one in there}) == 1:
         return tuple(None if one is None else one.loss for one in figures), there[0].measure
-    kinds = {(one.shape, one.measure.startswith("half")) for one in there}
-    if len(kinds) == 1 and all(one.plain_loss is not None for one in there):
-        return tuple(None if one is None else one.plain_loss for one in figures), PLAIN
     return (None,) * len(figures), None
 
 

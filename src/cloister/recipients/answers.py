@@ -297,7 +297,10 @@ def answers_from(
     """Return what a verified release folder can be asked; ``hierarchies`` by column, those that come from files."""
     place = FORMS[manifest.form].answers
     if place is None or manifest.is_in_database:
-        return Answers()
+        raise InputError(
+            "A release of claims answers no questions on its original, as it states no bounds. "
+            "Its files can be counted as they are: tables['patients'] and tables['claims']."
+        )
     answers: Answers = load(place)(folder, manifest, codebook, hierarchies)
     return answers
 

@@ -36,7 +36,7 @@ from .manifest import (
     TableUtility,
     record_counts,
 )
-from .measure import public_utility
+from .measure import exact_mean_loss, public_utility
 from .options import FULL_DOMAIN
 from .settings import PEOPLE
 
@@ -199,7 +199,8 @@ def exact_figures(table: EncodedTable, protected: ProtectedTable, request: Table
     )
     kept = search is not None and request.store is not None and search.statistics
     proof |= {"store": asdict(kept)} if kept else {}
-    return found | {"loss": protected.loss} | proof | ({"usefulness": useful} if useful else {})
+    losses = {"mean_loss": exact_mean_loss(table, protected), "loss": protected.loss}
+    return found | losses | proof | ({"usefulness": useful} if useful else {})
 
 
 def _columns(roles: Mapping[str, Role], request: TableRequest, protected: ProtectedTable) -> dict[str, Column]:
@@ -228,7 +229,8 @@ def _search(
     # What was proven of the transformation says nothing of classes that were merged afterwards.
     optimal = found.optimal and request.merge_bound is None
     is_hidden = is_masked or request.levels is not None or not request.has_one_transformation
-    is_hidden |= request.loss.looks_within_classes
+    # A bound is of the exact loss: beside an estimate, which may be greater, it would be read as a bound of that.
+    is_hidden |= request.loss.looks_within_classes or not utility.exact
     bound = None if is_hidden else utility.loss if optimal else math.floor(found.bound * ROUNDED) / ROUNDED
     return TableSearch(
         levels={column: found.levels[column] for column in roles if column in found.levels},

@@ -17,6 +17,7 @@ from cloister.risk.recorded_columns import count_unique_records
 from .data import EncodedTable, ProtectedTable
 from .guarantee import Guarantee
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
+from .vanished import count_complete
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -95,6 +96,7 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
             if column not in skipped
         ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
+        complete=count_complete(released, list(guarantee.levels)),
         recorded=count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None,
     )
 

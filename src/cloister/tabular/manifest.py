@@ -290,6 +290,12 @@ class TableSections(Section):
         return [name for name in self.quasi_identifiers if losses[name].labels == 1 and losses[name].loss >= ALL_LOST]
 
     @property
+    def mean_loss(self) -> float:
+        """The mean of what the quasi-identifiers lost, each counted once, whatever loss was minimized."""
+        losses = self.utility.columns
+        return sum(losses[name].loss for name in self.quasi_identifiers) / max(1, len(self.quasi_identifiers))
+
+    @property
     def suppressed(self) -> int | None:
         """How many records were suppressed; None where that is masked."""
         return None if isinstance(self.records.suppressed, str) else self.records.suppressed
@@ -365,8 +371,8 @@ class TableManifest(TableSections, ManifestHead):
         return str(self.data_file), roles
 
     def risk_and_loss(self) -> tuple[float | None, float | None]:
-        """Return the highest risk, and the loss."""
-        return self.risk.highest, self.utility.loss
+        """Return the highest risk, and the mean loss."""
+        return self.risk.highest, self.mean_loss
 
 
 def record_counts(suppressed: int, released: int, k: int) -> RecordCounts:

@@ -90,6 +90,15 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
 
 
+def exact_mean_loss(table: EncodedTable, protected: ProtectedTable) -> float:
+    """Return the mean of what the quasi-identifiers lost, suppressed records included; for the custodian."""
+    losses = [
+        _column_loss(protected.labels, hierarchy, protected.levels[name], protected.suppressed).loss
+        for name, hierarchy in table.hierarchies.items()
+    ]
+    return sum(losses) / max(1, len(losses))
+
+
 def confirm_loss(utility: Utility, loss: float) -> None:
     """Refuse to go on if the release does not lose what the method said it would."""
     if abs(utility.loss - loss) > AGREEMENT:

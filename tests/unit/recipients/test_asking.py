@@ -2,10 +2,12 @@
 
 import itertools
 import random
+import sys
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.claims_files import write_files
 
 import cloister as cl
 from cloister.codebook import codebook_of
@@ -192,6 +194,27 @@ def test_frames_are_of_the_kind_that_is_asked(both):
         both.frame("spark")
     with pytest.raises(cl.InputError, match="There are: data"):
         both.frame(table="claims")
+
+
+def test_pandas_needs_no_pyarrow(both, monkeypatch):
+    """A frame of pandas is made where PyArrow is not installed, and what lacks is named with its cure."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert both.frame("pandas").shape == both.data.shape
+    monkeypatch.setattr("cloister.api.open.find_spec", lambda _: None)
+    with pytest.raises(cl.InputError, match="pip install pyarrow"):
+        both.frame("arrow")
+
+
+def test_claims_say_what_can_be_counted(tmp_path):
+    """Neither question sends to the other: the files of claims are counted as they are."""
+    write_files(tmp_path)
+    plan = cl.ClaimsPlan.read(tmp_path / "plan.toml")
+    claims = cl.Claims.read(tmp_path / "patients.csv", tmp_path / "claims.csv", plan)
+    cl.deidentify_claims(claims).write(tmp_path / "out")
+    release = cl.open(tmp_path / "out")
+    for ask in (lambda: release.count(["401.9"]), lambda: release.answer({"sex": "F"})):
+        with pytest.raises(cl.InputError, match=r"tables\['patients'\]"):
+            ask()
 
 
 def test_what_must_not_be_concluded_is_said(both):

@@ -1,0 +1,53 @@
+"""What a release of a table no longer says: categories that occur nowhere, records that lack a quasi-identifier."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from cloister.hierarchy import ROOT
+from cloister.io import as_text, records_of
+
+from .data import EncodedTable, ProtectedTable
+
+MOST_NAMED = 5  # categories of a column that a note names
+MOST_CATEGORIES = 25  # a column of more different numbers has no categories
+
+
+def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
+    """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
+    texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
+    is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
+    return int(records_of(released).filter(is_complete).sum())
+
+
+def vanished_categories(table: EncodedTable, protected: ProtectedTable, k: int) -> dict[str, list[tuple[str, int]]]:
+    """Return the categories that no released label but ``*`` stands for, with their records, the most frequent first.
+
+    Only categories of k records or more, as fewer are single patients, and only of columns that say anything. For the
+    custodian.
+    """
+    found = {}
+    for name, hierarchy in table.hierarchies.items():
+        counts = pl.DataFrame([as_text(table.frame[name]).alias("value"), records_of(table.frame).alias("n")])
+        common = counts.group_by("value").agg(pl.col("n").sum()).filter(pl.col("n") >= k).drop_nulls()
+        numbers = common["value"].cast(pl.Float64, strict=False)
+        there = {*protected.labels[name].cast(pl.String).unique().to_list()} - {ROOT}
+        if not there or (numbers.null_count() == 0 and common.height > MOST_CATEGORIES):
+            continue
+        paths = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
+        if gone := [(value, n) for value, n in common.iter_rows() if there.isdisjoint(paths[value])]:
+            found[name] = sorted(gone, key=lambda one: (-one[1], one[0]))
+    return found
+
+
+def describe_lost(table: EncodedTable, protected: ProtectedTable, k: int) -> list[str]:
+    """Return the notes on what the release no longer says."""
+    notes = []
+    for name, gone in vanished_categories(table, protected, k).items():
+        named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])
+        more = f" and {len(gone) - MOST_NAMED:,} more" if len(gone) > MOST_NAMED else ""
+        notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")
+    complete, n = count_complete(protected.labels, [*table.hierarchies]), int(records_of(protected.labels).sum())
+    if complete < n:
+        notes.append(f"{complete:,} of {n:,} released records say something in every quasi-identifier")
+    return notes
