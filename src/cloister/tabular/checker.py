@@ -1,5 +1,6 @@
 """Which classes of a transformation are released: those that satisfy all rules, the smallest left out until all do."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -244,9 +245,25 @@ class TransformationEvaluator:
             log_leaves=lambda: self._log_leaves(levels),
             log_label_records=lambda: self._log_sharing(levels),
             log_value_records=lambda: self._log_sharing([0] * len(levels)),
-            log_row_records=lambda: np.log(rows.records),
             log_class_records=lambda: np.log(grouping.sizes)[grouping.labels],
+            sum_of_row_records=self._sum_of_row_records,
+            sum_of_leaves=lambda: math.fsum(self._sum_of_leaves(j, level) for j, level in enumerate(levels)),
         )
+
+    @cache  # noqa: B019  (lives as long as the search)
+    def _sum_of_row_records(self) -> float:
+        """Sum over records of the logarithm of the records that share all values as recorded."""
+        records = self.task.rows.records
+        return math.fsum((records * np.log(records)).tolist())
+
+    @cache  # noqa: B019  (lives as long as the search)
+    def _sum_of_leaves(self, attribute: int, level: int) -> float:
+        """Sum over records of the logarithm of the leaves that their label at a level covers."""
+        coded, rows = self.coded[attribute], self.task.rows
+        codes = rows.codes[attribute]
+        of_code = np.bincount(codes, weights=rows.records, minlength=int(codes.max(initial=0)) + 1)
+        logarithms = np.log(coded.leaves[level])[coded.rise(0, level)][: of_code.size]
+        return math.fsum((of_code * logarithms).tolist())
 
     def _log_leaves(self, levels: Sequence[int]) -> Logarithms:
         """Logarithm of the leaves that each row's label covers, by attribute."""

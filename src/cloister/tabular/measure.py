@@ -240,8 +240,9 @@ def _table_loss(
         log_leaves=lambda: logarithms("leaves"),
         log_label_records=lambda: logarithms("label_records"),
         log_value_records=lambda: logarithms("value_records"),
-        log_row_records=lambda: log_alike(columns if recorded is None else recorded),
         log_class_records=lambda: log_alike(columns),
+        sum_of_row_records=lambda: float(log_alike(columns if recorded is None else recorded) @ records.to_numpy()),
+        sum_of_leaves=lambda: float((logarithms("leaves") @ records.to_numpy()).sum()),
     )
     return request.loss.measure(generalized).loss
 

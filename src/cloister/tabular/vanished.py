@@ -47,7 +47,9 @@ def describe_lost(table: EncodedTable, protected: ProtectedTable, k: int) -> lis
         named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])
         more = f" and {len(gone) - MOST_NAMED:,} more" if len(gone) > MOST_NAMED else ""
         notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")
-    complete, n = count_complete(protected.labels, [*table.hierarchies]), int(records_of(protected.labels).sum())
-    if complete < n:
-        notes.append(f"{complete:,} of {n:,} released records say something in every quasi-identifier")
+    empty = [name for name in table.hierarchies if protected.labels[name].cast(pl.String).eq(ROOT).all()]
+    names, n = [name for name in table.hierarchies if name not in empty], int(records_of(protected.labels).sum())
+    if names and (complete := count_complete(protected.labels, names)) < n:
+        but = f" but {', '.join(empty)}" if empty else ""
+        notes.append(f"{complete:,} of {n:,} released records say something in every quasi-identifier{but}")
     return notes

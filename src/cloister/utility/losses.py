@@ -63,10 +63,11 @@ class Generalized:
     log_leaves : returns (n_attributes, n_rows) float64, logarithm of the leaves of the domain that each label covers
     log_label_records : returns the same of the records of the input that share the label at this transformation
     log_value_records : returns the same of the records of the input that share the value as recorded
-    log_row_records : returns (n_rows,) float64, logarithm of the records of the input that share all values as recorded
-    log_class_records : returns the same of the records in the class of each row, suppressed or not
+    log_class_records : returns (n_rows,) float64, logarithm of the records in the class of each row, suppressed or not
+    sum_of_row_records : returns the sum over records of the logarithm of the records that share all values as recorded
+    sum_of_leaves : returns the sum over records and attributes of ``log_leaves``
 
-    The last five are computed only for losses that look at them.
+    The last six are computed only for losses that look at them.
     """
 
     sizes: Numbers
@@ -78,8 +79,9 @@ class Generalized:
     log_leaves: Callable[[], Logarithms] = field(repr=False)
     log_label_records: Callable[[], Logarithms] = field(repr=False)
     log_value_records: Callable[[], Logarithms] = field(repr=False)
-    log_row_records: Callable[[], Logarithms] = field(repr=False)
     log_class_records: Callable[[], Logarithms] = field(repr=False)
+    sum_of_row_records: Callable[[], float] = field(repr=False)
+    sum_of_leaves: Callable[[], float] = field(repr=False)
 
     @property
     def n_records(self) -> int:
@@ -222,22 +224,23 @@ def _kl_divergence(table: Generalized) -> LossAndBound:
     The Kullback-Leibler divergence of the two distributions of records, suppressed ones being a class that covers the
     domain; as a share of that of a release in one class, and 1 where it is more.
     """
-    n, suppressed, domain = table.n_records, ~table.is_kept_row, float(np.log(table.domains).sum())
-    n_suppressed, recorded = int(table.records[suppressed].sum()), table.log_row_records()
-
-    def divergence(spread: Logarithms) -> float:
-        # Rounded once, so that the order of the rows decides no tie.
-        return math.fsum((table.records * (recorded + spread)).tolist()) / n
-
-    most = divergence(np.full(recorded.size, domain - math.log(n)))
-    if most < LEAST_DIVERGENCE:
+    # Sums over records, in parts that most transformations share. Each is rounded once: the order of the rows decides
+    # no tie.
+    n, domain = table.n_records, float(np.log(table.domains).sum())
+    n_suppressed, recorded = int(table.sizes[~table.is_kept].sum()), table.sum_of_row_records()
+    most = recorded + n * (domain - math.log(n))
+    if most < LEAST_DIVERGENCE * n:
         # Spread evenly already: nothing can become more even, but records can be lost.
         return LossAndBound(n_suppressed / n, 0.0)
-    spread = table.log_leaves().sum(axis=0) - table.log_class_records()
-    bound = divergence(spread) / most
+    sizes, times = np.unique(table.sizes, return_counts=True)
+    lost = recorded + table.sum_of_leaves() - math.fsum((times * sizes * np.log(sizes)).tolist())
+    more = 0.0
     if n_suppressed:
-        spread[suppressed] = domain - math.log(n_suppressed)
-    return LossAndBound(divergence(spread) / most, bound).within_bounds()
+        suppressed = ~table.is_kept_row
+        spread = table.log_leaves()[:, suppressed].sum(axis=0) - table.log_class_records()[suppressed]
+        more = n_suppressed * (domain - math.log(n_suppressed))
+        more -= math.fsum((table.records[suppressed] * spread).tolist())
+    return LossAndBound((lost + more) / most, lost / most).within_bounds()
 
 
 DISCERNIBILITY = _of_sizes(

@@ -105,7 +105,7 @@ def test_what_is_said_to_keep_a_column_keeps_it():
     assert note.startswith("a says nothing in this release")
     assert 'method="cluster" keeps a' in note
     assert (again.data["a"] != "*").mean() > 0.1
-    assert again.notes == ()
+    assert not any("says nothing" in note for note in again.notes)
 
 
 def test_a_target_that_guides_nothing_is_said():

@@ -1,5 +1,6 @@
 """Releases whose levels differ from class to class: their form, labels, losses and rules, whatever the method."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -215,8 +216,9 @@ class TableRecoding:
             log_value_records=lambda: np.log(
                 np.stack([np.bincount(codes, rows.records).astype(np.int64)[codes] for codes in rows.codes])
             ),
-            log_row_records=lambda: np.log(rows.records),
             log_class_records=lambda: np.log(class_records),
+            sum_of_row_records=lambda: math.fsum((rows.records * np.log(rows.records)).tolist()),
+            sum_of_leaves=lambda: math.fsum((rows.records * np.log(leaves).sum(axis=0)).tolist()),
         )
 
     def settled(self, partition: Partition) -> Partition:
