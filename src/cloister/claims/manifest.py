@@ -46,7 +46,7 @@ NEAR = 2e-6
 
 Number = Annotated[float, Ge(0)]
 Interval = tuple[Share, Share]
-VariableName = Literal["sex", "age", "days since first claim", "length of stay"]
+VariableName = Literal["sex", "age", "days since first claim", "days since first claim of the year", "length of stay"]
 Adversary = Literal[
     "patients alone",
     "claims alone",

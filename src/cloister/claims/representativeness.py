@@ -21,7 +21,7 @@ from .data import PATIENT, Claims, StepLine, numbers_of
 from .form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, ReleasedColumn, WrittenClaims
 from .hierarchies import hierarchy_named
 from .manifest import ComparedPatients, ComparedVariable, VariableName
-from .plan import AGE, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
+from .plan import AGE, DAYS_OF_YEAR, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
 
 SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))
@@ -38,7 +38,12 @@ STAYS = (
     (85, "12-26 weeks"),
     (183, "26+ weeks"),
 )
-BANDS = {"age": AGES, "days since first claim": MONTHS, "length of stay": STAYS}
+BANDS = {
+    "age": AGES,
+    "days since first claim": MONTHS,
+    "days since first claim of the year": MONTHS,
+    "length of stay": STAYS,
+}
 Variable = tuple[VariableName, str, str]
 """What patients are compared by, with its file and column."""
 
@@ -70,6 +75,7 @@ def variables_of(plan: ClaimsPlan) -> list[Variable]:
         ("sex", PATIENTS, plan.patients.column("sex")),
         ("age", PATIENTS, plan.patients.column("age", AGE)),
         ("days since first claim", CLAIMS, plan.claims.column("days-since-first-claim", DAYS_SINCE_FIRST)),
+        ("days since first claim of the year", CLAIMS, plan.claims.column("", DAYS_OF_YEAR)),
         ("length of stay", CLAIMS, plan.claims.column("length-of-stay", LENGTH_OF_STAY)),
     )
     return [(name, table, column) for name, table, column in there if column is not None]

@@ -278,6 +278,21 @@ def test_excluded_and_remaining_patients_are_compared():
     assert (found.median_claims_excluded, found.median_claims_remaining) == (1.0, 3.0)
 
 
+def test_days_of_the_year_are_a_variable_of_their_own():
+    """A plan with the days since the first claim of the year compares patients in these as well."""
+    text = PLAN.replace('"days_since_first_claim"', '"days_since_first_claim", "days_since_first_claim_of_year"')
+    text = text.replace(
+        "\ndays_since_first_claim = ", '\ndays_since_first_claim_of_year = "suppress"\ndays_since_first_claim = '
+    )
+    first = exclusions(claims(text=text))
+    found = representativeness(derived(first.removed).claims, derived(first.claims).claims)
+
+    assert [name for name in found.variables if name.startswith("days")] == [
+        "days since first claim",
+        "days since first claim of the year",
+    ]
+
+
 def test_lines_withhold_small_counts_and_what_tells_them():
     """Counts from 1 to k - 1 become <k, and the total goes where it would tell them; the custodian sees all."""
     line = StepLine("2", 33, {"a": 3, "b": 30, "none": 0})
