@@ -26,12 +26,23 @@ RECORDED = (Role.SENSITIVE, Role.KEPT)
 
 
 def accepted_as_recorded(table: EncodedTable, request: TableRequest, file: str) -> list[Disclosing]:
-    """Refuse texts that most records have alone, and ids that are left out although they repeat."""
+    """Refuse texts that most records have alone, and ids that are left out although they repeat.
+
+    Where patients are told apart, one row of each is looked at: a column left out that repeats there groups several of
+    these patients into one person, as that of persons does with stays.
+    """
     if is_tally(table.frame):
         return []
     of_role = {role: [name for name, one in table.roles.items() if one is role] for role in Role}
-    left_out = {name: as_text(table.frame[name]) for name in of_role[Role.DROPPED] if request.patients is None}
-    quasi_identifiers = (as_text(table.frame[name]) for name in request.quasi_identifiers)
+    one_each, patients = table.frame, request.patients
+    if patients is not None:
+        one_each = one_each.unique(patients.column, keep="first", maintain_order=True)
+    left_out = {
+        name: as_text(one_each[name])
+        for name in of_role[Role.DROPPED]
+        if patients is None or table.frame.n_unique([patients.column, name]) == one_each.height  # one for each patient
+    }
+    quasi_identifiers = (as_text(one_each[name]) for name in request.quasi_identifiers)
     recorded = {name: table.frame[name] for role in RECORDED for name in of_role[role]}
     return _accepted([*repeated_patients(left_out, quasi_identifiers), *free_texts(recorded)], request, file)
 

@@ -185,3 +185,15 @@ def test_hierarchies_of_the_records_count_patients(spec, secret):
 
     assert secret not in str(made.manifest)
     assert made.manifest["settings"]["hierarchies"]["kind"].startswith(("keep:", "groups:", "interval:cuts="))
+
+
+def test_a_person_left_out_who_has_several_of_the_patients_is_refused():
+    """With stays as patients, the column of persons that is left out is named; with persons as patients, nothing is."""
+    stays = [(f"S{n}", f"P{n // 3:03}", "FM"[n // 3 % 2], 30 + n // 3 % 40, f"W{n % 4}") for n in range(180)]
+    frame = pl.DataFrame(stays, ["stay", "person_id", "sex", "age", "ward"], orient="row")
+    asked = {"quasi_identifiers": {"sex": "suppress", "age": "interval:20"}, "rules": ["k-anonymity=3"]}
+
+    with pytest.raises(cl.InputError, match="person_id"):
+        cl.anonymize(frame, **asked, patient="stay", drop=["person_id", "ward"])
+    assert cl.anonymize(frame, **asked, patient="person_id", drop=["stay", "ward"]).data.height
+    assert cl.anonymize(frame, **asked, patient="stay", drop=["person_id", "ward"], accept=["person_id"]).data.height
