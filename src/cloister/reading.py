@@ -107,6 +107,12 @@ _DIRECTIVE = re.compile(r"%[A-Za-z]|[^%]")
 _DAY = (("%d",), ("%m", "%b", "%B"), ("%Y", "%y"))
 """Of each of these, a date has one."""
 
+TIME_AFTER = r"[ T]+[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
+"""A time of the day that may follow any date; it is left out."""
+
+UNIT_NUMBER = r"^([$€£¥]?) ?([+-]?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)(?:\.[0-9]+)?) ?([A-Za-zµ%°][A-Za-z0-9µ%°/²³^]*|)$"
+"""A number with a currency before it or a unit behind it; commas part thousands."""
+
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 USUAL = (
@@ -131,7 +137,8 @@ class DateFormat:
         return "%H" in self.strptime
 
     def fits(self, text: str) -> bool:
-        """Whether a text looks like a date so written, and its month and day can be such."""
+        """Whether a text looks like a date so written, a time after it or not, and its month and day can be such."""
+        text = text if self.has_time else re.sub(f"{TIME_AFTER}$", "", text)
         if not re.fullmatch(self.pattern, text):
             return False
         try:
@@ -197,6 +204,18 @@ def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
     found = [name for name, n in fitting.items() if n == most]
     covered = {name.replace("dd", "d").replace("mm", "m") for name in found if "dd" in name}
     return [name for name in found if "dd" in name or name not in covered], most
+
+
+def has_unit(text: str) -> bool:
+    """Return whether a text is a number with a currency or a unit, or with commas that part thousands.
+
+    Examples
+    --------
+    >>> has_unit("165 cm"), has_unit("$1,234.50"), has_unit("165"), has_unit("A12")
+    (True, True, False, False)
+    """
+    found = re.fullmatch(UNIT_NUMBER, text.strip())
+    return found is not None and (bool(found[1] or found[3]) or "," in found[2])
 
 
 def proposal(texts: Sequence[str], *, of: str = "values") -> str:

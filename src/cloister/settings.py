@@ -257,7 +257,10 @@ class CleaningOptions:
     decimal: Annotated[str, Help("What stands before the decimals of numbers.", ".|,")] = "."
     numbers: Annotated[
         tuple[str, ...],
-        Help("In this column read whatever is no number as missing, and say how many. Repeatable.", "COLUMN"),
+        Help(
+            "In this column read numbers, with a unit or not, and whatever is no number as missing. Repeatable.",
+            "COLUMN",
+        ),
     ] = ()
     dates: Annotated[
         tuple[str, ...],

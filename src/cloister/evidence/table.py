@@ -1,5 +1,7 @@
 """The roles that the columns of a table seem to have, and how its missing values, numbers and dates are written."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,8 +10,9 @@ import polars as pl
 
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
-from cloister.io.read import with_decimal_points
-from cloister.reading import DateFormat, formats_of, parse_date_format
+from cloister.io.csv import Source
+from cloister.io.read import cleaned, days_written, with_decimal_points
+from cloister.reading import DateFormat, ReadingWords, formats_of, has_unit, parse_date_format
 from cloister.risk.column_names import is_named_birth_year
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
@@ -61,13 +64,12 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
     pointed = with_decimal_points(texts, file, NEARLY_ALL)
     texts = texts if pointed is None else pointed
+    united = [one.name for one in texts if _have_units(one)]
+    texts = cleaned(Source(texts, "csv", None, None, file), ReadingWords(numbers=united)).frame
     are_texts = texts.select((~pl.all().str.contains(NUMBER) | pl.all().str.contains(EIGHT_DIGITS)).any())
     dated = [name for name, (found,) in are_texts.to_dict(as_series=False).items() if found]
     formats = {name: form for name in dated if (form := _date_format(texts[name])) is not None}
-    days = [
-        texts[name].str.to_date(form.strptime, strict=False).cast(pl.String).alias(name)
-        for name, form in formats.items()
-    ]
+    days = [days_written(texts[name], form).cast(pl.String).alias(name) for name, form in formats.items()]
     odd_dates = {one.name for one in days if one.null_count() > texts[one.name].null_count()}
     texts = texts.with_columns(days)
     columns = _columns(texts, labels or {})
@@ -83,7 +85,8 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
         for one in columns
         if built[one.name] and parse_hierarchy(built[one.name]).outside(one.values.to_list())
     ]
-    numbers = tuple(name for name in odd if built[name].startswith(hierarchies.INTERVAL))
+    are_numbers = {*united, *(name for name in odd if built[name].startswith(hierarchies.INTERVAL))}
+    numbers = tuple(one.name for one in columns if one.name in are_numbers)
     dates = tuple(one.name for one in columns if one.name in odd_dates.union(odd).difference(numbers))
     forms = tuple(f"{name}={form.text}" for name, form in formats.items())
     missing = (*missing, *sentinels)
@@ -98,6 +101,14 @@ def _columns(texts: pl.DataFrame, labels: Mapping[str, str]) -> list[Column]:
     for sign in found:
         by_column.setdefault(sign.column, []).append(sign)
     return [Column.of(text, labels.get(text.name, ""), tuple(by_column.get(text.name, ()))) for text in texts]
+
+
+def _have_units(text: pl.Series) -> bool:
+    """Whether nearly all values are numbers with the same unit or currency: other letters behind numbers are codes."""
+    values = text.drop_nulls().unique().sort()
+    looked_at = values.gather_every(1 + len(values) // MOST_FORMATS).to_list()
+    units = Counter(re.sub(r"[0-9.,+-]", "", one) for one in looked_at if has_unit(one))
+    return bool(units) and units.most_common(1)[0][1] >= NEARLY_ALL * len(looked_at)
 
 
 def _decimals(text: pl.Series) -> pl.Series:

@@ -20,7 +20,17 @@ from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
-from cloister.reading import DROP, KEEP, DateFormat, HowRead, ReadingWords, day_of, parse_date_format
+from cloister.reading import (
+    DROP,
+    KEEP,
+    TIME_AFTER,
+    UNIT_NUMBER,
+    DateFormat,
+    HowRead,
+    ReadingWords,
+    day_of,
+    parse_date_format,
+)
 
 MAGIC = b"PAR1"
 
@@ -132,10 +142,28 @@ def cleaned(source: Source, reading: ReadingWords) -> Source:
     if reading.decimal == ",":
         source = _with_points(source)
     if reading.numbers:
+        source = _without_units(source, reading.numbers)
         source = _only(source, "numbers", reading.numbers, lambda one: one.str.contains(_PLAIN_NUMBER))
     if reading.date_format or reading.dates:
         source = _with_dates(source, reading.date_format, reading.dates)
     return source if reading.duplicates == KEEP else _without_repeats(source, drop=reading.duplicates == DROP)
+
+
+def _without_units(source: Source, names: Sequence[str]) -> Source:
+    """Read numbers with a currency or a unit, in the columns that are named: those with the unit that most have."""
+    changed, notes = [], []
+    for column in (one for one in _texts(source.frame) if one.name in names):
+        parts = column.str.strip_chars().str.extract_groups(UNIT_NUMBER).struct
+        before, number, after = (parts.field(str(place)).fill_null("") for place in (1, 2, 3))
+        unit = before + after
+        of_numbers = unit.filter(number != "")
+        if not len(of_numbers) or ((of_numbers == "").all() and not number.str.contains(",", literal=True).any()):
+            continue
+        most = of_numbers.filter(of_numbers != "").mode().sort().first() or ""
+        is_read = (number != "") & unit.is_in(["", most])
+        changed.append(number.str.replace_all(",", "", literal=True).zip_with(is_read, column).alias(column.name))
+        notes.append(f"numbers were read without their unit in {listed([column.name], source.frame.columns)}")
+    return replace(source, frame=source.frame.with_columns(changed), notes=(*source.notes, *notes))
 
 
 def _with_points(source: Source) -> Source:
@@ -205,10 +233,10 @@ def _with_dates(source: Source, stated: Sequence[str], only: Sequence[str]) -> S
     forms: dict[str, DateFormat] = {}
     for column in _texts(source.frame):
         most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
-        fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
+        fitting = (form for form in common if days_written(column, form).is_not_null().sum() > most)
         if found := named.get(column.name) or next(fitting, None):
             forms[column.name] = found
-    source = _only(source, "dates", only, lambda one: _read(one, forms.get(one.name)).is_not_null())
+    source = _only(source, "dates", only, lambda one: days_written(one, forms.get(one.name)).is_not_null())
     read, notes = [], []
     for name, found in forms.items():
         read.append(_dates(source.frame[name], found, source.name))
@@ -225,11 +253,12 @@ def _texts(frame: pl.DataFrame) -> list[pl.Series]:
     return [one for one in frame.get_columns() if one.dtype == pl.String and one.null_count() < one.len()]
 
 
-def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
-    """The day of each value, null where it is none so written, or as YYYY-MM-DD."""
+def days_written(column: pl.Series, form: DateFormat | None) -> pl.Series:
+    """Return the day of each value, null where it is none so written, or as YYYY-MM-DD."""
     if form is None:
         return column.map_elements(day_of, pl.Date)
     text = column.str.strip_chars()
+    text = text if form.has_time else text.str.replace(f"{TIME_AFTER}$", "")
     text = text.set(~text.str.contains(f"^(?:{form.pattern})$").fill_null(value=False), None)
     if form.has_time:
         days = text.str.to_datetime(form.strptime, strict=False).dt.date()
@@ -242,7 +271,7 @@ def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
 
 
 def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
-    days = _read(column, form)
+    days = days_written(column, form)
     wrong = (days.is_null() & column.is_not_null()).arg_true()
     if len(wrong):
         be, place = ("value is no date", "it is") if len(wrong) == 1 else ("values are no dates", "the first is")

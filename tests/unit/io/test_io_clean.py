@@ -5,6 +5,7 @@ import pytest
 
 from cloister.errors import InputError
 from cloister.io import read_table
+from cloister.reading import formats_of
 
 
 def table(folder, text, **how):
@@ -200,3 +201,21 @@ def test_another_encoding_is_proposed_with_what_it_would_change(tmp_path):
 
     assert 'encoding="cp1252"' in caught.value.message
     assert "3 characters beyond ASCII in 2 of its lines, 2 of these letters" in caught.value.message
+
+
+def test_numbers_with_units_are_numbers_where_they_are_asked_for(tmp_path):
+    """A unit that most values have, a currency and commas between thousands are left out; another unit is missing."""
+    heights = ["165 cm", "170cm", "1.80 m", "172", ""]
+    assert column(tmp_path, heights, numbers=["value"]) == ["165", "170", None, "172", None]
+    costs = ["$1,234.50", "$9", "", "$2,000", "free"]
+    assert column(tmp_path, costs, numbers=["value"]) == ["1234.50", "9", None, "2000", None]
+    assert column(tmp_path, heights) == [*heights[:4], None]
+
+
+def test_a_time_may_follow_any_date(tmp_path):
+    """A time of the day, with AM or PM or not, is left out of a date in any format."""
+    times = ["1/5/2020 3:04 PM", "12/31/2020 11:59:59", "2/3/2021"]
+    assert column(tmp_path, times, date_format=["m/d/yyyy"]) == ["2020-01-05", "2020-12-31", "2021-02-03"]
+    assert formats_of(times) == (["m/d/yyyy"], 3)
+    with pytest.raises(InputError, match="1 of 4 value is no date"):
+        column(tmp_path, [*times, "2/3/2021 noon"], date_format=["value=m/d/yyyy"])
