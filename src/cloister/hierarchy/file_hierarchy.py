@@ -230,13 +230,17 @@ class FileHierarchy:
         return BoundHierarchy(column, present, (present, *below, tuple(paths[-1])), counts, n_leaves)
 
 
+TREE_HEAD = ("name", "type", "height")  # how the lines begin that come first in a file of Amnesia
+TREE_LINE = re.compile(r"(.+?) has:? (.+)")
+
+
 def _plainly(text: str) -> str:
     """A value without what people write differently: case, spaces around it, a decimal zero."""
     return re.sub(r"\.0+$", "", text.strip().casefold())
 
 
 def hierarchy_file(path: str | Path, *, delimiter: str | None = None, missing_as: str | None = None) -> FileHierarchy:
-    """Return the hierarchy of an ARX file, in UTF-8 or else Windows-1252; see `FileHierarchy`.
+    """Return the hierarchy of a file of ARX or Amnesia, in UTF-8 or else Windows-1252; see `FileHierarchy`.
 
     Parameters
     ----------
@@ -258,6 +262,8 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
     try:
         content = path.read_bytes()
         text = _decoded(content)
+        if tree := _tree_of(text):
+            return tree, ()
         mark = delimiter if delimiter is not None else next((mark for mark in ";\t" if mark in text), ",")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         for row in reader:
@@ -273,6 +279,24 @@ def _read_rows(path: Path, delimiter: str | None) -> tuple[tuple[tuple[str, ...]
     except (csv.Error, TypeError, ValueError):
         pass
     raise InputError(f"The hierarchy file {path.name} {problem}", file=path.name)
+
+
+def _tree_of(text: str) -> tuple[tuple[str, ...], ...]:
+    """The rows of a file of Amnesia, in which each line names a label and what is below it; empty if it is none."""
+    found = [TREE_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
+    below = {one[1].strip(): [part.strip() for part in one[2].split(",")] for one in found if one}
+    above = {child: label for label, children in below.items() for child in children}
+    if not below or sum(one is None for one in found) > len(TREE_HEAD) or not text.lstrip().startswith(TREE_HEAD):
+        return ()
+    paths = []
+    for leaf in sorted(above.keys() - below.keys()):
+        path = [leaf]
+        while path[-1] in above and len(path) <= len(above):
+            path.append(above[path[-1]])
+        paths.append(path)
+    height = max(map(len, paths), default=0)
+    # A value that is less deep than others is its own label until they meet.
+    return tuple((*[path[0]] * (height - len(path)), *path) for path in paths)
 
 
 def _decoded(content: bytes) -> str:

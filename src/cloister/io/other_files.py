@@ -109,6 +109,9 @@ def _library(name: str, path: Path) -> ModuleType:
     )
 
 
+WITHOUT_NAME = "__UNNAMED__"  # how fastexcel calls a column whose header is empty
+MOST_TITLES = 20  # rows of a sheet in which the header is looked for
+
 Read = tuple[pl.DataFrame, tuple[str, ...], Mapping[str, str]]
 """A table, notes on how it was read, and labels of its columns."""
 
@@ -119,11 +122,18 @@ class _Facts(Protocol):
 
 
 def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> Read:
-    """The first sheet of a workbook; all its rows decide what a column holds."""
+    """The first sheet of a workbook; all its rows decide what a column holds. Titles above its header are left out."""
     book = fastexcel.read_excel(content)
     frame = book.load_sheet(0, schema_sample_rows=None).to_polars()
     n_sheets = len(book.sheet_names)
     notes = (f"of the {n_sheets} sheets of {file} the first was read",) if n_sheets > 1 else ()
+    if any(name.startswith(WITHOUT_NAME) for name in frame.columns):
+        first = book.load_sheet(0, header_row=None, n_rows=MOST_TITLES, dtype_coercion="coerce").to_polars()
+        cells = [sum(cell is not None for cell in row) for row in first.iter_rows()]
+        at = cells.index(max(cells))
+        if at:
+            frame = book.load_sheet(0, header_row=at, schema_sample_rows=None).to_polars()
+            notes = (*notes, f"{at} rows above the header of {file} were left out")
     labels: dict[str, str] = {}
     return frame, notes, labels
 

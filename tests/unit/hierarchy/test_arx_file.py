@@ -165,3 +165,16 @@ def test_published_hierarchies_are_legal(real_data: Path) -> None:
 
     assert paths
     assert [path.name for path in paths if check_file(path)] == []
+
+
+def test_a_file_of_amnesia_is_read_as_its_tree(tmp_path):
+    """Values at less depth are their own labels; a file that only looks so is read as rows."""
+    place = tmp_path / "ward.txt"
+    place.write_text("name: ward\ntype: distinct string\nheight: 3\n\n* has acute,home\nacute has A1,A2\n")
+    bound = hierarchy_file(place).bind("ward", ["A1", "A2", "home"])
+
+    assert dict(zip(bound.values, zip(*bound.labels, strict=True), strict=True)) == {
+        "A1": ("A1", "acute", "*"), "A2": ("A2", "acute", "*"), "home": ("home", "home", "*"),
+    }  # fmt: skip
+    place.write_text("a has b;any\nc;any\n")
+    assert hierarchy_file(place).values == ("a has b", "c")

@@ -159,3 +159,12 @@ def test_engines_that_read_files_refuse_them(tmp_path):
     assert choose_engine("auto", tmp_path / "trial.sav", None).where == "memory"
     with pytest.raises(InputError, match="no files of SPSS"):
         choose_engine("duckdb", tmp_path / "trial.sav", None)
+
+
+def test_titles_above_the_header_of_a_sheet_are_left_out(tmp_path):
+    """The header is the first row with a text in each column."""
+    rows = [["Register of 2020", None, None], [None, None, None], ["id", "age", "sex"], [1, 40, "F"], [2, 50, None]]
+    source = read_table(workbook(tmp_path / "clinic.xlsx", rows))
+
+    assert source.frame.to_dicts() == [{"id": 1, "age": 40, "sex": "F"}, {"id": 2, "age": 50, "sex": None}]
+    assert source.notes == ("2 rows above the header of clinic.xlsx were left out",)
