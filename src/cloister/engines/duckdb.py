@@ -129,6 +129,8 @@ class DuckDBFile(Engine):
     delimiter: str | None
     schema: pl.Schema = field(repr=False)
     connection: "DuckDBPyConnection" = field(repr=False)
+    path: Path
+    state: tuple[int, ...]  # of the file when it was opened
     name: ClassVar[str] = "duckdb"
     dialect: ClassVar[str] = "duckdb"
 
@@ -136,6 +138,10 @@ class DuckDBFile(Engine):
         """Return the rows of a query; columns by place have the types that the file has for us."""
         sql = query.sql(dialect=self.dialect)
         frame = interruptible(lambda: self._answer(sql), self.connection.interrupt)
+        if state_of(self.path) != self.state:  # what was counted before is of another file than what is counted now
+            raise InputError(
+                f"{self.file} changed while it was read. Begin again when nobody writes to it.", file=self.file
+            )
         return as_in_file(frame, self.schema, self.file)
 
     def _answer(self, sql: str) -> pl.DataFrame:
@@ -160,7 +166,7 @@ def duckdb_file(
 ) -> Iterator[DuckDBFile]:
     """Yield a file as DuckDB reads it."""
     shown = display_name(path)
-    is_csv = not is_parquet(path)
+    is_csv, state = not is_parquet(path), state_of(path)
     if is_csv:
         relation, schema, delimiter = _csv(path, shown, delimiter, encoding)
     else:
@@ -197,10 +203,21 @@ def duckdb_file(
             delimiter=delimiter,
             schema=schema,
             connection=connection,
+            path=path,
+            state=state,
         )
     finally:
         connection.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes when somebody writes to a file; nothing where it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _csv(path: Path, shown: str, delimiter: str | None, encoding: str | None) -> tuple[str, pl.Schema, str]:

@@ -6,19 +6,19 @@ in its head, so that equal tables are equal files.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol
 
 import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import Source, load_bytes
-from cloister.io.foreign import call_foreign
+from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.statistics import StatisticsFile, read_apart
 from cloister.io.write import write_private
 
 EXCEL = "Excel"
@@ -77,8 +77,9 @@ def read_other(path: Path, encoding: str | None) -> Source:
     if program == EXCEL:
         frame, notes, labels = call_foreign(lambda: _of_excel(reader, content, path.name), refusal)
     else:
-        read = getattr(reader, _READERS[path.suffix.lower()])
-        frame, notes, labels = call_foreign(lambda: _of_statistics(read, path, encoding), refusal)
+        kind = _READERS[path.suffix.lower()]
+        read = call_foreign(lambda: interruptible(lambda: read_apart(kind, str(path), encoding)), refusal)
+        frame, notes, labels = _of_statistics(read)
     check_names(frame.columns, path.name)
     if not frame.height:
         raise InputError(f"{path.name} has columns but no records.", file=path.name)
@@ -116,11 +117,6 @@ Read = tuple[pl.DataFrame, tuple[str, ...], Mapping[str, str]]
 """A table, notes on how it was read, and labels of its columns."""
 
 
-class _Facts(Protocol):
-    column_names_to_labels: Mapping[str, str | None]
-    variable_value_labels: Mapping[str, Mapping[object, object]]
-
-
 def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> Read:
     """The first sheet of a workbook; all its rows decide what a column holds. Titles above its header are left out."""
     book = fastexcel.read_excel(content)
@@ -138,12 +134,11 @@ def _of_excel(fastexcel: ModuleType, content: bytes, file: str) -> Read:
     return frame, notes, labels
 
 
-def _of_statistics(read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path, encoding: str | None) -> Read:
-    frame, facts = read(str(path), output_format="polars", **({} if encoding is None else {"encoding": encoding}))
-    labelled, left = {}, []
-    for name, labels in facts.variable_value_labels.items():
+def _of_statistics(read: StatisticsFile) -> Read:
+    frame, labelled, left = read.frame, {}, []
+    for name, labels in read.value_labels.items():
         text = as_text(frame[name])
-        known = {as_text(pl.Series([value]))[0]: str(label) for value, label in labels.items()}
+        known = {as_text(pl.Series([value]))[0]: label for value, label in labels.items()}
         if len(set(known.values())) < len(known) or not text.drop_nulls().is_in(list(known)).all():
             left.append(name)
             continue
@@ -153,8 +148,7 @@ def _of_statistics(read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path,
         notes.append(f"values were read as their labels in {', '.join(labelled)}")
     if left:
         notes.append(f"values were read as they are, since not all have a label of their own, in {', '.join(left)}")
-    of_columns = {name: label for name, label in facts.column_names_to_labels.items() if label}
-    return frame.with_columns(*labelled.values()), tuple(notes), of_columns
+    return frame.with_columns(*labelled.values()), tuple(notes), read.labels
 
 
 def _simpler(column: pl.Series) -> pl.Series:

@@ -1,0 +1,60 @@
+"""Files of Stata, SPSS and SAS, read in a process of its own.
+
+Their reader is written in C, and a damaged or hostile file can end the process that reads it. Here that is not the one
+that serves pages or holds other data.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+Labels = Mapping[str, Mapping[object, str]]
+
+
+@dataclass(frozen=True)
+class StatisticsFile:
+    """What such a file holds."""
+
+    frame: pl.DataFrame
+    labels: Mapping[str, str]  # of columns
+    value_labels: Labels  # by column, of values
+
+
+def read_apart(reader: str, path: str, encoding: str | None) -> StatisticsFile:
+    """Return what a file holds; raises ValueError where its reader cannot read it, or ends.
+
+    ``reader``: a function of pyreadstat
+    """
+    words = [sys.executable, "-m", __name__, reader, path, encoding or ""]
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(words, env=there, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise ValueError(f"the reader ended with {done.returncode}")
+    head, _, table = done.stdout.partition(b"\n")
+    labels, value_labels = json.loads(head)
+    return StatisticsFile(pl.read_ipc(io.BytesIO(table)), labels, {name: dict(one) for name, one in value_labels})
+
+
+def _read_here(reader: str, path: str, encoding: str) -> None:
+    """Read a file, and write what it holds on standard output: a line of JSON, and the table as Arrow."""
+    import pyreadstat
+
+    how = {"encoding": encoding} if encoding else {}
+    frame, facts = getattr(pyreadstat, reader)(path, output_format="polars", **how)
+    value_labels = [
+        (name, [(getattr(value, "item", lambda one=value: one)(), str(label)) for value, label in labels.items()])
+        for name, labels in facts.variable_value_labels.items()
+    ]
+    labels = {name: label for name, label in facts.column_names_to_labels.items() if label}
+    sys.stdout.buffer.write(json.dumps([labels, value_labels]).encode() + b"\n")
+    frame.write_ipc(sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    _read_here(*sys.argv[1:])

@@ -1,0 +1,36 @@
+"""Files that were damaged or made to harm: a sentence, and a process that lives on."""
+
+import polars as pl
+import pytest
+
+from cloister.errors import InputError
+from cloister.io import read_table
+
+pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra files")
+FRAME = pl.DataFrame({"id": [1, 2, 3, 4], "name": ["Zq7a", "Zq7b", "Zq7c", "Zq7d"], "x": [1.5, 2.5, None, 4.0]})
+
+
+@pytest.mark.parametrize(("at", "byte"), [(328, 70), (331, 201), (71, 243), (84, 3), (200, 255)])
+def test_a_changed_byte_of_a_file_of_spss_ends_nothing_but_its_reader(tmp_path, at, byte):
+    """The reader is written in C and may crash: the file is refused in a sentence, or read, by a process of its own."""
+    path = tmp_path / "harm.sav"
+    pyreadstat.write_sav(FRAME, str(path), column_labels=["i", "n", "x"], variable_value_labels={"id": {1: "one"}})
+    content = bytearray(path.read_bytes())
+    content[at] = byte
+    path.write_bytes(content)
+
+    message = ""
+    try:
+        read_table(path)
+    except InputError as error:
+        message = str(error)
+    assert message in ("", "harm.sav cannot be read as a file of SPSS. Save it as CSV.")
+
+
+@pytest.mark.parametrize("end", ["sav", "dta", "xpt", "sas7bdat"])
+def test_what_is_no_such_file_is_refused(tmp_path, end):
+    """Bytes that are none of the program's, and half a file."""
+    path = tmp_path / f"harm.{end}"
+    path.write_bytes(b"\x7fELF" + bytes(range(256)) * 20)
+    with pytest.raises(InputError, match="cannot be read as a file of"):
+        read_table(path)
