@@ -56,6 +56,8 @@ def frames(draw, kinds=tuple(VALUES)):
 
 def as_kind(frame, kind):
     """The same in pandas or PyArrow, where these have such columns."""
+    if any("\0" in name for name in frame.columns):
+        return frame  # Polars panics
     try:
         return frame if kind == "polars" else frame.to_pandas() if kind == "pandas" else frame.to_arrow()
     except Exception:

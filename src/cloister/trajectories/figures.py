@@ -42,6 +42,7 @@ def utility_of(counts: PairCounts, protected: ProtectedTrajectories, policy: str
         alm=round(losses.alm, DECIMALS) if losses.all_common else None,
         ilm_exact=round(losses.ilm_common, DECIMALS),
         alm_exact=round(losses.alm_common, DECIMALS),
+        counted_over="values of the hierarchy file, else of the release",
         constraints=None if sets is None else len(sets),
         constraints_kept=None if sets is None else sum(outcome.kept_common for outcome in sets),
     )
