@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -121,7 +120,8 @@ class ReleasedData:
         if needed is not None and find_spec(needed) is None:
             raise InputError(f"A frame of {kind} needs {needed}, which is not installed here: pip install {needed}.")
         if kind == "pandas":
-            import_module("pandas")
+            import pandas  # noqa: F401  (who asks for a frame of pandas has it, and may not have imported it)
+
             return to_pandas(found)
         return found if kind == "polars" else found.to_arrow()
 

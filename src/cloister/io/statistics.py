@@ -52,8 +52,9 @@ def _read_here(reader: str, path: str, encoding: str) -> None:
         for name, labels in facts.variable_value_labels.items()
     ]
     labels = {name: label for name, label in facts.column_names_to_labels.items() if label}
-    sys.stdout.buffer.write(json.dumps([labels, value_labels]).encode() + b"\n")
-    frame.write_ipc(sys.stdout.buffer)
+    with open(1, "wb") as out:
+        out.write(json.dumps([labels, value_labels]).encode() + b"\n")
+        frame.write_ipc(out)
 
 
 if __name__ == "__main__":

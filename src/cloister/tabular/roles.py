@@ -10,7 +10,7 @@ from .data import QuasiIdentifier, Role, TableRequest
 from .options import DECISIONS, QUASI_IDENTIFIER
 
 UNIQUE_SHARE = 0.05
-"""A column kept by ``undecided="keep"`` must not be unique in more than this share of the records."""
+"""A kept column must not be unique in more than this share of the records, unless it is accepted."""
 
 UniqueShare = Callable[[str], float]  # share of the records whose value in a column no other record has
 MOST_NAMED = 5  # undecided columns that a message names
@@ -53,12 +53,10 @@ def decide_columns(
             f"{setting('engine', 'memory')}."
         )
     proposed = {column: propose(column) for column in decided[QUASI_IDENTIFIER]} if propose is not None else {}
-    kept = decided["keep"]
     return replace(
         request,
         **found,  # type: ignore[arg-type]
         quasi_identifiers={**request.quasi_identifiers, **proposed},
-        kept_by_default=(*request.kept_by_default, *kept),
     )
 
 
@@ -85,7 +83,7 @@ def resolve_roles(
 ) -> dict[str, Role]:
     """Return the role of every column, in the order of the file.
 
-    ``unique_share``: called for columns that are kept because nobody named them.
+    ``unique_share``: called for columns that are kept
 
     Raises
     ------
@@ -95,7 +93,7 @@ def resolve_roles(
     request = decide_columns(request, columns, file)
     roles = check_named(columns, request, file)
     refuse_undecided([column for column in columns if column not in roles], columns, request, file)
-    _check_kept(request.kept_by_default, unique_share, file)
+    _check_kept([one for one in request.keep if one not in request.accept], unique_share, file)
     return {column: roles[column] for column in columns}
 
 
@@ -172,8 +170,10 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
     if shares:
         found = ", ".join(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
-            f"{setting('undecided', 'keep')} would release columns whose values are unique in more than "
-            f"{UNIQUE_SHARE:.0%} of the records, and could identify patients: {found}. Give each a role of its own.",
+            f"{setting('keep')} would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the "
+            f"records, and could identify patients: {found}. Give each another role, or release it all the same with "
+            f"{', '.join(setting('accept', column) for column in shares)}.",
             file=file,
             column=next(iter(shares)),
+            columns=[*shares],
         )

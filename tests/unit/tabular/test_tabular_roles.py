@@ -60,8 +60,10 @@ def test_the_rest_kept_up_to_one_in_twenty(n_unique, kept):
 
 
 def test_a_column_named_by_its_user_may_be_unique():
-    """A column that was named to be kept is kept, however many values it has."""
-    roles = roles_of(FRAME, request(keep=("mrn",), undecided=("drop",)))
+    """A unique column that was named to be kept is kept once that is accepted by name, too."""
+    with pytest.raises(InputError, match="unique in more than 5% of the records"):
+        roles_of(FRAME, request(keep=("mrn",), undecided=("drop",)))
+    roles = roles_of(FRAME, request(keep=("mrn",), undecided=("drop",), accept=("mrn",)))
     assert roles["mrn"] is Role.KEPT
 
 
