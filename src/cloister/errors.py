@@ -165,6 +165,19 @@ def as_option(name: str, value: str | None) -> str:
     return option if value is None else f"{option} {shlex.quote(value)}"
 
 
+def named(names: Iterable[str], most: int = 5) -> str:
+    """Return names for a sentence: ``most`` of them at most, and how many more there are.
+
+    Examples
+    --------
+    >>> named(["age", "sex"]), named(f"g{n}" for n in range(50))
+    ('age, sex', 'g0, g1, g2, g3, g4 and 45 more')
+    """
+    every = [*names]
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
     """Return a sentence that names the nearest known word, with a space before it; empty if none is near.
 

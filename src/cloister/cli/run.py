@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloister.cli.options import DemoOptions, RunJobOptions
 from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
-from cloister.cli.protect import late_stops_reported
+from cloister.cli.protect import as_json, late_stops_reported, tell
 from cloister.cli.ui import EXTRA, has_ui
 from cloister.compiling import compiling_ahead
 from cloister.errors import InputError, UndecidedColumns
@@ -42,10 +42,9 @@ def run_job(options: RunJobOptions) -> None:
     with after_writing(asked.out.name):
         out = options.job.parent / job.output
         if options.as_json:
-            print_json(written.manifest | {"out": str(out), "notes": [in_options(line) for line in written.notes]})
+            print_json(as_json(written, out))
             return
-        for line in written.notes:
-            note(f"Note: {line}.", quiet=options.quiet)
+        tell(written, quiet=options.quiet)
         if options.quiet:
             return
         stated, _ = read_section(JobManifest, written.manifest)

@@ -177,19 +177,9 @@ class PreparedHistories(Prepared):
         """Return what was taken for granted, and what a user should know."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
-        if kept := [*plan.patients.columns("keep"), *plan.claims.columns("keep")]:
-            notes.append(
-                f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may "
-                "find the patient by them"
-            )
-        if plan.ids.patients.startswith(HMAC):
-            notes.append("keyed ids link this release to others made with the same key, for whoever has both")
         assert manifest.form == "claims"
-        if empty := manifest.empty:
-            notes.append(
-                f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
-                "risk, suppress more, or give a column more weight in the plan"
-            )
+        if manifest.empty:
+            notes.append("to keep more, allow a higher risk, suppress more, or give a column more weight in the plan")
         notes += [sentence.removesuffix(".") for sentence in release.custody.figures["to_keep"]]
         used, asked = manifest.choice.max_flag_rate, plan.risk.max_flag_rate
         if asked == CHOSEN and used != asked:

@@ -10,6 +10,8 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError, NoSafeRelease, setting
 from cloister.io import as_text, is_tally
+from cloister.manifest.head import MOST_LOST
+from cloister.report.release_warnings import describe_empty, describe_unique
 from cloister.results import Disclosing, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
 from cloister.risk.identifiers import free_texts, ordered, repeated_patients
@@ -19,8 +21,6 @@ from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections
 from cloister.tabular.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.tabular.recoding.choice import choose
-
-from .stages import MOST_LOST
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
@@ -101,16 +101,7 @@ def describe_recorded(released: pl.DataFrame, quasi_identifiers: Sequence[str], 
     """Return the note on how many records are unique with the columns released as recorded; none without such."""
     if not recorded or is_tally(released):
         return []
-    found = count_unique_records(released, quasi_identifiers, recorded)
-    if not found.unique:
-        return []
-    columns = "the column" if found.columns == 1 else f"the {found.columns:,} columns"
-    most = _listed([name for name, _ in found.contributors])
-    return [
-        f"With {columns} released as recorded, {found.unique:,} of {found.records:,} records "
-        f"{'is' if found.unique == 1 else 'are'} unique"
-        + (f"; {most} contribute{'s' if len(found.contributors) == 1 else ''} most" if most else "")
-    ]
+    return describe_unique(**vars(count_unique_records(released, quasi_identifiers, recorded)))
 
 
 def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> list[Disclosing]:
@@ -174,9 +165,7 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
             f"loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
             file=source,
         )
-    return (
-        [f"{_listed(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. {instead}"] if empty else []
-    )
+    return [*describe_empty(empty), instead] if empty else []
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -68,12 +68,6 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
     ]
 
 
-def empty_words(manifest: AnyManifest) -> list[str]:
-    """Return which columns say nothing in a release, in a sentence; nothing where all do, or codes stay as recorded."""
-    empty = manifest.empty
-    return [f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release."] if empty else []
-
-
 def columns_of(manifest: "TableManifest", role: str) -> list[str]:
     """Return the released columns of a role; the column of codes has rows of its own."""
     codes = codes_of(manifest)

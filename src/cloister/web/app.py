@@ -106,6 +106,8 @@ class Application:
     works: Works = field(default_factory=Works)
     # on releases, by the hashes of their files
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
+    # of the runs that made releases, by the same: for the custodian alone, and no part of a release
+    notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def data(self) -> "DataRead":

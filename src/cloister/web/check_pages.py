@@ -25,6 +25,7 @@ from cloister.verification import verify_folder
 from .app import Visit, address
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
+WARNINGS = re.compile(r'<div class="warnings">.*?</div>\n', re.DOTALL)
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
 WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
 STYLE = re.compile(r' style="[^"]*"')
@@ -51,9 +52,14 @@ def digest_of(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
 
 
+def key_of(folder: Path) -> str:
+    """Return what names a release for as long as its files stay the same."""
+    return f"{folder}\0{digest_of(hashes_of(folder))}"
+
+
 def verdict_of(visit: Visit, folder: Path) -> Verdict:
     """Return what was found of a release; once for as long as the hashes of its files stay the same."""
-    key, seen = f"{folder}\0{digest_of(hashes_of(folder))}", visit.app.verdicts
+    key, seen = key_of(folder), visit.app.verdicts
     if key not in seen:
         seen[key] = _verified(folder)
     return seen[key]
@@ -67,12 +73,12 @@ def _verified(folder: Path) -> Verdict:
         return Verdict("", (), (error.message,))
 
 
-def _report(folder: Path) -> Markup:
-    """What the report of a verified release says: verifying made the page again, and it was the same."""
+def _report(folder: Path) -> tuple[Markup, Markup]:
+    """The warnings and the report of a verified release: verifying made the page again, and it was the same."""
     found = MAIN.search((folder / REPORT).read_text(encoding="utf-8"))
-    text = "" if found is None else found[1]
-    text = WIDTH.sub(r'class="bar w\1"', text)
-    return Markup(STYLE.sub("", text))  # noqa: S704
+    text = STYLE.sub("", WIDTH.sub(r'class="bar w\1"', "" if found is None else found[1]))
+    warnings = WARNINGS.search(text)
+    return Markup("" if warnings is None else warnings[0]), Markup(WARNINGS.sub("", text, count=1))  # noqa: S704
 
 
 def _sentences(folder: Path) -> list[str]:
@@ -92,14 +98,14 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
     sentences = [] if found.failures else _sentences(folder)
-    report = Markup() if found.failures else _report(folder)
+    warnings, report = (Markup(), Markup()) if found.failures else _report(folder)
     anchor = ANCHOR.search(report)
     at = "" if anchor is None else anchor[1]
     originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
         decisions=_decided(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem, digest=digest_of(hashes),
-        originals=originals,
+        originals=originals, warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
 
 
