@@ -15,7 +15,7 @@ from cloister.errors import InputError, NotChecked
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
-from cloister.jobs.manifest import JOB
+from cloister.jobs.manifest import JOB, only_part
 from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
 from cloister.reading import KEYS, how_read, reading_of
@@ -32,7 +32,8 @@ OF_OUTPUT = {"as_json", "quiet", "verbose"}
 
 def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
-    manifest = release_at(options.folder, Screen(quiet=True))
+    release_at(options.folder, Screen(quiet=True))
+    manifest = release_at(only_part(options.folder))
     _check_fitting(options, manifest)
     stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter

@@ -6,10 +6,20 @@ from typing import Literal, Self
 
 from pydantic import Field
 
+from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
 from cloister.manifests import AnyManifest, outline_of, rules_of, typed
-from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes, read_figures, read_manifest
+from cloister.release_folder import (
+    FIGURES,
+    README,
+    REPORT,
+    SCHEMA,
+    any_manifest,
+    json_bytes,
+    read_figures,
+    read_manifest,
+)
 from cloister.report import render_job, render_readme
 from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences
@@ -33,6 +43,15 @@ def part_names(manifest: Manifest) -> list[str]:
     named = [part.get("name") if isinstance(part, dict) else None for part in parts]
     names = [name for name in named if isinstance(name, str) and name and Path(name).name == name and name != ".."]
     return names if len(set(names)) == len(parts) else []
+
+
+def only_part(folder: Path) -> Path:
+    """Return the folder of the part of a job that has one alone; any other folder as it is."""
+    try:
+        names = part_names(any_manifest(folder))
+    except CloisterError:  # whoever reads it next says why it cannot be read
+        return folder
+    return folder / names[0] if len(names) == 1 else folder
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:

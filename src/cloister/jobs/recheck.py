@@ -84,8 +84,9 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         if place.is_symlink() or not os.path.isdir(place):
             raise GuaranteeViolation(f"{folder.name} does not hold: its part {name} is missing.")
         verdict = verify_part(place)
-        checks += [f"{name}: {check}" for check in verdict.checks]
-        unchecked += [(what, f"{name}: {why}") for what, why in verdict.unchecked]
+        whose = f"{name}: " if len(names) > 1 else ""
+        checks += [f"{whose}{check}" for check in verdict.checks]
+        unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
     checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]

@@ -19,6 +19,7 @@ from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
+from cloister.jobs.manifest import only_part
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import how_read
 from cloister.release import Release
@@ -137,7 +138,7 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
     plan = options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
     if options.levels_from is None:
         return plan
-    earlier, name = typed(release_at(options.levels_from)), options.levels_from.name
+    earlier, name = typed(release_at(only_part(options.levels_from))), options.levels_from.name
     fixed = isinstance(earlier, ClaimsManifest) and at_levels(plan, earlier.columns, earlier.choice.truncation)
     if not fixed:
         raise InputError(f"The plan does not allow the columns, levels or truncation of the release {name}.")

@@ -14,6 +14,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
+from cloister.jobs.manifest import only_part
 from cloister.manifests import AnyManifest, typed
 from cloister.privacy import KAnonymity
 from cloister.reading import how_read
@@ -316,7 +317,7 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return {column: int(level) for column, level in levels.items()}
     if options.levels_from is None:
         return None
-    earlier = typed(release_at(options.levels_from))
+    earlier = typed(release_at(only_part(options.levels_from)))
     if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
         raise InputError(
             f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from cloister.settings import Given
 from cloister.verification import verify_folder
 
 from .app import Visit, address
+from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
 WARNINGS = re.compile(r'<div class="warnings">.*?</div>\n', re.DOTALL)
@@ -101,12 +103,30 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     warnings, report = (Markup(), Markup()) if found.failures else _report(folder)
     anchor = ANCHOR.search(report)
     at = "" if anchor is None else anchor[1]
-    originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
+    parts = {} if visit.app.release is not None or found.failures else _parts(folder)
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
         decisions=_decided(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem, digest=digest_of(hashes),
-        originals=originals, warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
+        parts=parts, job=job_of(visit, folder) if parts else "",
+        files=[name for name, _ in visit.app.folder.look().data] if parts else [],
+        warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
+
+
+def job_of(visit: Visit, folder: Path) -> str:
+    """Return the job of this folder that releases to a folder, which says what it was made from; empty if none does."""
+    for place in visit.app.folder.look().jobs:
+        path = visit.app.folder.path / place
+        with suppress(CloisterError):
+            if (path.parent / load_job(path).job.output).resolve() == folder.resolve():
+                return place
+    return ""
+
+
+def _parts(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return the shape of each part of a release, and the name of the file that it was made from."""
+    found = manifests_in([folder])
+    return {name.rpartition("/")[2]: (one.shape, one.settings.source) for name, one in found.items()}
 
 
 def state(visit: Visit) -> Response:
@@ -170,12 +190,21 @@ def _problem(given: Mapping[str, str], found: Verdict) -> str:
 
 
 def attack(visit: Visit) -> Response:
-    """Attack a release with its original, in a process of its own."""
-    places = [visit.app.folder.place(visit.app.folder.existing(visit.say(name))) for name in ("release", "original")]
-    words = ["attack", places[0], "--original", places[1], "--json"]
+    """Attack a release with its original, in a process of its own; the job that made it names the original."""
+    folder = visit.app.folder.existing(visit.say("release"))
+    job = job_of(visit, folder)
+    if job:
+        path = visit.app.folder.existing(job)
+        visit.app.data.confine(load_job(path).job, path.parent)
+        words = ["--job", job]
+    else:
+        given = {name: visit.app.folder.place(visit.app.folder.existing(visit.say(f"original:{name}")))
+                 for name in _parts(folder)}  # fmt: skip
+        words = [word for name, file in given.items()
+                 for word in ("--original", f"{name}={file}" if len(given) > 1 else file)]  # fmt: skip
     return visit.working(
         visit.app.works.start(
-            words,
+            ["attack", visit.app.folder.place(folder), *words, "--json"],
             visit.app.folder.path,
             what="Attacking the release",
             then="",
