@@ -283,6 +283,11 @@ def _statics() -> Mapping[str, tuple[str, bytes]]:
     return {**found, "report.css": ("text/css", report + widths)}
 
 
+def style_alone() -> str:
+    """Return what pages look like, for a page that may load nothing."""
+    return "".join(_statics()[name][1].decode() for name in ("report.css", "app.css"))
+
+
 async def _static(request: Request) -> Response:
     kind, content = _statics().get(request.path_params["name"], ("", b""))
     if not kind:
