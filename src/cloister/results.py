@@ -68,13 +68,19 @@ class Disclosing:
     about: str | None = None
 
 
+class Caveat(str):
+    """One of the checks of a verdict that states what was not checked, and need not be."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of an independent check of a release: it holds, it fails, or it was not checked in full.
 
     Attributes
     ----------
-    checks, failures : what was found to be so, and what was not, in sentences
+    checks, failures : what was found to be so, and what was not, in sentences; each `Caveat` is no check that passed
     unchecked : name of what is promised and could not be checked, and why, in pairs; a name may occur again
     """
 
@@ -94,7 +100,7 @@ class Verdict:
 
     def accepting(self, names: Collection[str]) -> "Verdict":
         """Return the verdict of somebody who does not ask for some things that were not checked."""
-        accepted = tuple(f"accepted unchecked: {why}" for name, why in self.unchecked if name in names)
+        accepted = tuple(Caveat(f"accepted unchecked: {why}") for name, why in self.unchecked if name in names)
         left = tuple(pair for pair in self.unchecked if pair[0] not in names)
         return replace(self, checks=(*self.checks, *accepted), unchecked=left)
 

@@ -137,7 +137,8 @@ def complain(
             "column": error.column,
         }
         with suppress(OSError):  # standard output may be full or closed
-            evidence = {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
+            evidence: dict[str, object] = {"columns": [*error.columns]} if error.columns else {}
+            evidence |= {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
             print_json({"error": {"kind": error.kind, "message": message, **fields, **evidence}})
             told = True
     if not told:

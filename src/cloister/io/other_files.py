@@ -15,7 +15,7 @@ from typing import Protocol
 
 import polars as pl
 
-from cloister.errors import InputError
+from cloister.errors import InputError, named
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import Source, load_bytes
 from cloister.io.foreign import call_foreign
@@ -140,9 +140,9 @@ def _of_statistics(read: Callable[..., tuple[pl.DataFrame, _Facts]], path: Path,
         labelled[name] = text.replace(known).alias(name)
     notes = []
     if labelled:
-        notes.append(f"values were read as their labels in {', '.join(labelled)}")
+        notes.append(f"values were read as their labels in {named(labelled)}")
     if left:
-        notes.append(f"values were read as they are, since not all have a label of their own, in {', '.join(left)}")
+        notes.append(f"values were read as they are, since not all have a label of their own, in {named(left)}")
     of_columns = {name: label for name, label in facts.column_names_to_labels.items() if label}
     return frame.with_columns(*labelled.values()), tuple(notes), of_columns
 

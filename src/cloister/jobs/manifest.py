@@ -184,6 +184,19 @@ def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manife
     return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}
 
 
+def promises_of_folder(folder: Path) -> list[str]:
+    """Return what a release promises, in sentences; of a job with several parts each with the name of its part."""
+    manifest = read_manifest(folder)
+    if not is_job(manifest):
+        return guarantee_sentences(typed(manifest))
+    names = part_names(manifest)
+    return [
+        f"{name}: {text}" if len(names) > 1 else text
+        for name in names
+        for text in guarantee_sentences(typed(read_manifest(folder / name)))
+    ]
+
+
 def warnings_of_folder(folder: Path) -> list[str]:
     """Return the warnings of a release, or of a job and all its parts, from its folder."""
     manifest = read_manifest(folder)

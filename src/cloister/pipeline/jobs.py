@@ -15,6 +15,7 @@ from cloister.errors import (
     InternalError,
     NoSafeRelease,
     as_key,
+    named,
     setting,
     worded,
 )
@@ -182,7 +183,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
     return [
-        f"{own} and {other} both release {', '.join(both)} as recorded; the job is refused if that joins their rows"
+        f"{own} and {other} both release {named(both)} as recorded; the job is refused if that joins their rows"
         for (own, one), (other, two) in combinations(prepared.items(), 2)
         if (both := [column for column in one.recorded if column in two.recorded])
     ]

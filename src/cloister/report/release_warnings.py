@@ -65,7 +65,7 @@ def describe_unique(records: int, unique: int, columns: int, contributors: Seque
     """Return the warning about records that are unique with the columns released as recorded."""
     if not unique:
         return []
-    most = " and ".join(filter(None, [", ".join(name for name, _ in contributors[:-1]), *dict(contributors[-1:])]))
+    most = named(dict(contributors), " and ")
     return [
         f"With {'the column' if columns == 1 else f'the {columns:,} columns'} released as recorded, "
         f"{unique:,} of {records:,} records {'is' if unique == 1 else 'are'} unique"

@@ -14,11 +14,8 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compared, manifests_in, rows_of
 from cloister.io import sha256, write_private
-from cloister.jobs.manifest import JobManifest, is_job
-from cloister.manifest.head import read_section
-from cloister.manifests import typed
-from cloister.release_folder import MANIFEST, REPORT, read_manifest
-from cloister.report.sentences import guarantee_sentences
+from cloister.jobs.manifest import promises_of_folder
+from cloister.release_folder import MANIFEST, REPORT
 from cloister.results import Verdict
 from cloister.settings import Given
 from cloister.verification import verify_folder
@@ -83,23 +80,13 @@ def _report(folder: Path) -> tuple[Markup, Markup]:
     return Markup("" if warnings is None else warnings[0]), Markup(WARNINGS.sub("", text, count=1))  # noqa: S704
 
 
-def _sentences(folder: Path) -> list[str]:
-    """What a release promises, in words; of a job what each part does."""
-    manifest = read_manifest(folder)
-    if not is_job(manifest):
-        return guarantee_sentences(typed(manifest))
-    stated, _ = read_section(JobManifest, manifest)
-    assert stated is not None
-    return [f"{part.name}: {text}" for part in stated.parts for text in part.guarantee.sentences]
-
-
 def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     """Verify a release, and show its report."""
     place = visit.say("release")
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
-    sentences = [] if found.failures else _sentences(folder)
+    sentences = [] if found.failures else promises_of_folder(folder)
     warnings, report = (Markup(), Markup()) if found.failures else _report(folder)
     anchor = ANCHOR.search(report)
     at = "" if anchor is None else anchor[1]
