@@ -27,9 +27,9 @@ from cloister.tabular.manifest import TableManifest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.tabular.protect import TableRelease
 from cloister.tabular.roles import decide_columns
-from cloister.tabular.settings import parse_ids, read_rule, requested
+from cloister.tabular.settings import method_in_memory, parse_ids, read_rule, requested
 
-from .places import custody_of, release_at
+from .places import IN_MEMORY, custody_of, release_at
 
 if TYPE_CHECKING:
     from cloister.search.problem import Report
@@ -260,6 +260,20 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
         ("suppressed", f"at most {request.suppression} of the records"),
         ("method", request.chosen_method),
     ]
+
+
+def rows_if_counted(options: TableOptions, request: TableRequest, records: str, engine: str) -> Rows:
+    """Return what is asked of a table that an engine counts, and why the method is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    why = "" if method == usual else f" ({engine} counts records, which {usual} cannot do with; the engine memory can)"
+    return [*rows_of(request, records)[:-1], ("method", f"{method}{why}")]
+
+
+def notes_on_method(options: TableOptions, request: TableRequest, engine: str) -> list[str]:
+    """Return the note on a method that is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    instead = f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records"
+    return [] if method == usual else [f"{instead}. For {usual}, give {IN_MEMORY}"]
 
 
 def request_of(

@@ -15,6 +15,7 @@ import pytest
 from tests.unit.web.conftest import SHAPED, opened, plain
 
 from cloister.cli.main import run
+from cloister.engines import choice
 from cloister.jobs.job import SHAPES
 from cloister.settings import settings_of
 from cloister.web.job_state import load_job
@@ -135,6 +136,25 @@ def test_the_page_of_a_release_shows_every_warning_of_its_run(window, monkeypatc
     again.socket.close()
     assert told["warnings"][0] in shown
     assert "Notes of the run" not in shown
+
+
+def test_what_is_announced_is_what_runs(window, monkeypatch, capsys):
+    """The method of a large table is that of its engine, on the page of the release and in the manifest."""
+    monkeypatch.chdir(window.folder)
+    before = window.get("/release", job="patients.toml").text
+    monkeypatch.setattr(choice, "approximate_records", lambda _file: choice.LARGE)
+    page = window.get("/release", job="patients.toml").text
+    assert run(["run", "patients.toml", "--dry-run", "--json"]) == 0
+    (tried,) = json.loads(capsys.readouterr().out)["parts"]
+    assert run(["run", "patients.toml", "--quiet"]) == 0
+    released = json.loads((window.folder / "patients-release" / "patients" / "release.json").read_text())
+
+    assert "<td>mondrian</td>" in before
+    assert released["method"] == "full-domain"
+    announced = "full-domain (duckdb counts records, which mondrian cannot do with; the engine memory can)"
+    assert f"<td>{announced}</td>" in page
+    assert "counted by duckdb" in page
+    assert tried["asked"]["method"] == announced
 
 
 def test_a_column_that_is_no_role_any_more_is_undecided(window):
