@@ -17,6 +17,7 @@ from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.report.release_warnings import describe_largest_term
+from cloister.report.sentences import recorded_codes
 from cloister.settings import Given, Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
@@ -100,13 +101,14 @@ class PreparedCodes(Prepared):
     def request_in_words(self) -> Rows:
         """Return what would be done."""
         options, codes, beside = self.options, self.given.codes, self.given.attributes
+        recorded = recorded_codes(codes.n_codes, 0 if options.method == DISASSOCIATION else None)
         known = f"m = {options.m or USUAL_M}" if options.privacy is None else "the sets of a policy"
         return [
             ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
             ("method", options.method),
             ("rules", f"k = {options.k}, {known}"),
             ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
-            ("released as recorded", "nothing" if beside is None else ", ".join(beside.frame.columns)),
+            ("released as recorded", ", ".join([recorded, *([] if beside is None else beside.frame.columns)])),
         ]
 
 

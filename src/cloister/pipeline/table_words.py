@@ -255,7 +255,10 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
         ("records", records),
         ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
         *([] if codes is None else [("codes", f"{codes.column}, m = {codes.m}")]),
-        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
+        (
+            "released as recorded",
+            ", ".join((*request.sensitive, *request.keep, *([] if codes is None else ["all codes"]))) or "nothing",
+        ),
         ("rules", "; ".join(rule.sentence() for rule in request.rules)),
         ("suppressed", f"at most {request.suppression} of the records"),
         ("method", request.chosen_method),

@@ -15,7 +15,7 @@ from cloister.results import Figures, Manifest
 
 from .chart import Scatter, class_size_chart, in_order
 from .release_warnings import warnings_of
-from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table
+from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table, recorded_codes
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -72,6 +72,7 @@ def environment() -> "Environment":
         "accepted_words": accepted_words,
         "quoted": repr,
         "columns_of": columns_of,
+        "recorded_codes": recorded_codes,
     }
     return environment
 

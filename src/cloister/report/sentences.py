@@ -68,6 +68,13 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
     ]
 
 
+def recorded_codes(codes: int, changed: int | None = 0) -> str:
+    """Return which codes are released as recorded; ``changed``: how many are not, None where that is not known yet."""
+    if changed is None:
+        return f"as many of the {codes:,} codes as the rules allow"
+    return f"{codes - changed:,} of {codes:,} codes" if changed else f"all {codes:,} codes"
+
+
 def columns_of(manifest: "TableManifest", role: str) -> list[str]:
     """Return the released columns of a role; the column of codes has rows of its own."""
     codes = codes_of(manifest)
