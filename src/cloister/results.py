@@ -1,7 +1,7 @@
 """The frozen records that pass between stages, what a verifier found, and running times. Imports nothing of ours."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -189,18 +189,31 @@ STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "
 
 @dataclass
 class Stopwatch:
-    """Adds up time by stage; what was spent before it was made can be given."""
+    """Adds up time by stage; what was spent before it was made can be given.
+
+    ``hears``: what is told of each stage that begins, and how long the earlier ones took
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
+    hears: Callable[[str, Mapping[str, float]], None] | None = field(default=None, repr=False, compare=False)
+    _around: str | None = field(default=None, repr=False, compare=False)  # the stage that runs, in which others may
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Add the time of a block to a stage."""
-        started = time.perf_counter()
+        started, around = time.perf_counter(), self._around
+        self._begin(name)
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self._begin(around)
+
+    def _begin(self, name: str | None) -> None:
+        """Go on with a stage, and say so."""
+        self._around = name
+        if self.hears is not None and name is not None:
+            self.hears(name, self.seconds)
 
     def move(self, source: str, target: str, seconds: float) -> None:
         """Book part of one stage under another."""

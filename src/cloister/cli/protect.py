@@ -29,8 +29,9 @@ from cloister.shape import Run
 
 def run_protect(shape: str, options: RunOptions) -> None:
     """Read, protect, write, and say what was done."""
-    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
-    with late_stops_reported(options.out):
+    screen = Screen(quiet=options.quiet or options.as_json)
+    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}, screen.phase), screen)
+    with screen, late_stops_reported(options.out):
         written = write_release(shape, options, run)
     with after_writing(options.out.name):
         if options.as_json:

@@ -29,15 +29,16 @@ def run_job(options: RunJobOptions) -> None:
     """Do what a job file asks; names of files in it are taken from its own folder."""
     job, path, custodian_dir = read_job(options.job), options.job.absolute(), options.custodian_dir
     job = job.deciding(options.undecided)
-    run = Run(Stopwatch(), Screen(quiet=options.quiet or options.as_json))
+    screen = Screen(quiet=options.quiet or options.as_json)
+    run = Run(Stopwatch(hears=screen.phase), screen)
     secret = None if custodian_dir is None else custodian_dir.absolute()
     asked = JobRun(job, path, path.parent / job.output, secret, run)
     if options.dry_run:
-        with _bulk_decision_named(options.job):
+        with screen, _bulk_decision_named(options.job):
             found = try_job(asked, overwrite=options.overwrite)
         _say_dry(found, options)
         return
-    with late_stops_reported(asked.out), _bulk_decision_named(options.job):
+    with screen, late_stops_reported(asked.out), _bulk_decision_named(options.job):
         written = write_job(asked, overwrite=options.overwrite, started=STARTED)
     with after_writing(asked.out.name):
         out = options.job.parent / job.output

@@ -82,7 +82,7 @@ def prepare_part(job_run: JobRun, name: str) -> Prepared:
     """Read the sources of a part, and return what is about to be done with them."""
     shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
     shape.check(options)
-    return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
+    return shape.prepare(options, Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines))
 
 
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
@@ -211,7 +211,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
             notes += [f"{name}: {text}" if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
             release.commit()
-        manifest, warnings = _finish(job, partial, manifests, started), warnings_of_folder(partial)
+        manifest, warnings = _finish(job_run, partial, manifests, started), warnings_of_folder(partial)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
     return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
@@ -239,7 +239,8 @@ def _write_part(
     for place in (folder, own):
         if place is not None:
             place.mkdir(mode=0o700)
-    manifest = release.write_into(folder, secret, own)
+    with prepared.run.watch.stage("write"):
+        manifest = release.write_into(folder, secret, own)
     written = typed(manifest), read_figures(folder)
     return release, WrittenRelease(manifest, *warnings_and_notes(prepared, release, *written))
 
@@ -257,13 +258,15 @@ def _attack_together(job: Job, folder: Path, originals: dict[str, Original], map
         )
 
 
-def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
+def _finish(job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
     """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    job = job_run.job
     manifest = finish_job(job, partial, manifests, time.perf_counter() - started)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
     failure = ""
     try:
-        verify_folder(partial, database=next((place for place in made_in if place is not None), None))
+        with job_run.run.watch.stage("verify"):
+            verify_folder(partial, database=next((place for place in made_in if place is not None), None))
     except (GuaranteeViolation, InputError) as error:
         failure = error.text
     if failure:

@@ -55,9 +55,13 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         prepared = work.prepare(options, run)
         release = protected(prepared, attack=options.attack, seed=options.seed)
         earlier = earlier_manifests(options.out) if options.overwrite else {}
-        manifest = release.write(
-            options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
-        )
+        with run.watch.stage("write"):
+            manifest = release.write(
+                options.out,
+                overwrite=options.overwrite,
+                custodian_dir=options.custodian_dir,
+                crosswalk=options.crosswalk,
+            )
     written = typed(manifest), read_figures(options.out)
     changed = what_changed(earlier, {options.out.name: manifest})
     warnings, notes = warnings_and_notes(prepared, release, *written)
