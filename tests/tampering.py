@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
 from cloister.manifest.head import read_section
-from cloister.manifests import typed
 from cloister.release_folder import json_bytes, read_figures
-from cloister.report import render_readme, render_report
+from cloister.report import report_files
 
 
 def replaced_one_by_one(folder, changes):
@@ -65,8 +64,8 @@ def report_rewritten(folder, figures=None):
     """Write the report that says what the manifest says, and these figures; those that are there if none are given."""
     manifest = json.loads((folder / "release.json").read_text())
     figures = read_figures(folder) if figures is None else figures
-    numbers = {"schema": 2, "release": manifest, "figures": figures}
-    (folder / "report.json").write_bytes(json_bytes(numbers))
-    with suppress(Exception):  # where no report can be made of it, the one that is there stays
-        (folder / "report.html").write_bytes(render_report(typed(manifest), figures).encode())
-        (folder / "README.txt").write_bytes(render_readme(typed(manifest)))
+    made = {"report.json": json_bytes({"schema": 2, "release": manifest, "figures": figures})}
+    with suppress(Exception):  # where no page can be made of it, the one that is there stays
+        made = report_files(manifest, figures)
+    for name, content in made.items():
+        (folder / name).write_bytes(content)

@@ -55,6 +55,13 @@ class Request:
     counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
     words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
 
+    @property
+    def is_particular(self) -> bool:
+        """Whether it asks for more than every release promises."""
+        objects = (self.original, self.k, self.m, self.crosswalk, self.privacy, self.policy, self.visit)
+        more = self.hierarchies or self.populations or self.quasi_identifiers or self.words != ReadingWords()
+        return bool(more) or any(one is not None for one in (*objects, self.attributes, self.plan))
+
     def secret(self) -> pl.DataFrame | None:
         """Return the crosswalk: a table, or the file of one."""
         if self.crosswalk is None:

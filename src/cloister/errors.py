@@ -168,6 +168,24 @@ def as_option(name: str, value: str | None) -> str:
     return option if value is None else f"{option} {shlex.quote(value)}"
 
 
+MOST_NAMED = 5
+"""Names that a sentence lists."""
+
+
+def named(names: Iterable[str], last: str = ", ") -> str:
+    """Return names for a sentence: five at most, and how many more there are; ``last``: before the last of a few.
+
+    Examples
+    --------
+    >>> named(["age", "sex", "zip"]), named(["age", "sex", "zip"], " and "), named(f"g{n}" for n in range(50))
+    ('age, sex, zip', 'age, sex and zip', 'g0, g1, g2, g3, g4 and 45 more')
+    """
+    every = [*names]
+    if len(every) > MOST_NAMED:
+        return f"{', '.join(every[:MOST_NAMED])} and {len(every) - MOST_NAMED:,} more"
+    return last.join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
+
+
 def did_you_mean(word: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
     """Return a sentence that names the nearest known word, with a space before it; empty if none is near.
 

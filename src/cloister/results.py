@@ -1,7 +1,7 @@
 """The frozen records that pass between stages, what a verifier found, and running times. Imports nothing of ours."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,13 +68,19 @@ class Disclosing:
     about: str | None = None
 
 
+class Caveat(str):
+    """One of the checks of a verdict that states what was not checked, and need not be."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of an independent check of a release: it holds, it fails, or it was not checked in full.
 
     Attributes
     ----------
-    checks, failures : what was found to be so, and what was not, in sentences
+    checks, failures : what was found to be so, and what was not, in sentences; each `Caveat` is no check that passed
     unchecked : name of what is promised and could not be checked, and why, in pairs; a name may occur again
     """
 
@@ -94,7 +100,7 @@ class Verdict:
 
     def accepting(self, names: Collection[str]) -> "Verdict":
         """Return the verdict of somebody who does not ask for some things that were not checked."""
-        accepted = tuple(f"accepted unchecked: {why}" for name, why in self.unchecked if name in names)
+        accepted = tuple(Caveat(f"accepted unchecked: {why}") for name, why in self.unchecked if name in names)
         left = tuple(pair for pair in self.unchecked if pair[0] not in names)
         return replace(self, checks=(*self.checks, *accepted), unchecked=left)
 
@@ -183,18 +189,31 @@ STAGES = ("start", "read", "encode", "search", "protect", "verify", "measure", "
 
 @dataclass
 class Stopwatch:
-    """Adds up time by stage; what was spent before it was made can be given."""
+    """Adds up time by stage; what was spent before it was made can be given.
+
+    ``hears``: what is told of each stage that begins, and how long the earlier ones took
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
+    hears: Callable[[str, Mapping[str, float]], None] | None = field(default=None, repr=False, compare=False)
+    _around: str | None = field(default=None, repr=False, compare=False)  # the stage that runs, in which others may
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Add the time of a block to a stage."""
-        started = time.perf_counter()
+        started, around = time.perf_counter(), self._around
+        self._begin(name)
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self._begin(around)
+
+    def _begin(self, name: str | None) -> None:
+        """Go on with a stage, and say so."""
+        self._around = name
+        if self.hears is not None and name is not None:
+            self.hears(name, self.seconds)
 
     def move(self, source: str, target: str, seconds: float) -> None:
         """Book part of one stage under another."""

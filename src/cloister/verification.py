@@ -1,6 +1,7 @@
 """Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -8,7 +9,7 @@ from typing import Unpack
 from cloister.checker import Request, check_folder
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy
-from cloister.jobs.manifest import is_job
+from cloister.jobs.manifest import is_job, part_names
 from cloister.jobs.recheck import recheck_job
 from cloister.manifests import form_of
 from cloister.privacy import KAnonymity
@@ -16,7 +17,7 @@ from cloister.reading import HowRead, ReadingWords
 from cloister.registry import FORMS, SHAPES, load
 from cloister.release_folder import TABLE, read_manifest
 from cloister.released_in_database import released_in
-from cloister.results import Verdict
+from cloister.results import Manifest, Verdict
 
 
 def verify_folder(
@@ -45,7 +46,8 @@ def verify_folder(
 
     Parameters
     ----------
-    folder : a release, or the release of a job, whose parts are all checked
+    folder : a release, or the release of a job, whose parts are all checked; of several parts nothing of what follows
+        can be asked but ``database`` and ``accept_unchecked``
     original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
         patients and of claims
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
@@ -73,7 +75,6 @@ def verify_folder(
         A check failed; says which, in counts.
     """
     place = Path(folder).absolute()  # messages name the folder, which may be "."
-    manifest = read_manifest(place)
     request = Request(
         original=original,
         hierarchies=hierarchies or {},
@@ -90,37 +91,51 @@ def verify_folder(
         counted=None if database is None else partial(released_in, database),
         words=ReadingWords(**how),
     )
-    if is_job(manifest):
-        given = (original, k, m, crosswalk, privacy, policy, visit, attributes, plan)
-        is_read = request.words != ReadingWords()
-        if any(one is not None for one in given) or hierarchies or populations or quasi_identifiers or is_read:
-            raise InputError(
-                f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
-                f"{place.name}/PART."
-            )
-
-        def verify_part(part: Path) -> Verdict:  # some may be in a database
-            return verify_folder(part, database=database if TABLE in read_manifest(part) else None)
-
-        verdict = recheck_job(place, manifest, verify_part)
-    elif m is not None and m < 1:
-        raise InputError(f"m is {m}, but somebody who knows no code needs no promise: expect 1 or more.")
-    elif (form := FORMS.get(form_of(manifest))) is None:
-        raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
-    else:
-        if k is not None:
-            KAnonymity(k)  # refuses what no release can promise
-        verdict = check_folder(place, manifest, load(form.checker)(), request)
+    verdict = _without_failures(place, request)
     unknown = sorted({*accept_unchecked} - {name for name, _ in verdict.unchecked})
-    if not verdict.failures and unknown:
+    if unknown:
         names = ", ".join(sorted({name for name, _ in verdict.unchecked})) or "nothing"
         raise InputError(
             f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of "
             f"{setting('accept_unchecked')}."
         )
+    return verdict.accepting(accept_unchecked)
+
+
+def _without_failures(place: Path, request: Request) -> Verdict:
+    """Return the verdict on a release or a job, in which nothing failed."""
+    manifest = read_manifest(place)
+    verdict = _of_job(place, manifest, request) if is_job(manifest) else _of_release(place, manifest, request)
     if verdict.failures:
         # Nothing published says how the original was read: markers of missing values may be a patient's.
         again = f" The original must be read as it was then: name {setting('missing')} and the like again."
-        compared = "" if original is None else again
+        compared = "" if request.original is None else again
         raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
-    return verdict.accepting(accept_unchecked)
+    return verdict
+
+
+def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
+    """Return the verdict on all parts; what is expected of a release is expected of the one part of a job."""
+    if len(part_names(manifest)) > 1 and request.is_particular:
+        raise InputError(
+            f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
+            f"{place.name}/PART."
+        )
+
+    def verify_part(part: Path) -> Verdict:  # some may be in a database
+        counted = request.counted if TABLE in read_manifest(part) else None
+        return _without_failures(part, replace(request, counted=counted))
+
+    return recheck_job(place, manifest, verify_part)
+
+
+def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
+    """Return the verdict on a release."""
+    if request.m is not None and request.m < 1:
+        raise InputError(f"m is {request.m}, but somebody who knows no code needs no promise: expect 1 or more.")
+    form = FORMS.get(form_of(manifest))
+    if form is None:
+        raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
+    if request.k is not None:
+        KAnonymity(request.k)  # refuses what no release can promise
+    return check_folder(place, manifest, load(form.checker)(), request)

@@ -9,6 +9,7 @@ from cloister.attacks.opening import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
 from cloister.checker import Request
 from cloister.hierarchy import Hierarchy
+from cloister.jobs.manifest import only_part
 from cloister.reading import HowRead, ReadingWords
 from cloister.release import Release
 
@@ -31,7 +32,8 @@ def attack(
 
     Parameters
     ----------
-    release : a release, or the folder of one; what is looked through is what stands in its files
+    release : a release, or the folder of one, or of a job with one part; what is looked through is what stands in
+        its files
     original : what it was made from: a dataframe, `CodeSets`, `Trajectories` or `Claims`, or the file, of claims the
         two files
     hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files
@@ -76,4 +78,5 @@ def attack(
         visit=visit,
         words=ReadingWords(**how),
     )
-    return simulate(open_release(release, original, known, seed), budget=targets, seed=seed)
+    place = release if isinstance(release, Release) else only_part(Path(release))
+    return simulate(open_release(place, original, known, seed), budget=targets, seed=seed)

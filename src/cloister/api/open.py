@@ -15,7 +15,7 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
 from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, typed_texts, write_other
-from cloister.jobs.manifest import part_names
+from cloister.jobs.manifest import only_part, part_names
 from cloister.manifest.head import CODEBOOK, Section
 from cloister.manifests import AnyManifest, typed
 from cloister.privacy.rule import PrivacyRule
@@ -237,9 +237,9 @@ def open(  # noqa: A001  (the public name)
     >>> import cloister as cl  # doctest: +SKIP
     >>> cl.open("out").data.group_by("age").len()  # doctest: +SKIP
     """
-    folder = Path(folder)
+    whole, folder = Path(folder), only_part(Path(folder))
     if verify:
-        verify_folder(folder, privacy=privacy, visit=visit)
+        verify_folder(whole if privacy is None and visit is None else folder, privacy=privacy, visit=visit)
     if parts := part_names(any_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = typed(any_manifest(folder))
@@ -276,7 +276,7 @@ def export(folder: str | Path, out: str | Path) -> None:
 
     Parameters
     ----------
-    folder : a release of a table
+    folder : a release of a table, or a job with one such part
     out : ends in .xlsx, .dta or .sav, and must not exist
 
     Raises
@@ -292,7 +292,8 @@ def export(folder: str | Path, out: str | Path) -> None:
     codebook. It is read back and compared before it appears. What tells that it was not changed since, the hashes of
     the manifest, stays in the folder. Equal releases give equal files.
     """
-    place, target = Path(folder).absolute(), Path(out)
+    whole, target = Path(folder).absolute(), Path(out)
+    place = only_part(whole)
     manifest = typed(read_manifest(place))
     files = [name for name in manifest.files if name != CODEBOOK]
     if manifest.shape != "table" or len(files) != 1:
@@ -304,7 +305,7 @@ def export(folder: str | Path, out: str | Path) -> None:
     frame = read_data(place / files[0], manifest.settings.delimiter)
     codebook = read_data(place / CODEBOOK, ",")
     check_writable(target, frame.columns)
-    verify_folder(place)
+    verify_folder(whole)
     listed = codebook.drop_nulls("label").sort(pl.col("order").cast(pl.Int64), "label", nulls_last=True)
     labels = dict(listed.group_by("column", maintain_order=True).agg("label").iter_rows())
     role = pl.concat_str("role", "hierarchy", separator=", ", ignore_nulls=True)

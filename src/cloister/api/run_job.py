@@ -36,8 +36,8 @@ def run_job(
     Returns
     -------
     dict
-        The manifest of the job, its folder as ``out`` and what a user should know as ``notes``; of a dry run its
-        ``parts`` and ``notes``.
+        Its ``warnings``, the manifest of the job, its folder as ``out`` and what a user should know as ``notes``; of a
+        dry run its ``parts`` and ``notes``.
 
     Raises
     ------
@@ -69,7 +69,8 @@ def run_job(
     if dry_run:
         return try_job(asked, overwrite=overwrite).summary(in_python)
     written = write_job(asked, overwrite=overwrite)
-    return {**written.manifest, "out": str(asked.out), "notes": [in_python(text) for text in written.notes]}
+    notes = [in_python(text) for text in written.notes]
+    return {"warnings": [*written.warnings], **written.manifest, "out": str(asked.out), "notes": notes}
 
 
 def job_run(job: str | Path | Keywords, custodian_dir: str | Path | None = None) -> JobRun:

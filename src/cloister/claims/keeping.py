@@ -42,9 +42,9 @@ class Remedy:
 
     def sentence(self, limit: float) -> str:
         """The same in words."""
-        what = f"{self.column} says nothing in this release"
+        what = f"{self.column} is empty in this release"
         if self.flag_rate <= limit:
-            return f"{what}, for others' sake: with more weight, or fewer of them, {self.labels} labels can be kept."
+            return f"{what}. With a higher weight, or fewer quasi-identifiers, {self.labels} labels can be kept."
         ways = [
             *([f"at power {self.power}"] if self.power else []),
             *([f"at threshold {self.threshold:g}"] if self.threshold else []),

@@ -14,7 +14,7 @@ from cloister.io.tally import is_large, packed_frame
 from cloister.masking import WITHHELD, below
 from cloister.reading import how_read
 from cloister.release_folder import read_data
-from cloister.results import Verdict
+from cloister.results import Caveat, Verdict
 
 from .data import PATIENT, Claims, early_steps
 from .facts import SUPPRESSION, ClaimsFacts, codebook, counted, facts_of, read_population, report_counts, voter_list
@@ -27,7 +27,9 @@ from .verify import verify
 from .verify_original import PreparedOriginal
 
 STEPS_AGAIN = "what is said of the steps before the search is what they do again"
-WORD_ONLY = "the risk of values drawn from the original claims is the releaser's word: compare with the original"
+WORD_ONLY = Caveat(
+    "the risk of values drawn from the original claims is the releaser's word: compare with the original"
+)
 BAND = re.compile(
     r"[\[(]?[0-9]{1,4}(?:-[0-9]{1,4}|\+)?[\])]?(?: (?:days?|weeks|months))?|week [0-9]{1,4}|[^\W\d_]{1,12}"
 )

@@ -27,17 +27,16 @@ def run_attack(options: AttackOptions) -> None:
     check_targets(options.targets, options.seed)
     tidy_beside(options.folder, Screen(quiet=True))
     folders = parts_of(options.folder)
-    if folders is None:
-        if len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None:
-            raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
-        crosswalk = options.crosswalk[0] if options.crosswalk else None
-        original = options.original[0] if options.claims is None else (options.original[0], options.claims)
-        known = _known(options, options.folder, options.original[0], crosswalk)
-        opened = open_release(options.folder, original, known, options.seed)
+    if folders is None and (len(options.original) != 1 or len(options.crosswalk) > 1 or options.job is not None):
+        raise InputError("One release has one original and one crosswalk. Give --original INPUT once.")
+    parts = _parts(options, folders or {options.folder.name: options.folder})
+    if len(parts) == 1:
+        (one,) = parts
+        opened = open_release(one.release, one.original, one.known, options.seed)
         found = simulate(opened, budget=options.targets, seed=options.seed)
-        _say(found, ((options.folder.name, found),), options)
+        _say(found, ((one.name, found),), options)
         return
-    together = attack_parts(_parts(options, folders), targets=options.targets, seed=options.seed)
+    together = attack_parts(parts, targets=options.targets, seed=options.seed)
     _say(together, together.parts, options)
 
 
@@ -68,19 +67,27 @@ def _parts(options: AttackOptions, folders: Mapping[str, Path]) -> list[OpenedPa
     if missing:
         raise InputError(f"The part {missing[0]} has no original. Give --original {missing[0]}=INPUT, or --job.")
     return [
-        OpenedPart(name, place, originals[name], _known(options, place, originals[name], crosswalks.get(name)))
+        OpenedPart(
+            name,
+            place,
+            originals[name] if options.claims is None else (originals[name], options.claims),
+            _known(options, place, originals[name], crosswalks.get(name)),
+        )
         for name, place in folders.items()
     ]
 
 
 def _named(texts: Sequence[str], parts: Mapping[str, Path]) -> dict[str, str]:
-    """What is given for parts, by their names."""
-    found = {}
+    """What is given for parts, by their names; where there is one part, it needs no name."""
+    found: dict[str, str] = {}
     for text in texts:
         name, equals, file = text.partition("=")
-        if not equals or name not in parts:
+        if len(parts) == 1 and name not in parts:
+            (name,), equals, file = parts, "=", text
+        if not equals or name not in parts or name in found:
             raise InputError(
-                f"Of a job, --original and --crosswalk are given as PART=FILE. Its parts are: {', '.join(parts)}."
+                "Give --original and --crosswalk once for each part, as PART=FILE if there are several. The parts are: "
+                f"{', '.join(parts)}."
             )
         found[name] = file
     return found

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -123,7 +124,7 @@ def run(arguments: list[str]) -> int:
             for line in (str(context.get_help()) if arguments and context else START).split("\n"):
                 say(line)
             return 0
-        return complain(InputError(_usage(error)), as_json=as_json, verbose=False)
+        return complain(InputError(_as_grid(error, arguments) or _usage(error)), as_json=as_json, verbose=False)
     except Exit as leaving:
         return leaving.exit_code
     except (KeyboardInterrupt, Abort):
@@ -156,6 +157,20 @@ In a browser, on this machine alone:
   cloister ui .
 
 cloister --help lists all commands."""
+
+
+SEVERAL = re.compile(r"[^,=\s]+(,[^,=\s]+)+")
+
+
+def _as_grid(error: TyperException, arguments: list[str]) -> str:
+    """Say how several values of an option are explored; nothing where none were given."""
+    option = getattr(error, "param", None)
+    for word, after in pairwise([*arguments, ""]):
+        name, equals, given = word.partition("=")
+        value = given if equals else after
+        if arguments[0] == "explore" and option is not None and name in option.opts and SEVERAL.fullmatch(value):
+            return f"{name} takes one value: to try several, give --grid {option.name}={value}."
+    return ""
 
 
 def _usage(error: TyperException) -> str:

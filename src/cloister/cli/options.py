@@ -201,12 +201,13 @@ class AttackOptions(FolderOptions):
     """Options of ``attack``."""
 
     original: Annotated[
-        tuple[str, ...], Help("The data it was made from; of a job PART=INPUT, repeated for each part.", "INPUT")
+        tuple[str, ...],
+        Help("The data it was made from; of a job with several parts PART=INPUT, once for each.", "INPUT"),
     ] = ()
     job: Annotated[Path | None, Help("Of a job, instead: its file, which says where all data are.", "JOB.toml")] = None
     crosswalk: Annotated[
         tuple[str, ...],
-        Help("The map written with the release: whose each record is. Of a job PART=FILE, repeated.", "FILE"),
+        Help("The map written with the release: whose each record is. Of several parts PART=FILE.", "FILE"),
     ] = ()
     targets: Annotated[int, Help("Patients looked for; a random sample where there are more.", "N")] = 1_000
     seed: Annotated[int, Help("Of the sample, and of what is known of each patient.")] = 0
@@ -235,7 +236,7 @@ class ExportOptions:
 class QueryOptions(SayingOptions):
     """Options of ``query``."""
 
-    folder: Annotated[Path, Help("Release, or one part of a job.", option="RELEASE")]
+    folder: Annotated[Path, Help("Release; of a job with several parts, one of them.", option="RELEASE")]
     codes: Annotated[
         tuple[str, ...], Help("Codes that a patient has all of; one question each time. Repeatable.", "CODE,CODE,...")
     ] = ()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -137,7 +138,8 @@ def complain(
             "column": error.column,
         }
         with suppress(OSError):  # standard output may be full or closed
-            evidence = {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
+            evidence: dict[str, object] = {"columns": [*error.columns]} if error.columns else {}
+            evidence |= {"undecided": error.evidence} if isinstance(error, UndecidedColumns) else {}
             print_json({"error": {"kind": error.kind, "message": message, **fields, **evidence}})
             told = True
     if not told:
@@ -240,19 +242,65 @@ def grid(title: str, head: list[str], rows: list[list[str]], *, is_prose: bool =
     return table
 
 
+SHOWN_S = 0.5
+"""Stages that took less are not listed while others run."""
+
 PROGRESS = "CLOISTER_PROGRESS"
 """With ``json`` in it, a front end that started this process reads on standard error what is done, an object a line."""
 
 
+PHASES = {
+    "start": "starting",
+    "read": "reading",
+    "encode": "encoding",
+    "search": "searching",
+    "protect": "protecting",
+    "verify": "verifying",
+    "measure": "measuring",
+    "write": "writing",
+    "attack": "attacking",
+}
+"""What a run does in each of its stages, in words."""
+
+
 class Screen:
-    """Says on standard error what is done, where somebody would see it, or a front end reads it."""
+    """Says on standard error what is done, where somebody would see it, or a front end reads it.
+
+    As a context, it takes the line away at the end that says what is done.
+    """
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self.is_read = os.environ.get(PROGRESS) == "json"
+        self._doing = ""
+        self._line: Status | None = None
+
+    def __enter__(self) -> "Screen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._do("")
 
     def _tell(self, **said: object) -> None:
         sys.stderr.write(f"{json.dumps(said)}\n")
+
+    def _do(self, what: str, **figures: float) -> None:
+        """Say what is done now; nothing where that is empty."""
+        self._doing = what
+        if self.is_read:
+            if what:
+                self._tell(doing=what, **figures)
+        elif not self.is_seen:
+            return
+        elif not what:
+            if self._line is not None:
+                self._line.stop()
+            self._line = None
+        elif self._line is None:
+            self._line = console(stderr=True).status(Text(printable(what)))
+            self._line.start()
+        else:
+            self._line.update(Text(printable(what)))
 
     @property
     def is_seen(self) -> bool:
@@ -266,34 +314,35 @@ class Screen:
         else:
             note(text, quiet=self.quiet and not always)
 
+    def phase(self, stage: str, seconds: Mapping[str, float]) -> None:
+        """Say which stage begins, and how long the earlier ones took."""
+        so_far = ", ".join(f"{PHASES[one]} {spent:.0f} s" for one, spent in seconds.items() if spent >= SHOWN_S)
+        self._do(f"{PHASES[stage]} (so far: {so_far})" if so_far else PHASES[stage])
+
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """Say what takes its time, while it does; yield what says how far it is."""
-        if self.is_read:
-            self._tell(doing=what)
-            yield lambda how_far: self._tell(doing=how_far)
-            return
-        if not self.is_seen:
-            yield lambda _how_far: None
-            return
-        with console(stderr=True).status(Text(printable(what))) as status:
-            yield lambda how_far: status.update(Text(printable(how_far)))
+        before = self._doing
+        self._do(what)
+        try:
+            yield self._do
+        finally:
+            self._do(before)
 
     @contextmanager
     def searching(self) -> Iterator["Report | None"]:
         """Yield what shows how far a search has come."""
-        if self.is_read:
-            self._tell(doing="searching")
-            yield lambda progress: self._tell(doing=_words(progress), loss=progress.loss, bound=progress.bound)
-            return
-        if not self.is_seen:
-            yield None
-            return
-        with console(stderr=True).status(Text("searching")) as status:
-            yield lambda progress: status.update(Text(_words(progress)))
+        before = self._doing
+        try:
+            is_shown = self.is_read or self.is_seen
+            yield (lambda found: self._do(_words(found), loss=found.loss, bound=found.bound)) if is_shown else None
+        finally:
+            self._do(before)
 
 
 def _words(progress: "Progress") -> str:
+    if not progress.remaining:
+        return f"protecting: the search found its levels in {progress.seconds:.0f} s"
     return (
         f"searching {progress.seconds:.0f} s: loss {progress.loss:.4f}, proven to be at least {progress.bound:.4f}, "
         f"{progress.checked:,} checks, {progress.remaining} parts left"

@@ -19,7 +19,7 @@ from cloister.cli.output import (
 )
 from cloister.io.folder import identity
 from cloister.manifests import typed
-from cloister.pipeline.releasing import write_release
+from cloister.pipeline.releasing import WrittenRelease, write_release
 from cloister.registry import FORMS
 from cloister.release_folder import REPORT
 from cloister.results import STARTED, Stopwatch
@@ -29,16 +29,15 @@ from cloister.shape import Run
 
 def run_protect(shape: str, options: RunOptions) -> None:
     """Read, protect, write, and say what was done."""
-    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}), Screen(quiet=options.quiet or options.as_json))
-    with late_stops_reported(options.out):
+    screen = Screen(quiet=options.quiet or options.as_json)
+    run = Run(Stopwatch({"start": time.perf_counter() - STARTED}, screen.phase), screen)
+    with screen, late_stops_reported(options.out):
         written = write_release(shape, options, run)
     with after_writing(options.out.name):
         if options.as_json:
-            notes = [in_options(line) for line in written.notes]
-            print_json({**written.manifest, "out": str(options.out), "notes": notes})
+            print_json(as_json(written, options.out))
             return
-        for line in written.notes:
-            note(f"Note: {line}.", quiet=options.quiet)
+        tell(written, quiet=options.quiet)
         if not options.quiet:
             manifest = typed(written.manifest)
             show(
@@ -46,6 +45,20 @@ def run_protect(shape: str, options: RunOptions) -> None:
             )
             if written.attack_seconds is not None:
                 console().print(f"The release held against an attack: {written.attack_seconds:.2f} s.")
+
+
+def as_json(written: WrittenRelease, out: Path) -> dict[str, object]:
+    """Return a release as one object: its warnings first, then its manifest, where it is, and notes."""
+    notes = [in_options(line) for line in written.notes]
+    return {"warnings": [*written.warnings], **written.manifest, "out": str(out), "notes": notes}
+
+
+def tell(written: WrittenRelease, *, quiet: bool) -> None:
+    """Print the warnings of a release, and then its notes."""
+    for line in written.warnings:
+        note(f"Warning: {line}.", quiet=quiet)
+    for line in written.notes:
+        note(f"Note: {line}.", quiet=quiet)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cloister.cli.options import DemoOptions, RunJobOptions
 from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
-from cloister.cli.protect import late_stops_reported
+from cloister.cli.protect import as_json, late_stops_reported, tell
 from cloister.cli.ui import EXTRA, has_ui
 from cloister.compiling import compiling_ahead
 from cloister.errors import InputError, UndecidedColumns
@@ -29,23 +29,23 @@ def run_job(options: RunJobOptions) -> None:
     """Do what a job file asks; names of files in it are taken from its own folder."""
     job, path, custodian_dir = read_job(options.job), options.job.absolute(), options.custodian_dir
     job = job.deciding(options.undecided)
-    run = Run(Stopwatch(), Screen(quiet=options.quiet or options.as_json))
+    screen = Screen(quiet=options.quiet or options.as_json)
+    run = Run(Stopwatch(hears=screen.phase), screen)
     secret = None if custodian_dir is None else custodian_dir.absolute()
     asked = JobRun(job, path, path.parent / job.output, secret, run)
     if options.dry_run:
-        with _bulk_decision_named(options.job):
+        with screen, _bulk_decision_named(options.job):
             found = try_job(asked, overwrite=options.overwrite)
         _say_dry(found, options)
         return
-    with late_stops_reported(asked.out), _bulk_decision_named(options.job):
+    with screen, late_stops_reported(asked.out), _bulk_decision_named(options.job):
         written = write_job(asked, overwrite=options.overwrite, started=STARTED)
     with after_writing(asked.out.name):
         out = options.job.parent / job.output
         if options.as_json:
-            print_json(written.manifest | {"out": str(out), "notes": [in_options(line) for line in written.notes]})
+            print_json(as_json(written, out))
             return
-        for line in written.notes:
-            note(f"Note: {line}.", quiet=options.quiet)
+        tell(written, quiet=options.quiet)
         if options.quiet:
             return
         stated, _ = read_section(JobManifest, written.manifest)

@@ -32,11 +32,12 @@ def run_ui(options: UiOptions) -> None:
         if options.socket is not None and not options.behind_proxy:
             say(f"Forward a port to {options.socket.name}, as by ssh -L PORT:{options.socket.resolve()} HOST.")
         where = "a browser on this machine" if is_local else "a browser"
-        say(f"Open this address, once, in {where}: {served.address}")
+        say(f"Open this link in {where} (valid once): {served.address}")
         if not options.quiet:
             end = f"Ctrl-C stops it; so do {options.idle:g} minutes without use."
             say(f"It serves {served.app.folder.path.name} {whom}. {end}")
 
+    served.guard.offer = lambda link: say(f"A window without a session asks. Open this link in it (valid once): {link}")
     with suppress(KeyboardInterrupt, Terminated):
         serve(served, options.idle, ready)
     if not options.quiet:

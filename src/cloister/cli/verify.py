@@ -1,6 +1,6 @@
 """``cloister verify`` and ``export``: a release of any shape, or of a job, is checked again, or handed on as a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,12 @@ from cloister.errors import InputError, NotChecked
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
-from cloister.jobs.manifest import JOB
+from cloister.jobs.manifest import JOB, only_part, promises_of_folder
 from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.pipeline.places import release_at
 from cloister.reading import KEYS, how_read, reading_of
 from cloister.registry import SHAPES
-from cloister.results import Manifest, Verdict
+from cloister.results import Caveat, Manifest, Verdict
 from cloister.settings import settings_of
 from cloister.sources import read_table
 from cloister.tabular.manifest import TableManifest
@@ -32,7 +32,8 @@ OF_OUTPUT = {"as_json", "quiet", "verbose"}
 
 def run_verify(options: VerifyOptions) -> None:
     """Check a folder by its shape, and say what was checked."""
-    manifest = release_at(options.folder, Screen(quiet=True))
+    release_at(options.folder, Screen(quiet=True))
+    manifest = release_at(only_part(options.folder))
     _check_fitting(options, manifest)
     stated = typed_or_none(manifest)
     usual = None if stated is None else stated.settings.delimiter
@@ -65,10 +66,19 @@ def run_verify(options: VerifyOptions) -> None:
     elif not options.quiet:
         found = "holds" if verdict.holds else "was not checked in full"
         say(f"{options.folder.name} {found} ({verdict.how}):")
-        for check in verdict.checks:
-            say(f"  {check}")
+        for line in verdict.checks if options.verbose else _in_short(options.folder, verdict):
+            say(f"  {line}")
     if not verdict.holds:
         raise _not_checked(options, verdict)
+
+
+def _in_short(folder: Path, verdict: Verdict) -> Iterator[str]:
+    """Yield a line for each guarantee that holds, one for each thing that was not checked, and one for the rest."""
+    if verdict.holds:
+        yield from (f"{sentence}." for sentence in promises_of_folder(folder))
+    caveats = [check for check in verdict.checks if isinstance(check, Caveat)]
+    yield from caveats
+    yield f"{len(verdict.checks) - len(caveats)} checks passed; --verbose lists them."
 
 
 def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:

@@ -13,13 +13,13 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cloister.errors import InputError
+from cloister.errors import InputError, named
 from cloister.hierarchy.icd import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
@@ -30,7 +30,6 @@ BY_SUPPORT, GWAS, GIVEN = "sup", "gwas", "given"
 BUILDERS = ("level", "sim", BY_SUPPORT)
 CLASSIFICATIONS = ("icd9", "icd10")
 FINENESS = 10_000  # Parts of a percent in which the smallest percentage is named
-SHOWN = 5  # How many codes a message names, of a policy that the user wrote
 UTILITY_FORM = 'an object from name to list of codes, as in {"hypertension": ["401.0", "404.00"]}'
 PRIVACY_FORM = 'a list of lists of codes, as in [["401.0", "480.1"], ["296.00"]]'
 
@@ -98,7 +97,7 @@ class UtilityPolicy:
         counts = Counter(code for constraint in self.constraints for code in constraint)
         if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
-                f"The sets of a utility policy must be disjoint, but {_shown(shared)} "
+                f"The sets of a utility policy must be disjoint, but {named(map(repr, shared))} "
                 f"{'stands' if len(shared) == 1 else 'stand'} in more than one. Leave each code in one set."
             )
 
@@ -111,7 +110,7 @@ class UtilityPolicy:
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
             have = "has" if len(empty) == 1 else "have"
-            raise InputError(f"A set of a utility policy needs codes, but {_shown(empty)} {have} none.")
+            raise InputError(f"A set of a utility policy needs codes, but {named(map(repr, empty))} {have} none.")
         return cls(tuple(sets.values()), tuple(sets), spec)
 
     @classmethod
@@ -324,8 +323,8 @@ def known_codes(names: Iterable[str], codes: CodeSets, what: str) -> tuple[str, 
     once = tuple(dict.fromkeys(names))
     if unknown := sorted({*once} - codes.items_by_code().keys()):
         raise InputError(
-            f"{_shown(unknown)} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. Write "
-            "codes as the data do, or leave them out."
+            f"{named(map(repr, unknown))} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. "
+            "Write codes as the data do, or leave them out."
         )
     return once
 
@@ -335,12 +334,6 @@ def least_support(percent: float, n_records: int) -> int:
     if not 0 < percent <= 100:
         raise InputError(f"A support is a percentage of the patients above 0 and up to 100, not {percent:g}.")
     return max(1, math.ceil(round(percent * n_records / 100, 9)))
-
-
-def _shown(names: Sequence[str]) -> str:
-    """The first names of a list that the user wrote, and how many there are more."""
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(repr(name) for name in names[:SHOWN]) + more
 
 
 def _paths(codes: CodeSets, classification: str | None) -> dict[str, CodePath]:

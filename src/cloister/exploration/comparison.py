@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cloister.errors import InputError
-from cloister.jobs.manifest import is_job, part_names
+from cloister.jobs.manifest import only_part, part_names
 from cloister.manifests import AnyManifest, typed
 from cloister.release_folder import read_manifest
 from cloister.report import render_comparison, render_exploration
@@ -50,7 +50,7 @@ def manifests_in(folders: Sequence[Path]) -> dict[str, AnyManifest]:
     for folder in folders:
         name, manifest = folder.name if names.count(folder.name) == 1 else folder.as_posix(), read_manifest(folder)
         parts = {f"{name}/{part}": folder / part for part in part_names(manifest)}
-        for whole, place in (parts if is_job(manifest) else {name: folder}).items():
+        for whole, place in (parts if len(parts) > 1 else {name: only_part(folder)}).items():
             if whole in found:
                 raise InputError(f"{whole} is named twice. Name each release once.")
             found[whole] = typed(read_manifest(place))

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, did_you_mean
+from cloister.errors import InputError, did_you_mean, named
 from cloister.io.foreign import call_foreign
 
 T = TypeVar("T")
@@ -196,8 +196,6 @@ def display_name(path: Path) -> str:
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
-MOST_LISTED = 50  # Columns that a message lists
-
 _VALUE = re.compile(
     r"[\d\W_]*"  # a number, a date, a telephone number
     r"|\d{1,2}[-. /]?[^\W\d_]{3,9}[-. /]?\d{2,4}"  # 17 MAR 1980
@@ -235,14 +233,9 @@ def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     if any(map(looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
         is_run = len(places) == places[-1] - places[0] + 1
-        positions = f"{places[0]} to {places[-1]}" if is_run else _cut([f"{place}" for place in places])
+        positions = f"{places[0]} to {places[-1]}" if is_run else named(f"{place}" for place in places)
         return f"column {positions} (not named here, as they look like values: {ADVICE})"
-    return _cut(names)
-
-
-def _cut(names: Sequence[str]) -> str:
-    more = len(names) - MOST_LISTED
-    return ", ".join(names[:MOST_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+    return named(names)
 
 
 def nearest_column(column: str, header: Sequence[str]) -> str:

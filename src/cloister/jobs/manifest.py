@@ -6,11 +6,22 @@ from typing import Literal, Self
 
 from pydantic import Field
 
+from cloister.errors import CloisterError
 from cloister.io import sha256
 from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
 from cloister.manifests import AnyManifest, outline_of, rules_of, typed
-from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes, read_figures
+from cloister.release_folder import (
+    FIGURES,
+    README,
+    REPORT,
+    SCHEMA,
+    any_manifest,
+    json_bytes,
+    read_figures,
+    read_manifest,
+)
 from cloister.report import render_job, render_readme
+from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences
 from cloister.results import Manifest
 from cloister.version import __version__
@@ -32,6 +43,15 @@ def part_names(manifest: Manifest) -> list[str]:
     named = [part.get("name") if isinstance(part, dict) else None for part in parts]
     names = [name for name in named if isinstance(name, str) and name and Path(name).name == name and name != ".."]
     return names if len(set(names)) == len(parts) else []
+
+
+def only_part(folder: Path) -> Path:
+    """Return the folder of the part of a job that has one alone; any other folder as it is."""
+    try:
+        names = part_names(any_manifest(folder))
+    except CloisterError:  # whoever reads it next says why it cannot be read
+        return folder
+    return folder / names[0] if len(names) == 1 else folder
 
 
 def files_of_parts(folder: Path, names: list[str]) -> dict[str, str]:
@@ -156,13 +176,34 @@ def describe_job(
 def report_of_job(folder: Path, job: JobManifest, manifests: Mapping[str, Manifest]) -> dict[str, bytes]:
     """Return the report of a job and its numbers, by the names of their files; parts as their manifests say it."""
     figures = {name: read_figures(folder / name) for name in manifests}
-    page = render_job(job, job.name, {name: (typed(one), figures[name]) for name, one in manifests.items()})
+    read = {name: (typed(one), figures[name]) for name, one in manifests.items()}
+    warnings = warnings_of_job(read)
     parts = {name: {"release": one, "figures": figures[name]} for name, one in manifests.items()}
-    return {
-        REPORT: page.encode(),
-        FIGURES: json_bytes({"schema": SCHEMA, "release": job.published(), "parts": parts}),
-        README: render_readme(job),
-    }
+    numbers = {"schema": SCHEMA, "warnings": warnings, "release": job.published(), "parts": parts}
+    page = render_job(job, job.name, read, warnings)
+    return {REPORT: page.encode(), FIGURES: json_bytes(numbers), README: render_readme(job)}
+
+
+def promises_of_folder(folder: Path) -> list[str]:
+    """Return what a release promises, in sentences; of a job with several parts each with the name of its part."""
+    manifest = read_manifest(folder)
+    if not is_job(manifest):
+        return guarantee_sentences(typed(manifest))
+    names = part_names(manifest)
+    return [
+        f"{name}: {text}" if len(names) > 1 else text
+        for name in names
+        for text in guarantee_sentences(typed(read_manifest(folder / name)))
+    ]
+
+
+def warnings_of_folder(folder: Path) -> list[str]:
+    """Return the warnings of a release, or of a job and all its parts, from its folder."""
+    manifest = read_manifest(folder)
+    if not is_job(manifest):
+        return warnings_of(typed(manifest), read_figures(folder))
+    parts = {name: folder / name for name in part_names(manifest)}
+    return warnings_of_job({name: (typed(read_manifest(one)), read_figures(one)) for name, one in parts.items()})
 
 
 def promise_of(manifest: AnyManifest) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import GuaranteeViolation
+from cloister.errors import GuaranteeViolation, named
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
@@ -44,7 +44,7 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
             if n_sets > MOST_SETS:
                 return TOO_MANY
             if fewest[fewest > 0].min() < k and not exempt.issuperset(names):
-                return f"values of {', '.join(names)} lead to fewer than {k}"
+                return f"values of {named(names)} lead to fewer than {k}"
             agreeing = fewest[split] > 0
             waiting.append(((*subset, column), rows[agreeing], split[agreeing]))
     return None
@@ -84,8 +84,9 @@ def recheck_job(folder: Path, manifest: Manifest, verify_part: Callable[[Path], 
         if place.is_symlink() or not os.path.isdir(place):
             raise GuaranteeViolation(f"{folder.name} does not hold: its part {name} is missing.")
         verdict = verify_part(place)
-        checks += [f"{name}: {check}" for check in verdict.checks]
-        unchecked += [(what, f"{name}: {why}") for what, why in verdict.unchecked]
+        whose = f"{name}: " if len(names) > 1 else ""
+        checks += [type(check)(f"{whose}{check}") for check in verdict.checks]
+        unchecked += [(what, f"{whose}{why}") for what, why in verdict.unchecked]
         manifests[name] = read_manifest(place)
     failures = _failures(folder, manifest, manifests)
     checks += ["the manifest and the report of the job say what its parts say", UNLINKABLE]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from cloister.errors import named
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.manifest.head import QUASI
@@ -69,17 +70,17 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
 
 def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManifest]) -> list[str]:
     """Return which parts in a database have a column in common with another part, but ids, in sentences."""
-    named = {
+    released = {
         part: [name for name, role in one.roles().items() if role != "identifier"] for part, one in manifests.items()
     }
     return [
-        f"{own} and {other} both release {', '.join(both)}, and whether that joins their rows cannot be seen, as those "
+        f"{own} and {other} both release {named(both)}, and whether that joins their rows cannot be seen, as those "
         f"of {own} are in a database"
         for own in inside
         for other in manifests
         if other != own
         and (other not in inside or own < other)
-        and (both := [column for column in named[own] if column in named[other]])
+        and (both := [column for column in released[own] if column in released[other]])
     ]
 
 
@@ -131,7 +132,7 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
     if not (unlike and any(told)):
         return []
     recorded = dict.fromkeys(told[0] + told[1])
-    return [f"{', '.join(recorded)}, with {', '.join(unlike)} at other levels in each, which narrows them down further"]
+    return [f"{named(recorded)}, with {named(unlike)} at other levels in each, which narrows them down further"]
 
 
 def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:

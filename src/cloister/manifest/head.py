@@ -39,6 +39,7 @@ Moment = Annotated[
 ]
 
 ALL_LOST = 0.99  # a column that lost so much says nothing
+MOST_LOST = 0.9  # more is no useful release
 
 
 class Section(BaseModel):

@@ -19,6 +19,7 @@ from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
+from cloister.jobs.manifest import only_part
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import how_read
 from cloister.release import Release
@@ -137,7 +138,7 @@ def _plan_of(options: ClaimsOptions) -> ClaimsPlan:
     plan = options.stated if isinstance(options, ClaimsWithPlan) else ClaimsPlan.read(options.plan)
     if options.levels_from is None:
         return plan
-    earlier, name = typed(release_at(options.levels_from)), options.levels_from.name
+    earlier, name = typed(release_at(only_part(options.levels_from))), options.levels_from.name
     fixed = isinstance(earlier, ClaimsManifest) and at_levels(plan, earlier.columns, earlier.choice.truncation)
     if not fixed:
         raise InputError(f"The plan does not allow the columns, levels or truncation of the release {name}.")
@@ -177,19 +178,9 @@ class PreparedHistories(Prepared):
         """Return what was taken for granted, and what a user should know."""
         claims, plan = self.claims, self.claims.plan
         notes = list(claims.notes)
-        if kept := [*plan.patients.columns("keep"), *plan.claims.columns("keep")]:
-            notes.append(
-                f"the columns {', '.join(kept)} are released as they are: whoever knows a patient's values there may "
-                "find the patient by them"
-            )
-        if plan.ids.patients.startswith(HMAC):
-            notes.append("keyed ids link this release to others made with the same key, for whoever has both")
         assert manifest.form == "claims"
-        if empty := manifest.empty:
-            notes.append(
-                f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. Allow a higher "
-                "risk, suppress more, or give a column more weight in the plan"
-            )
+        if manifest.empty:
+            notes.append("to keep more, allow a higher risk, suppress more, or give a column more weight in the plan")
         notes += [sentence.removesuffix(".") for sentence in release.custody.figures["to_keep"]]
         used, asked = manifest.choice.max_flag_rate, plan.risk.max_flag_rate
         if asked == CHOSEN and used != asked:

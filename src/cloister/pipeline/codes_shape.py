@@ -16,14 +16,15 @@ from cloister.io.columns import display_name
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
+from cloister.report.release_warnings import describe_largest_term
+from cloister.report.sentences import recorded_codes
 from cloister.settings import Given, Keywords, build_request, check_numbers, check_threads, check_words, settings_given
 from cloister.shape import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
 from .codes import protect_codes
 from .grids import KeyedShape
-from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of, recorded_beside
-from .stages import MOST_LOST
+from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of
 
 if TYPE_CHECKING:  # one method loads nothing of the others
     from cloister.codesets.generalization.data import GeneralizationRequest
@@ -100,13 +101,14 @@ class PreparedCodes(Prepared):
     def request_in_words(self) -> Rows:
         """Return what would be done."""
         options, codes, beside = self.options, self.given.codes, self.given.attributes
+        recorded = recorded_codes(codes.n_codes, 0 if options.method == DISASSOCIATION else None)
         known = f"m = {options.m or USUAL_M}" if options.privacy is None else "the sets of a policy"
         return [
             ("patients", f"{codes.n_records:,} with {codes.n_codes:,} codes"),
             ("method", options.method),
             ("rules", f"k = {options.k}, {known}"),
             ("policy", "none" if options.policy is None else options.policy.rpartition("/")[2]),
-            ("released as recorded", "nothing" if beside is None else ", ".join(beside.frame.columns)),
+            ("released as recorded", ", ".join([recorded, *([] if beside is None else beside.frame.columns)])),
         ]
 
 
@@ -149,8 +151,6 @@ class PreparedTerms(PreparedCodes):
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and which sets and codes of the privacy policy do not occur."""
         notes, codes = super().notes(release, manifest), self.given.codes
-        if self.given.attributes is not None:
-            notes.append(recorded_beside(self.given.attributes.frame.columns, "beside the codes"))
         statuses = release.custody.figures["statuses"]
         sets, vacuous = sum(statuses.values()), statuses["vacuous"]
         if vacuous:
@@ -164,12 +164,8 @@ class PreparedTerms(PreparedCodes):
             do = "code of the privacy policy does" if len(names) == 1 else "codes of the privacy policy do"
             notes.append(f"{unknown:,} of {len(names):,} {do} not occur in the data; write codes as they do")
         assert manifest.form == "generalization"
-        largest, n_codes = manifest.utility.largest_term, manifest.utility.codes
-        if 2 * largest > n_codes and largest != 1:
-            notes.append(
-                f"the largest term holds {largest} of {n_codes} codes, so that little can be told from the release; "
-                f"with cba and ugaclip, smaller sets of {setting('policy')} keep codes apart"
-            )
+        if describe_largest_term(manifest.utility.largest_term, manifest.utility.codes):
+            notes.append(f"with cba and ugaclip, smaller sets of {setting('policy')} keep codes apart")
         return notes
 
 
@@ -295,12 +291,6 @@ def notes_on(
         what = "no code" if manifest.form == DISASSOCIATION else "no code that is released"
         how_many = f"fewer than {count[1:]}" if isinstance(count, str) else f"{count:,}"
         notes.append(f"{how_many} records have {what} and are left out")  # of fewer than k no number is given
-    share = manifest.utility.occurrences_in_item_chunks if manifest.form == "disassociation" else 0.0
-    if share > MOST_LOST:
-        notes.append(
-            f"next to nothing can be counted: {share:.0%} of the codes stand in item chunks, which do not show who has "
-            "them together"
-        )
     left = 0 if policy is None or policy.support is not None else policy.n_uncovered(given.codes)
     if left:
         notes.append(f"{left} {'code is' if left == 1 else 'codes are'} in no set of the utility policy")

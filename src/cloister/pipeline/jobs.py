@@ -15,23 +15,26 @@ from cloister.errors import (
     InternalError,
     NoSafeRelease,
     as_key,
+    named,
     setting,
     worded,
 )
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.manifest import warnings_of_folder
 from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
 from cloister.manifests import typed
 from cloister.registry import SHAPES
 from cloister.release import Release
+from cloister.release_folder import read_figures
 from cloister.results import Figures, Manifest, Stopwatch
 from cloister.settings import RunOptions, settings_of
 from cloister.shape import Original, Prepared, Rows, Run, shape_of
 from cloister.verification import verify_folder
 
 from .places import check_places
-from .releasing import WrittenRelease, formula_notes, protected
+from .releasing import WrittenRelease, protected, warnings_and_notes
 
 if TYPE_CHECKING:  # loaded where a job is attacked
     from cloister.attacks.opening import OpenedPart
@@ -79,7 +82,7 @@ def prepare_part(job_run: JobRun, name: str) -> Prepared:
     """Read the sources of a part, and return what is about to be done with them."""
     shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
     shape.check(options)
-    return shape.prepare(options, Run(Stopwatch(), run.voice, run.engines))
+    return shape.prepare(options, Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines))
 
 
 def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
@@ -180,7 +183,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
     return [
-        f"{own} and {other} both release {', '.join(both)} as recorded; the job is refused if that joins their rows"
+        f"{own} and {other} both release {named(both)} as recorded; the job is refused if that joins their rows"
         for (own, one), (other, two) in combinations(prepared.items(), 2)
         if (both := [column for column in one.recorded if column in two.recorded])
     ]
@@ -205,26 +208,13 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
             releases.append(release)
             job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
             manifests[name] = written.manifest
-            notes += [f"{name}: {text}" for text in written.notes]
+            notes += [f"{name}: {text}" if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
             release.commit()
-        manifest = _finish(job, partial, manifests, started)
+        manifest, warnings = _finish(job_run, partial, manifests, started), warnings_of_folder(partial)
         if job.attack and len(manifests) > 1:
             _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return WrittenRelease(manifest, [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)])
-
-
-def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:
-    """Notes on parts that leave out few patients, which parts with more of them show."""
-    notes, counts = [], {name: typed(manifest).records for name, manifest in manifests.items()}
-    for name, records in counts.items():
-        more = [other for other, one in counts.items() if one.released > records.released]
-        if isinstance(records.suppressed, str) and more:
-            notes.append(
-                f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
-                "has both parts can tell (see known limits)"
-            )
-    return notes
+    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
 
 
 @contextmanager
@@ -249,8 +239,10 @@ def _write_part(
     for place in (folder, own):
         if place is not None:
             place.mkdir(mode=0o700)
-    manifest = release.write_into(folder, secret, own)
-    return release, WrittenRelease(manifest, [*prepared.notes(release, typed(manifest)), *formula_notes(folder)])
+    with prepared.run.watch.stage("write"):
+        manifest = release.write_into(folder, secret, own)
+    written = typed(manifest), read_figures(folder)
+    return release, WrittenRelease(manifest, *warnings_and_notes(prepared, release, *written))
 
 
 def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
@@ -266,13 +258,15 @@ def _attack_together(job: Job, folder: Path, originals: dict[str, Original], map
         )
 
 
-def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
+def _finish(job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
     """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    job = job_run.job
     manifest = finish_job(job, partial, manifests, time.perf_counter() - started)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
     failure = ""
     try:
-        verify_folder(partial, database=next((place for place in made_in if place is not None), None))
+        with job_run.run.watch.stage("verify"):
+            verify_folder(partial, database=next((place for place in made_in if place is not None), None))
     except (GuaranteeViolation, InputError) as error:
         failure = error.text
     if failure:

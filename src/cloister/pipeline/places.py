@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from cloister.errors import InputError, setting
@@ -15,14 +14,6 @@ from cloister.sources import profiled
 
 IN_MEMORY = setting("engine", "memory")
 WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
-
-
-def recorded_beside(columns: Sequence[str], where: str) -> str:
-    """Return what is said of auxiliary attributes."""
-    return (
-        f"the columns {where} ({', '.join(columns)}) are released as they are: whoever knows a patient's values "
-        "there may find the patient by them"
-    )
 
 
 def tidy_beside(place: Path, voice: Voice) -> None:

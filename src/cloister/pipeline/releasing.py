@@ -11,6 +11,7 @@ from cloister.manifests import AnyManifest, typed
 from cloister.reading import ReadingWords
 from cloister.release import Attacked, Release
 from cloister.release_folder import read_figures
+from cloister.report.release_warnings import warnings_of
 from cloister.results import Figures, Manifest
 from cloister.settings import RunOptions
 from cloister.shape import Prepared, Run, shape_of
@@ -25,10 +26,13 @@ ATTACK = "attack"
 class WrittenRelease:
     """A release that was written, and what a user should know of it: sentences without their stops.
 
+    ``warnings``: facts of the release, which its report states as well
+    ``notes``: how data were read, and what was taken for granted or can be done
     ``exact``: figures for the custodian alone, who runs the command
     """
 
     manifest: Manifest
+    warnings: Sequence[str]
     notes: Sequence[str]
     exact: Figures = field(default_factory=dict, repr=False)
     attack_seconds: float | None = None
@@ -51,12 +55,19 @@ def write_release(shape: str, options: RunOptions, run: Run) -> WrittenRelease:
         prepared = work.prepare(options, run)
         release = protected(prepared, attack=options.attack, seed=options.seed)
         earlier = earlier_manifests(options.out) if options.overwrite else {}
-        manifest = release.write(
-            options.out, overwrite=options.overwrite, custodian_dir=options.custodian_dir, crosswalk=options.crosswalk
-        )
+        with run.watch.stage("write"):
+            manifest = release.write(
+                options.out,
+                overwrite=options.overwrite,
+                custodian_dir=options.custodian_dir,
+                crosswalk=options.crosswalk,
+            )
+    written = typed(manifest), read_figures(options.out)
     changed = what_changed(earlier, {options.out.name: manifest})
-    notes = [*prepared.notes(release, typed(manifest)), *formula_notes(options.out), *changed]
-    return WrittenRelease(manifest, notes, release.custody.figures, run.watch.seconds.get(ATTACK))
+    warnings, notes = warnings_and_notes(prepared, release, *written)
+    return WrittenRelease(
+        manifest, warnings, [*notes, *changed], release.custody.figures, run.watch.seconds.get(ATTACK)
+    )
 
 
 def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
@@ -94,10 +105,12 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
     return replace(release, attack=attacked)
 
 
-def formula_notes(folder: Path) -> list[str]:
-    """Return a note on each file of a release of which a spreadsheet would run cells."""
-    return [
-        f"a spreadsheet would run cells of {', '.join(columns)} as formulas (they begin with =, +, - or @): read "
-        f"{file} as text, or protect a table with {setting('escape_formulas')}"
-        for file, columns in read_figures(folder)["formulas"].items()
-    ]
+def warnings_and_notes(
+    prepared: Prepared, release: Release, manifest: AnyManifest, figures: Figures
+) -> tuple[list[str], list[str]]:
+    """Return the warnings of a release, and everything else that is to be noted."""
+    warnings = warnings_of(manifest, figures)
+    notes = [text for text in prepared.notes(release, manifest) if text not in warnings]
+    if figures["formulas"] and manifest.shape == "table":
+        notes.append(f"{setting('escape_formulas')} writes such cells so that no spreadsheet runs them")
+    return warnings, notes

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from cloister.errors import InternalError, NoSafeRelease, setting
+from cloister.manifest.head import MOST_LOST
 from cloister.release_folder import SCHEMA
 from cloister.results import Manifest, Stopwatch, Verdict
-
-MOST_LOST = 0.9  # more is no useful release
 
 
 def passed(verdict: Verdict) -> Verdict:

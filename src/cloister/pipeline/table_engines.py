@@ -35,7 +35,7 @@ from cloister.tabular.settings import available_cores
 
 from .places import IN_MEMORY
 from .stages import passed
-from .table_words import PreparedRequest, rows_of
+from .table_words import PreparedRequest, rows_if_counted
 from .tables import TableRun, take_encoded
 
 IN_WORDS = {
@@ -146,7 +146,8 @@ class PreparedOnEngine(PreparedRequest):
 
     def request_in_words(self) -> Rows:
         """Return what would be done."""
-        return rows_of(self.request, f"counted by {self.table.engine.name}")[:-1]
+        name = self.table.engine.name
+        return rows_if_counted(self.options, self.request, f"counted by {name}", name)
 
 
 @dataclass(frozen=True)

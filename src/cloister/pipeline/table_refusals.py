@@ -8,8 +8,10 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from cloister.errors import CloisterError, InputError, NoSafeRelease, setting
+from cloister.errors import CloisterError, InputError, NoSafeRelease, named, setting
 from cloister.io import as_text, is_tally
+from cloister.manifest.head import MOST_LOST
+from cloister.report.release_warnings import describe_empty, describe_unique
 from cloister.results import Disclosing, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
 from cloister.risk.identifiers import free_texts, ordered, repeated_patients
@@ -19,8 +21,6 @@ from cloister.tabular.encode import encode
 from cloister.tabular.manifest import TableSections
 from cloister.tabular.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.tabular.recoding.choice import choose
-
-from .stages import MOST_LOST
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 
@@ -81,8 +81,8 @@ def accepted_beside_labels(
         raise _determined(refused, file)
     accepted = [Disclosing(column, "says a quasi-identifier", one.about) for one in found for column in one.columns]
     notes = [
-        f"{_listed(one.columns)} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} more finely "
-        f"than its labels; no record is left with fewer than {request.k} by that"
+        f"{named(one.columns, ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} more "
+        f"finely than its labels; no record is left with fewer than {request.k} by that"
         for one in found
         if not one.n_below
     ]
@@ -92,7 +92,7 @@ def accepted_beside_labels(
 def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
     """The refusal, which names each set, what it reveals and in how many records k fails."""
     sentences = [
-        f"{_listed([repr(name) for name in one.columns])} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
+        f"{named(map(repr, one.columns), ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
         f"{one.about} more finely than its labels: in {one.n_below:,} record{'' if one.n_below == 1 else 's'} fewer "
         "than k are left."
         for one in found
@@ -101,7 +101,7 @@ def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
     return NoSafeRelease(
         f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with "
         f"{setting('drop', every[0])}, or make them quasi-identifiers. To release all the same, with a sentence in the "
-        f"report: {', '.join(setting('accept', column) for column in every)}.",
+        f"report: {named(setting('accept', column) for column in every)}.",
         file=file,
         column=every[0],
         columns=every,
@@ -112,16 +112,7 @@ def describe_recorded(released: pl.DataFrame, quasi_identifiers: Sequence[str], 
     """Return the note on how many records are unique with the columns released as recorded; none without such."""
     if not recorded or is_tally(released):
         return []
-    found = count_unique_records(released, quasi_identifiers, recorded)
-    if not found.unique:
-        return []
-    columns = "the column" if found.columns == 1 else f"the {found.columns:,} columns"
-    most = _listed([name for name, _ in found.contributors])
-    return [
-        f"With {columns} released as recorded, {found.unique:,} of {found.records:,} records "
-        f"{'is' if found.unique == 1 else 'are'} unique"
-        + (f"; {most} contribute{'s' if len(found.contributors) == 1 else ''} most" if most else "")
-    ]
+    return describe_unique(**vars(count_unique_records(released, quasi_identifiers, recorded)))
 
 
 def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> list[Disclosing]:
@@ -132,7 +123,7 @@ def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> 
         whys = " ".join(_sentence(why, [one for one in refused if one.why == why], file) for why in WORDS_FOR)
         raise InputError(
             f"{whys.strip()} To release all the same, with a sentence in the report: "
-            f"{', '.join(setting('accept', column) for column in every)}.",
+            f"{named(setting('accept', column) for column in every)}.",
             file=file,
             column=every[0],
             columns=every,
@@ -152,10 +143,10 @@ def _sentence(why: Why, found: Sequence[Disclosing], file: str) -> str:
     if not found:
         return ""
     of = {one.column: sorted({other.about or "" for other in found if other.column == one.column}) for one in found}
-    named = [f"{column!r}" + (f" (says {' and '.join(about)})" if any(about) else "") for column, about in of.items()]
+    columns = [f"{column!r}" + (f" (says {' and '.join(about)})" if any(about) else "") for column, about in of.items()]
     first = next(iter(of))
     return WORDS_FOR[why].format(
-        columns=", ".join(named), file=file, patient=setting("patient", first), drop=setting("drop", first)
+        columns=named(columns), file=file, patient=setting("patient", first), drop=setting("drop", first)
     )
 
 
@@ -181,17 +172,11 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
     instead = f"At the same k, as {how}: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
-            f"A release would be safe and useless: {_listed(empty) or 'nearly everything'} would say nothing, at a "
-            f"loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
+            f"A release would be safe and useless: {named(empty, ' and ') or 'nearly everything'} would say nothing, "
+            f"at a loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
             file=source,
         )
-    return (
-        [f"{_listed(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release. {instead}"] if empty else []
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return [*describe_empty(empty), instead] if empty else []
 
 
 def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], source: str) -> Iterator[str]:
@@ -232,4 +217,4 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         instead = [column for column in again.hierarchies if column not in (*empty, *says)]
         is_kept_otherwise |= changed.method != request.method and kept == list(empty) and not instead
         if len(kept) > len(instead):
-            yield f"{words} keeps {_listed(kept)}" + (f", not {_listed(instead)}" if instead else "")
+            yield f"{words} keeps {named(kept, ' and ')}" + (f", not {named(instead, ' and ')}" if instead else "")

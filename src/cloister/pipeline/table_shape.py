@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
+from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, Source
 from cloister.jobs.job import FileSource, Job, Part
@@ -25,7 +25,7 @@ from cloister.tabular.recoding.choice import check_levels
 from .grids import KeyedShape
 from .places import IN_MEMORY
 from .table_refusals import accepted_as_recorded
-from .table_words import PreparedRequest, notes_on_decimals, request_of, rows_of
+from .table_words import PreparedRequest, notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
 from .tables import protect_table
 from .undecided import find_evidence, propose_quasi_identifier, require_decided
 
@@ -77,10 +77,7 @@ class TableShape(KeyedShape[TableOptions]):
         """Look up what is asked, of a table in memory, or of one that an engine counts where it is."""
         if read is not None:
             return PreparedTable(options, run, read)
-        is_auto = options.engine == "auto"
-        if is_auto and options.encoding is not None:  # DuckDB reads UTF-8
-            return self._in_memory(options, run)
-        chosen = choose_engine(options.engine, options.data, _needs_rows(options))
+        is_auto, chosen = options.engine == "auto", engine_of(options)
         why = () if chosen.why is None else (chosen.why,)
         if chosen.where == "memory":
             return self._in_memory(options, run, why)
@@ -94,6 +91,7 @@ class TableShape(KeyedShape[TableOptions]):
                 raise
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
         request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
+        notes = [*notes, *notes_on_method(options, request, table.engine.name)]
         return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
 
     def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
@@ -189,6 +187,23 @@ class PreparedTable(PreparedRequest):
     def request_in_words(self) -> Rows:
         """Return what would be done."""
         return rows_of(self.request, f"{self.source.frame.height:,}", self.codes)
+
+
+def engine_of(options: TableOptions) -> ChosenEngine:
+    """Return the engine that protects a table."""
+    if options.engine == "auto" and options.encoding is not None:  # DuckDB reads UTF-8
+        return ChosenEngine("memory")
+    return choose_engine(options.engine, options.data, _needs_rows(options))
+
+
+def rows_where_it_runs(options: TableOptions, prepared: PreparedTable) -> Rows:
+    """Return what would be done with a table that was read, where its engine is another one than memory."""
+    chosen = engine_of(options)
+    if chosen.where == "memory":
+        return prepared.request_in_words()
+    request, _ = request_of(options, prepared.columns(), is_counted=True)
+    records = f"{prepared.source.frame.height:,}, counted by {chosen.where}"
+    return rows_if_counted(options, request, records, chosen.where)
 
 
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, named, setting
 from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
+from cloister.jobs.manifest import only_part
 from cloister.manifests import AnyManifest, typed
 from cloister.privacy import KAnonymity
 from cloister.reading import how_read
@@ -26,9 +27,9 @@ from cloister.tabular.manifest import TableManifest
 from cloister.tabular.options import AVERAGES, FULL_DOMAIN, TableOptions
 from cloister.tabular.protect import TableRelease
 from cloister.tabular.roles import decide_columns
-from cloister.tabular.settings import parse_ids, read_rule, requested
+from cloister.tabular.settings import method_in_memory, parse_ids, read_rule, requested
 
-from .places import custody_of, release_at
+from .places import IN_MEMORY, custody_of, release_at
 
 if TYPE_CHECKING:
     from cloister.search.problem import Report
@@ -143,7 +144,7 @@ def quasi_identifiers(
     if not wanted:
         orphans = [path.name for column, path in files.items() if column not in columns]
         if orphans:
-            notes.append(f"hierarchy files without a column, not used: {', '.join(orphans)}")
+            notes.append(f"hierarchy files without a column, not used: {named(orphans)}")
         wanted = {column: "" for column in columns if column in files}
     for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)
@@ -254,11 +255,28 @@ def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" 
         ("records", records),
         ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
         *([] if codes is None else [("codes", f"{codes.column}, m = {codes.m}")]),
-        ("released as recorded", ", ".join((*request.sensitive, *request.keep)) or "nothing"),
+        (
+            "released as recorded",
+            ", ".join((*request.sensitive, *request.keep, *([] if codes is None else ["all codes"]))) or "nothing",
+        ),
         ("rules", "; ".join(rule.sentence() for rule in request.rules)),
         ("suppressed", f"at most {request.suppression} of the records"),
         ("method", request.chosen_method),
     ]
+
+
+def rows_if_counted(options: TableOptions, request: TableRequest, records: str, engine: str) -> Rows:
+    """Return what is asked of a table that an engine counts, and why the method is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    why = "" if method == usual else f" ({engine} counts records, which {usual} cannot do with; the engine memory can)"
+    return [*rows_of(request, records)[:-1], ("method", f"{method}{why}")]
+
+
+def notes_on_method(options: TableOptions, request: TableRequest, engine: str) -> list[str]:
+    """Return the note on a method that is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    instead = f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records"
+    return [] if method == usual else [f"{instead}. For {usual}, give {IN_MEMORY}"]
 
 
 def request_of(
@@ -316,7 +334,7 @@ def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | N
         return {column: int(level) for column, level in levels.items()}
     if options.levels_from is None:
         return None
-    earlier = typed(release_at(options.levels_from))
+    earlier = typed(release_at(only_part(options.levels_from)))
     if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
         raise InputError(
             f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "

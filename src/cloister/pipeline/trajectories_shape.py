@@ -11,7 +11,6 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
-from cloister.manifest.head import ATTRIBUTES
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
@@ -24,8 +23,7 @@ from cloister.trajectories.protect import ClusterBlocks
 from cloister.trajectories.request import GivenTrajectories, read_given
 
 from .grids import KeyedShape
-from .places import WORKLOAD_NOTE, custody_of, recorded_beside
-from .stages import MOST_LOST
+from .places import WORKLOAD_NOTE, custody_of
 from .trajectories import fit_to_each_other, protect_trajectories
 
 USUAL_DIVERSITY = 2
@@ -114,20 +112,11 @@ class PreparedTrajectories(Prepared):
         """Raise what protecting would raise before anything is aligned."""
         fit_to_each_other(self.given, self.request)
 
-    def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
+    def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""
         options, given, notes = self.options, self.given, [*self.given.notes]
-        assert manifest.form == "trajectories"
-        lost = {"codes": manifest.utility.ilm_exact, "ages": manifest.utility.alm_exact}
-        notes += [
-            f"{what} say next to nothing in this release: {share:.0%} of what they said is lost. Ask for a smaller k"
-            for what, share in lost.items()
-            if share > MOST_LOST
-        ]
         if options.on_unknown_code == "drop":
             notes.append("lines with codes that the hierarchy does not have are left out, as asked")
-        if given.attributes is not None:
-            notes.append(recorded_beside(given.attributes.frame.columns, f"of {ATTRIBUTES}"))
         sensitive = frozenset() if self.request.diversity is None else self.request.diversity.codes
         absent = sensitive - {*given.trajectories.vocabulary}
         if absent:

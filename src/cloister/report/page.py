@@ -14,7 +14,8 @@ from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
 from cloister.results import Figures, Manifest
 
 from .chart import Scatter, class_size_chart, in_order
-from .sentences import accepted_words, columns_of, empty_words, guarantee_sentences, of_codes, of_table
+from .release_warnings import warnings_of
+from .sentences import accepted_words, columns_of, guarantee_sentences, of_codes, of_table, recorded_codes
 
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
@@ -71,7 +72,7 @@ def environment() -> "Environment":
         "accepted_words": accepted_words,
         "quoted": repr,
         "columns_of": columns_of,
-        "empty_words": empty_words,
+        "recorded_codes": recorded_codes,
     }
     return environment
 
@@ -129,7 +130,7 @@ def assumed_words(adversary: str, sensitivity: "Sensitivity") -> str:
 
 
 def render_report(
-    manifest: AnyManifest, figures: Mapping[str, object] | None = None, exact: Mapping[str, object] | None = None
+    manifest: AnyManifest, figures: Figures | None = None, exact: Mapping[str, object] | None = None
 ) -> str:
     """Return the HTML page of a manifest.
 
@@ -137,7 +138,8 @@ def render_report(
        none
     ``exact``: figures for the custodian alone; their page must not be part of a release
     """
-    title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact)
+    warnings = warnings_of(manifest, figures or {})
+    title, sections = f"Release report: {manifest.settings.source}", _sections(manifest, figures, exact, warnings)
     return environment().get_template(PAGE).render(title=title, sections=sections, x=exact)
 
 
@@ -146,7 +148,8 @@ def report_files(manifest: Manifest, figures: Figures, exact: Figures | None = N
 
     ``figures, exact``: see `render_report`; the custodian's has no page of plain text
     """
-    numbers, read = {"schema": SCHEMA, "release": manifest, "figures": figures}, typed(manifest)
+    read = typed(manifest)
+    numbers = {"schema": SCHEMA, "warnings": warnings_of(read, figures), "release": manifest, "figures": figures}
     return {
         REPORT: render_report(read, figures, exact).encode(),
         FIGURES: json_bytes(numbers if exact is None else {**numbers, "exact": exact}),
@@ -188,6 +191,7 @@ def _sections(
     manifest: AnyManifest,
     figures: Mapping[str, object] | None,
     exact: Mapping[str, object] | None = None,
+    warnings: Sequence[str] = (),
     *,
     level: int = 2,
     prefix: str = "",
@@ -196,17 +200,24 @@ def _sections(
     from markupsafe import Markup  # comes with the templates; what these rendered is escaped
 
     template = environment().get_template(FORMS[manifest.form].page)
-    return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix))  # noqa: S704
+    return Markup(template.render(m=manifest, f=figures or {}, x=exact, n=level, at=prefix, warnings=warnings))  # noqa: S704
 
 
-def render_job(job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Mapping[str, object]]]) -> str:
-    """Return the HTML page of a job of this name; ``parts``: by name the manifest of each part, and its figures."""
+def render_job(
+    job: Section, name: str, parts: Mapping[str, tuple[AnyManifest, Figures]], warnings: Sequence[str]
+) -> str:
+    """Return the HTML page of a job of this name, with the warnings of all parts on top.
+
+    ``parts``: by name the manifest of each part, and its figures
+    """
     anchors = {name: f"part-{name}" for name in parts}
     sections = {
         name: _sections(part, figures, level=3, prefix=f"{anchors[name]}-") for name, (part, figures) in parts.items()
     }
     template = environment().get_template(JOB)
-    return template.render(j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None)
+    return template.render(
+        j=job, parts=sections, anchors=anchors, title=f"Release report: {name}", n=2, x=None, warnings=warnings
+    )
 
 
 def render_exploration(facts: Figures) -> str:

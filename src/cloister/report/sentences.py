@@ -68,10 +68,11 @@ def use_sentences(manifest: AnyManifest) -> list[str]:
     ]
 
 
-def empty_words(manifest: AnyManifest) -> list[str]:
-    """Return which columns say nothing in a release, in a sentence; nothing where all do, or codes stay as recorded."""
-    empty = manifest.empty
-    return [f"{', '.join(empty)} {'says' if len(empty) == 1 else 'say'} nothing in this release."] if empty else []
+def recorded_codes(codes: int, changed: int | None = 0) -> str:
+    """Return which codes are released as recorded; ``changed``: how many are not, None where that is not known yet."""
+    if changed is None:
+        return f"as many of the {codes:,} codes as the rules allow"
+    return f"{codes - changed:,} of {codes:,} codes" if changed else f"all {codes:,} codes"
 
 
 def columns_of(manifest: "TableManifest", role: str) -> list[str]:

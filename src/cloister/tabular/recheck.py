@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, named, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
@@ -15,7 +15,7 @@ from cloister.io.columns import check_columns
 from cloister.io.tally import is_large, read_runs
 from cloister.release_folder import read_data
 from cloister.report_figures import ReportCounts
-from cloister.results import Verdict
+from cloister.results import Caveat, Verdict
 
 from .facts import class_sizes, codebook, facts_of, report_data
 from .guarantee import OriginalTable, bound_hierarchies
@@ -59,7 +59,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
             how = how.replace("from the released file", "from counts of the protected table in its database")
             if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
                 others = [check for check in checks if check != OTHERS_AS_RECORDED]
-                checks = (*others, f"not looked at, as they stay in the database: {', '.join(unseen)}")
+                checks = (*others, Caveat(f"not looked at, as they stay in the database: {named(unseen)}"))
         return replace(verdict, how=how, checks=checks)
 
     def facts(self, release: ReleaseFolder) -> Facts:
@@ -85,7 +85,7 @@ def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str
     losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
     return (
         "figures of risk follow from the released records",
-        losses if manifest.utility.exact else "losses are estimates, which were not recomputed",
+        losses if manifest.utility.exact else Caveat("losses are estimates, which were not recomputed"),
     )
 
 
@@ -115,7 +115,7 @@ def check_table(
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
-            f"Classes by {', '.join(uncounted)} were not counted: the values of these columns stay in the database. "
+            f"Classes by {named(uncounted)} were not counted: the values of these columns stay in the database. "
             "Expect something of the others, or count there."
         )
     failures = [*verdict.failures]

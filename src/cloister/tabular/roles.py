@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from cloister.errors import InputError, UndecidedColumns, did_you_mean, setting
+from cloister.errors import InputError, UndecidedColumns, did_you_mean, named, setting
 from cloister.io.columns import check_columns, listed
 
 from .data import QuasiIdentifier, Role, TableRequest
@@ -13,7 +13,6 @@ UNIQUE_SHARE = 0.05
 """A kept column must not be unique in more than this share of the records, unless it is accepted."""
 
 UniqueShare = Callable[[str], float]  # share of the records whose value in a column no other record has
-MOST_NAMED = 5  # undecided columns that a message names
 
 
 def find_undecided(columns: Iterable[str], request: TableRequest, others: Collection[str] = ()) -> list[str]:
@@ -150,12 +149,11 @@ def refuse_undecided(
             f"{setting('hierarchies')}."
         )
     n = len(undecided)
-    more = f" and {n - MOST_NAMED:,} more" if n > MOST_NAMED else ""
     are = f"1 column of {file} is" if n == 1 else f"{n:,} columns of {file} are"
     roles = f"{setting('quasi_identifiers')}, {setting('sensitive')}, {setting('keep')} or {setting('drop')}"
     raise UndecidedColumns(
         f"{no_quasi_identifier}{are} undecided, so nothing is released: "
-        f"{listed(undecided[:MOST_NAMED], columns)}{more}. Could somebody outside know the value of a patient? "
+        f"{listed(undecided, columns)}. Could somebody outside know the value of a patient? "
         f"Give each a role with {roles}, or decide all of them at once: {setting('undecided', 'drop')} (or sensitive, "
         f"keep, {QUASI_IDENTIFIER}).",
         file=file,
@@ -168,7 +166,7 @@ def refuse_undecided(
 def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> None:
     shares = {column: share for column in kept if (share := unique_share(column)) > UNIQUE_SHARE}
     if shares:
-        found = ", ".join(f"{column!r} ({share:.1%})" for column, share in shares.items())
+        found = named(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
             f"{setting('keep')} would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the "
             f"records, and could identify patients: {found}. Give each another role, or release it all the same with "

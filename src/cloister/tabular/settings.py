@@ -111,13 +111,18 @@ def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
     """
     if request.method is not None:
         return request
-    is_bound = is_bound or request.loss.ignores_suppression or bool(_compared(request))
-    method, weights = FULL_DOMAIN if is_bound else request.chosen_method, request.weights
+    method, weights = FULL_DOMAIN if is_bound else method_in_memory(request, request), request.weights
     is_for_people = request.purpose == COUNTS or (method == MONDRIAN and request.target is None)
     if is_for_people and not weights and request.loss.takes_weights:
         people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
         weights = dict.fromkeys(people, WEIGHT_OF_PEOPLE) if len(people) < len(request.quasi_identifiers) else {}
     return replace(request, method=method, weights=weights)
+
+
+def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
+    """Return the method that settings choose where the rows are at hand; ``request``: what became of them."""
+    is_bound = request.loss.ignores_suppression or bool(_compared(request))
+    return FULL_DOMAIN if is_bound and settings.method is None else settings.chosen_method
 
 
 def _compared(request: TableRequest) -> list[str]:

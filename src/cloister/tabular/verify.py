@@ -13,7 +13,7 @@ import polars as pl
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.io.columns import as_held
-from cloister.results import Checks, Verdict
+from cloister.results import Caveat, Checks, Verdict
 
 from .guarantee import (
     COUNT,
@@ -259,7 +259,9 @@ def _check_original(
     every = ReleasedClasses(with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns)
     expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
     if expected is None:
-        checks.done.append("which classes must be suppressed was not recomputed: it depends on all of the rules")
+        checks.done.append(
+            Caveat("which classes must be suppressed was not recomputed: it depends on all of the rules")
+        )
         expected = every.sizes.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
     differing = _differing(expected, classes.sizes, columns)
     checks.require(

@@ -106,6 +106,8 @@ class Application:
     works: Works = field(default_factory=Works)
     # on releases, by the hashes of their files
     verdicts: dict[str, Verdict] = field(default_factory=dict, repr=False)
+    # of the runs that made releases, by the same: for the custodian alone, and no part of a release
+    notes: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def data(self) -> "DataRead":
@@ -279,6 +281,11 @@ def _statics() -> Mapping[str, tuple[str, bytes]]:
     report = files("cloister").joinpath("report", "style.css.j2").read_bytes()
     widths = "".join(f".w{n}{{width:{n}%}}" for n in range(101)).encode()
     return {**found, "report.css": ("text/css", report + widths)}
+
+
+def style_alone() -> str:
+    """Return what pages look like, for a page that may load nothing."""
+    return "".join(_statics()[name][1].decode() for name in ("report.css", "app.css"))
 
 
 async def _static(request: Request) -> Response:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,18 +14,17 @@ from starlette.responses import RedirectResponse, Response
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compared, manifests_in, rows_of
 from cloister.io import sha256, write_private
-from cloister.jobs.manifest import JobManifest, is_job
-from cloister.manifest.head import read_section
-from cloister.manifests import typed
-from cloister.release_folder import MANIFEST, REPORT, read_manifest
-from cloister.report.sentences import guarantee_sentences
+from cloister.jobs.manifest import promises_of_folder
+from cloister.release_folder import MANIFEST, REPORT
 from cloister.results import Verdict
 from cloister.settings import Given
 from cloister.verification import verify_folder
 
 from .app import Visit, address
+from .job_state import load_job
 
 ANCHOR = re.compile(r'id="([^"]*)s1"')
+WARNINGS = re.compile(r'<div class="warnings">.*?</div>\n', re.DOTALL)
 MAIN = re.compile(r"<main>(.*)</main>", re.DOTALL)
 WIDTH = re.compile(r'class="bar" style="width:([0-9]+)(?:\.[0-9]+)?%"')
 STYLE = re.compile(r' style="[^"]*"')
@@ -51,9 +51,14 @@ def digest_of(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(sorted(hashes.items())).encode()).hexdigest()
 
 
+def key_of(folder: Path) -> str:
+    """Return what names a release for as long as its files stay the same."""
+    return f"{folder}\0{digest_of(hashes_of(folder))}"
+
+
 def verdict_of(visit: Visit, folder: Path) -> Verdict:
     """Return what was found of a release; once for as long as the hashes of its files stay the same."""
-    key, seen = f"{folder}\0{digest_of(hashes_of(folder))}", visit.app.verdicts
+    key, seen = key_of(folder), visit.app.verdicts
     if key not in seen:
         seen[key] = _verified(folder)
     return seen[key]
@@ -67,22 +72,12 @@ def _verified(folder: Path) -> Verdict:
         return Verdict("", (), (error.message,))
 
 
-def _report(folder: Path) -> Markup:
-    """What the report of a verified release says: verifying made the page again, and it was the same."""
+def _report(folder: Path) -> tuple[Markup, Markup]:
+    """The warnings and the report of a verified release: verifying made the page again, and it was the same."""
     found = MAIN.search((folder / REPORT).read_text(encoding="utf-8"))
-    text = "" if found is None else found[1]
-    text = WIDTH.sub(r'class="bar w\1"', text)
-    return Markup(STYLE.sub("", text))  # noqa: S704
-
-
-def _sentences(folder: Path) -> list[str]:
-    """What a release promises, in words; of a job what each part does."""
-    manifest = read_manifest(folder)
-    if not is_job(manifest):
-        return guarantee_sentences(typed(manifest))
-    stated, _ = read_section(JobManifest, manifest)
-    assert stated is not None
-    return [f"{part.name}: {text}" for part in stated.parts for text in part.guarantee.sentences]
+    text = STYLE.sub("", WIDTH.sub(r'class="bar w\1"', "" if found is None else found[1]))
+    warnings = WARNINGS.search(text)
+    return Markup("" if warnings is None else warnings[0]), Markup(WARNINGS.sub("", text, count=1))  # noqa: S704
 
 
 def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
@@ -91,16 +86,34 @@ def check(visit: Visit, problem: str = "", status: int = 200) -> Response:
     folder = visit.app.folder.path if place == "." else visit.app.folder.existing(place)
     found = verdict_of(visit, folder)
     hashes = hashes_of(folder)
-    sentences = [] if found.failures else _sentences(folder)
-    report = Markup() if found.failures else _report(folder)
+    sentences = [] if found.failures else promises_of_folder(folder)
+    warnings, report = (Markup(), Markup()) if found.failures else _report(folder)
     anchor = ANCHOR.search(report)
     at = "" if anchor is None else anchor[1]
-    originals = [] if visit.app.release is not None else [name for name, _ in visit.app.folder.look().data]
+    parts = {} if visit.app.release is not None or found.failures else _parts(folder)
     return visit.shown(
         "check", status, name=folder.name, place=place, found=found, report=report, sentences=sentences, at=at,
         decisions=_decided(folder, hashes), roles=ROLES, words=DECISIONS, problem=problem, digest=digest_of(hashes),
-        originals=originals,
+        parts=parts, job=job_of(visit, folder) if parts else "",
+        files=[name for name, _ in visit.app.folder.look().data] if parts else [],
+        warnings=warnings, notes=visit.app.notes.get(key_of(folder), []),
     )  # fmt: skip
+
+
+def job_of(visit: Visit, folder: Path) -> str:
+    """Return the job of this folder that releases to a folder, which says what it was made from; empty if none does."""
+    for place in visit.app.folder.look().jobs:
+        path = visit.app.folder.path / place
+        with suppress(CloisterError):
+            if (path.parent / load_job(path).job.output).resolve() == folder.resolve():
+                return place
+    return ""
+
+
+def _parts(folder: Path) -> dict[str, tuple[str, str]]:
+    """Return the shape of each part of a release, and the name of the file that it was made from."""
+    found = manifests_in([folder])
+    return {name.rpartition("/")[2]: (one.shape, one.settings.source) for name, one in found.items()}
 
 
 def state(visit: Visit) -> Response:
@@ -164,12 +177,21 @@ def _problem(given: Mapping[str, str], found: Verdict) -> str:
 
 
 def attack(visit: Visit) -> Response:
-    """Attack a release with its original, in a process of its own."""
-    places = [visit.app.folder.place(visit.app.folder.existing(visit.say(name))) for name in ("release", "original")]
-    words = ["attack", places[0], "--original", places[1], "--json"]
+    """Attack a release with its original, in a process of its own; the job that made it names the original."""
+    folder = visit.app.folder.existing(visit.say("release"))
+    job = job_of(visit, folder)
+    if job:
+        path = visit.app.folder.existing(job)
+        visit.app.data.confine(load_job(path).job, path.parent)
+        words = ["--job", job]
+    else:
+        given = {name: visit.app.folder.place(visit.app.folder.existing(visit.say(f"original:{name}")))
+                 for name in _parts(folder)}  # fmt: skip
+        words = [word for name, file in given.items()
+                 for word in ("--original", f"{name}={file}" if len(given) > 1 else file)]  # fmt: skip
     return visit.working(
         visit.app.works.start(
-            words,
+            ["attack", visit.app.folder.place(folder), *words, "--json"],
             visit.app.folder.path,
             what="Attacking the release",
             then="",

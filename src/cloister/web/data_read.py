@@ -23,7 +23,7 @@ from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.job import FileSource, Job
 from cloister.pipeline.exploring import files_named
 from cloister.pipeline.jobs import JobRun, options_of
-from cloister.pipeline.table_shape import PreparedTable
+from cloister.pipeline.table_shape import PreparedTable, rows_where_it_runs
 from cloister.reading import how_read
 from cloister.release_folder import MANIFEST
 from cloister.results import SearchResult
@@ -32,7 +32,7 @@ from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.risk.special_uniques import Separation, separation_of
 from cloister.search import load_kernels, search
 from cloister.search.problem import Candidate, SearchProblem
-from cloister.shape import Prepared, Run, shape_of
+from cloister.shape import Prepared, Rows, Run, shape_of
 from cloister.sources import Form, profiled, read_table
 from cloister.tabular.data import EncodedTable
 from cloister.tabular.encode import encode
@@ -249,6 +249,14 @@ class DataRead:
             called = own.sources["source"]
             read = self.source(folder, called, job.sources[called])
             return shape.prepare(replace(options, engine="memory"), Run(), read)
+
+    def announced(self, state: JobState, part: str, prepared: Prepared) -> Rows:
+        """Return what is about to be done, in words, by the engine and the method that will do it."""
+        with self.at(state.path.parent):
+            options = options_of(JobRun(state.job, state.path, state.path.parent / state.job.output), part)
+            if isinstance(options, TableOptions) and isinstance(prepared, PreparedTable):
+                return rows_where_it_runs(options, prepared)
+            return prepared.request_in_words()
 
     def _table(self, state: JobState, part: str) -> PreparedTable:
         prepared = self.prepared(state, part)

@@ -1,23 +1,27 @@
 """Who may ask the application, and how: stands before every page, and says so in the headers of each."""
 
+import hashlib
 import hmac
 import re
 import secrets
 import time
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import HTMLResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-COOKIE = "cloister"
+from .app import style_alone, templates
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
+OWN_STYLE = "style-src 'self'"
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -34,8 +38,7 @@ ANY_PORT = re.compile(r":[0-9]{1,5}\Z")
 MOST_BYTES = 4 * 2**20
 """Of what a form sends."""
 
-LOST = "<!DOCTYPE html><html lang=en><meta charset=utf-8><title>cloister</title><h1>Not open</h1><p>{}</p>"
-START = "Start <code>cloister ui</code> again, and open the address that it prints."
+EXPIRED, USED, REFUSED = "Session expired", "This link was used", "Request refused"
 
 
 class Guard:
@@ -48,14 +51,26 @@ class Guard:
     ----------
     hosts : what a browser may call us; anything else may be another name that somebody had point here. Without a port
         any will do, as it is whoever forwards one to our socket that chooses it
-    scheme : ``https`` behind a proxy
+    base : how the address begins; ``https`` behind a proxy
+    name : of this server, for its cookie: a browser sends the cookies of all ports of a machine to each
+
+    Attributes
+    ----------
+    offer : hears of a new link, when a window without a session asks and the last link was used
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], scheme: str = "http") -> None:
-        self.app, self.hosts, self.scheme = app, frozenset(hosts), scheme
-        self._token: str | None = token
+    def __init__(self, app: ASGIApp, base: str, hosts: Iterable[str], name: str) -> None:
+        self.app, self.base, self.hosts, self.scheme = app, base, frozenset(hosts), base.partition(":")[0]
+        self.cookie = f"cloister-{name}"
+        self._token: str | None = secrets.token_urlsafe(32)
         self._session = secrets.token_urlsafe(32)
         self.last = time.monotonic()
+        self.offer: Callable[[str], None] = lambda _link: None
+
+    @property
+    def link(self) -> str:
+        """The address that opens the application, once."""
+        return f"{self.base}/open?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -67,6 +82,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                headers.setdefault("Content-Security-Policy", POLICY)
             await send(message)
 
         headers, method = Headers(scope=scope), scope["method"]
@@ -74,10 +90,9 @@ class Guard:
         if refusal is None and scope["path"] == "/open" and method == "GET":
             await self._opened(QueryParams(scope["query_string"]))(scope, receive, guarded)
             return
-        if refusal is None and not self._is_known(headers):
-            refusal = "This window is not known here."
-        if refusal is not None:
-            await HTMLResponse(LOST.format(f"{refusal} {START}"), 403)(scope, receive, guarded)
+        if refusal is not None or not self._is_known(headers):
+            closed = self._closed(EXPIRED) if refusal is None else _closed_page(REFUSED, refusal)
+            await closed(scope, receive, guarded)
             return
         self.last = time.monotonic()
         await self.app(scope, receive, guarded)
@@ -104,7 +119,7 @@ class Guard:
 
     def _is_known(self, headers: Headers) -> bool:
         try:
-            sent = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            sent = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return False
         return sent is not None and hmac.compare_digest(sent.value.encode(), self._session.encode())
@@ -113,9 +128,26 @@ class Guard:
         """Take the token, once, and give the cookie for it."""
         token, given = self._token, query.get("token", "")
         if token is None or not hmac.compare_digest(given.encode(), token.encode()):
-            return HTMLResponse(LOST.format(f"This address was used, or is not whole. {START}"), 403)
+            return self._closed(USED)
         self._token = None
         response = RedirectResponse("/", 303)
         is_secure = self.scheme == "https"
-        response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
+        response.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/", secure=is_secure)
         return response
+
+    def _closed(self, title: str) -> HTMLResponse:
+        """Say where a link is that opens a session; a new one is offered if the last was used."""
+        if self._token is None:
+            self._token = secrets.token_urlsafe(32)
+            with suppress(OSError):  # nobody may read the terminal any more
+                self.offer(self.link)
+        return _closed_page(title, "")
+
+
+def _closed_page(title: str, why: str) -> HTMLResponse:
+    """The page for whoever is not let in and can load nothing: its style is inside, and named by its hash."""
+    style = style_alone()
+    page = templates().get_template("closed.html").render(title=title, why=why, style=style)
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = POLICY.replace(OWN_STYLE, f"{OWN_STYLE} 'sha256-{digest}'")
+    return HTMLResponse(page, 403, {"Content-Security-Policy": policy})

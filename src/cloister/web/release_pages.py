@@ -9,9 +9,11 @@ from cloister.jobs.job import Written
 from cloister.pipeline.table_shape import PreparedTable
 
 from .app import Visit, address, status_of
+from .check_pages import key_of
 from .data_pages import BULK, job_page, saved
 from .forms import Spec, asked, errors_of, filled, in_words, specs_of_record
 from .job_state import Conflict, load_job, undo, without_part
+from .work import Work
 
 HELPS = {
     "name": "What the release is called in its report.",
@@ -34,7 +36,7 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     section = filled(specs, state.content, visit.form) if visit.form else state.content
     try:
         prepared = visit.app.data.prepared(state, visit.part)
-        asked_for = prepared.request_in_words()
+        asked_for = visit.app.data.announced(state, visit.part, prepared)
         if isinstance(prepared, PreparedTable):
             undecided = prepared.undecided
     except CloisterError as error:
@@ -86,8 +88,13 @@ def run(visit: Visit) -> Response:
     if visit.say("custodian"):
         words += ["--custodian-dir", visit.app.folder.inside(visit.say("custodian")).name]
     then = address("check", release=visit.app.folder.place(out), job=visit.say("job"))
+
+    def keep_notes(work: Work) -> None:
+        visit.app.notes[key_of(out)] = [*map(str, work.answer.get("notes", []))]
+
+    what = f"Protecting {state.job.name}"
     return visit.working(
-        visit.app.works.start(words, state.path.parent, what=f"Protecting {state.job.name}", then=then, back=back)
+        visit.app.works.start(words, state.path.parent, what=what, then=then, back=back, after=keep_notes)
     )
 
 

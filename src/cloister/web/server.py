@@ -1,9 +1,9 @@
 """The server: of this machine alone, or behind a proxy; with a token, until it is stopped or was long not used."""
 
 import errno
+import hashlib
 import os
 import re
-import secrets
 import socket
 import threading
 import time
@@ -129,9 +129,11 @@ def prepare(folder: Path, place: Endpoint = Endpoint()) -> Served:
         raise InputError(f"There is no folder {folder.name}. Name one with data, or a release.", file=folder.name)
     real = folder.resolve()
     app = Application(Folder(real), "." if (real / MANIFEST).is_file() else None)
-    (bound, base, hosts), token = place.opened(), secrets.token_urlsafe(32)
-    guard = Guard(application(app), token, hosts, base.partition(":")[0])
-    return Served(f"{base}/open?token={token}", guard, app, bound)
+    bound, base, hosts = place.opened()
+    name = bound.getsockname()  # of a Unix socket its file; cookies have short names
+    own = hashlib.sha256(os.fsencode(name)).hexdigest()[:8] if isinstance(name, str) else str(name[1])
+    guard = Guard(application(app), base, hosts, own)
+    return Served(guard.link, guard, app, bound)
 
 
 def serve(served: Served, idle_minutes: float, ready: Callable[[], None] = lambda: None) -> None:

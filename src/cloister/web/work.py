@@ -66,7 +66,7 @@ class Work:
     @property
     def problem(self) -> str:
         """Why it did not do what it was to; empty if it did."""
-        if self.code in (None, 0):
+        if self.code in (None, 0) or "holds" in self.answer:  # an attack that succeeded has done what it was to
             return ""
         error = self.answer.get("error")
         if isinstance(error, Mapping):

@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.claims_files import write_files
 
+import cloister as cl
 from cloister.cli.main import run
 
 QI = ("--qi", "age=interval:10/top=90/bottom=0", "--qi", "sex", "--qi", "zip=prefix:5")
@@ -136,3 +137,47 @@ def test_what_claims_keep_leads_to_another_part(cloister, tmp_path):
     assert (found.code, link["holds"], link["targets"]) == (1, False, 0)
     assert link["columns"] == [["note", "note"]]
     assert link["joined"] > 0
+
+
+ONE = """
+name = "one"
+output = "out"
+k = 4
+[sources.p]
+file = "people.csv"
+id = "mrn"
+[[protect]]
+name = "people"
+shape = "table"
+source = "p"
+sensitive = ["dx"]
+suppression = 0.2
+method = "full-domain"
+[protect.qi]
+age = "interval:10/top=90/bottom=0"
+sex = "suppress"
+zip = "prefix:5"
+"""
+
+
+def test_a_job_of_one_part_needs_no_name(files, capsys):
+    """Its release is attacked, verified, queried, compared and opened as one that was made without a job."""
+    (files / "job.toml").write_text(ONE)
+    assert run(["run", "job.toml", "--quiet"]) == 0
+    assert run(["protect", *SHAPES["table"], "-k", "4", "--out", "alone", "--quiet"]) == 0
+
+    for words in (["--original", "people.csv"], ["--original", "people=people.csv"], ["--job", "job.toml"]):
+        assert run(["attack", "out", *words, "--json"]) == 0, capsys.readouterr().err
+        assert json.loads(capsys.readouterr().out)["levels"]
+    assert run(["verify", "out", "--original", "people.csv", "-k", "4", "--json"]) == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert "the manifest and the report of the job say what its parts say" in checks
+    assert not [check for check in checks if check.startswith("people: ")]
+    assert run(["verify", "out", "-k", "39"]) == 1
+    assert "k" in capsys.readouterr().err
+    assert run(["query", "out", "--where", "sex=F", "--json"]) == 0
+    assert run(["compare", "out", "alone", "--json"]) == 0
+    assert '"out"' in capsys.readouterr().out
+    assert run(["protect", *SHAPES["table"], "-k", "4", "--levels-from", "out", "--out", "again", "--quiet"]) == 0
+    assert cl.open("out").data.equals(cl.open("out/people").data)
+    assert cl.attack("out", "people.csv").holds

@@ -84,8 +84,8 @@ def test_a_release_is_written(release):
 def test_the_release_is_checked_again(release, cloister):
     """From the files alone, against the original, and against the original with the map."""
     alone = cloister("verify", release)
-    compared = cloister("verify", release, *ORIGINAL)
-    mapped = cloister("verify", release, *ORIGINAL, "--crosswalk", "map.csv")
+    compared = cloister("verify", release, "-v", *ORIGINAL)
+    mapped = cloister("verify", release, "-v", *ORIGINAL, "--crosswalk", "map.csv")
 
     assert (alone.code, compared.code, mapped.code) == (0, 0, 0), mapped.err
     assert "is the releaser's word" in alone.out
@@ -129,7 +129,7 @@ def test_what_is_asked_besides(release, protect, tmp_path):
     assert ran.json["seed"] == 7 == ran.json["settings"]["plan"]["risk"]["seed"]
     assert secrets["records"]["in"] == 250
     assert secrets["claims"]["path"].endswith("claims.csv")
-    assert any("note are released as they are" in note for note in ran.json["notes"])
+    assert any("note are released as recorded" in text for text in ran.json["warnings"])
     assert sorted(ids["original"]) == [f"P{number:04d}" for number in range(250)]
 
 

@@ -247,7 +247,7 @@ def test_every_setting_gives_a_release_that_holds(protect, cloister, tmp_path, w
     assert protect("-q", *words, "--crosswalk", "map.csv").code == 0
 
     assert cloister("verify", "release").code == 0
-    against = cloister("verify", "release", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
+    against = cloister("verify", "release", "-v", "--original", "diagnoses.csv", "--crosswalk", "map.csv")
     assert against.code == 0, against.err
     assert "record chunks are the projections of their records" in against.out
 

@@ -46,6 +46,17 @@ def found_in(folder):
     return told
 
 
+@pytest.mark.parametrize("words", [("-k", "3,5,11"), ("-k=3,5,11",)])
+def test_several_values_of_an_option_suggest_a_grid(cloister, place, words):
+    """Whoever types a list where one number is taken is given the option that takes lists, in one sentence."""
+    ran = cloister(*TABLE, *words, "--out", "all")
+
+    assert ran.code == 2
+    assert ran.err == "cloister: -k takes one value: to try several, give --grid k=3,5,11.\n"
+    assert "grid" not in cloister(*TABLE, "-k", "three", "--out", "all").err
+    assert "grid" not in cloister("protect", *TABLE[1:], "-k", "3,5", "--out", "all").err
+
+
 def test_every_setting_is_protected_as_protect_does(cloister, place):
     """Figures are those of the release that the same options give, in the order of the grid; a rule takes one."""
     ran = cloister(*TABLE, *GRID, "--out", "all", "--keep-releases")

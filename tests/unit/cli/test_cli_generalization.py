@@ -179,7 +179,7 @@ def test_every_setting_gives_a_release_that_holds(protect, cloister, words, meth
     assert ran.code == 0, ran.err
 
     for more in ((), ("--original", "diagnoses.csv"), ("--original", "diagnoses.csv", "--crosswalk", "map.csv")):
-        checked = cloister("verify", "release", *more)
+        checked = cloister("verify", "release", "-v", *more)
         assert checked.code == 0, checked.err
         assert "held by no record or by" in checked.out
 
@@ -202,7 +202,7 @@ def test_policies_are_given_to_the_verifier(protect, cloister, tmp_path, method,
     assert ("Give the original" if privacy == "records" else "Give it with --privacy") in alone.err
     given = ("--privacy", privacy) if privacy != "records" else ("--original", "diagnoses.csv")
     for more in ((), ("--policy", "policy.json"), ("--original", "diagnoses.csv")):
-        checked = cloister("verify", "release", *given, *more)
+        checked = cloister("verify", "release", "-v", *given, *more)
         assert checked.code == 0, checked.err
         assert "every set of the privacy policy" in checked.out
         assert ("the codes of each term are in one set" in checked.out) == ("--policy" in more)
@@ -305,7 +305,7 @@ def test_what_is_said(protect):
 def test_a_term_of_nearly_everything_is_pointed_out(protect):
     """Where most codes share one term, a note says so and what helps."""
     assert "safe and useless" in protect(method="apriori").err
-    assert "the largest term holds 8 of 8 codes" in protect("--accept-empty", method="apriori").err
+    assert "the largest term stands for 8 of 8 codes" in protect("--accept-empty", method="apriori").err
     assert "the largest term" not in protect("--policy", "level:1", out="again").err
 
 
@@ -601,7 +601,7 @@ def test_repeated_codes(protect, cloister, diagnoses, method, words, tmp_path):
 
     assert "401.9#2" in (tmp_path / "release" / "data.csv").read_text()
     for more in ((), ("--original", "diagnoses.csv"), ("--original", "diagnoses.csv", "--crosswalk", "map.csv")):
-        checked = cloister("verify", "release", *more)
+        checked = cloister("verify", "release", "-v", *more)
         assert checked.code == 0, checked.err
         assert "has those of all earlier ones" in checked.out
 

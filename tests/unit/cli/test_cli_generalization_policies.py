@@ -83,7 +83,7 @@ def test_a_privacy_policy_that_hardly_fits_is_pointed_out(protect, cloister, tmp
     (tmp_path / "one.json").write_text(json.dumps([["250.00"]]))
     assert "protect nothing" not in protect("--privacy", "one.json", out="again").err
 
-    checked = cloister("verify", "release", "--privacy", "sets.json")
+    checked = cloister("verify", "release", "-v", "--privacy", "sets.json")
     assert "of the privacy policy 1 of 3 sets have codes of the release" in checked.out
     refused = cloister("verify", "release", "--privacy", "other.json")
     assert refused.code == 2
@@ -201,7 +201,7 @@ def test_files_of_visits(protect, cloister, data, tmp_path, name, header, betwee
     assert protect("-q", "--privacy", "visits:visits.csv", *words).code == 0
 
     again = [word for word in words if word not in ("--code", "dx")]
-    checked = cloister("verify", "release", "--privacy", "visits:visits.csv", *again)
+    checked = cloister("verify", "release", "-v", "--privacy", "visits:visits.csv", *again)
     assert checked.code == 0, checked.err
     assert "of the privacy policy 2 of 3 sets have codes of the release" in checked.out
 
@@ -212,7 +212,7 @@ def test_lines_of_one_visit_are_joined(protect, cloister, data, tmp_path, words,
     data(HEADER + "1,a b c\n2,a b\n3,b c\n4,a c\n5,a b\n6,b c\n7,a c\n")
     (tmp_path / "visits.csv").write_text("visit_id,codes\nV1,a b\nV1,\nV1,c\n" if words else "codes\na b\nc\n")
     assert protect("-q", "--privacy", "visits:visits.csv", *words, k=2).code == 0
-    checked = cloister("verify", "release", "--privacy", "visits:visits.csv", *words)
+    checked = cloister("verify", "release", "-v", "--privacy", "visits:visits.csv", *words)
 
     assert checked.code == 0
     assert f"of the privacy policy {sets} codes of the release" in checked.out
@@ -224,7 +224,7 @@ def test_visits_are_read_by_the_column_of_the_data(protect, cloister, data, tmp_
     data("id,icd9\n1,401.9\n1,250.00\n2,401.9\n3,401.9\n4,250.00\n5,250.00\n6,401.9\n6,250.00\n")
     (tmp_path / "visits.csv").write_text("visit_id,code,icd9\nv1,local1,401.9\nv1,local2,250.00\nv2,local1,401.9\n")
     assert protect("-q", "--privacy", "visits:visits.csv", "--accept-empty").code == 0
-    checked = cloister("verify", "release", "--privacy", "visits:visits.csv")
+    checked = cloister("verify", "release", "-v", "--privacy", "visits:visits.csv")
 
     assert checked.code == 0, checked.err
     assert "2 of 2 sets have codes of the release" in checked.out
@@ -305,7 +305,7 @@ def test_another_policy_is_not_the_promised_one(as_records, cloister, words):
     assert violated.code == 1
     assert "not so: every set of the privacy policy" in violated.err
 
-    held = cloister("verify", "records", *words, "--original", "data.csv")
+    held = cloister("verify", "records", "-v", *words, "--original", "data.csv")
     assert held.code == 0, held.err
     besides = "of the privacy policy one.json, which is checked beside the promised one, 1 of 1 set has codes"
     assert (besides in held.out) == ("one.json" in words)

@@ -72,7 +72,7 @@ def test_a_release_by_every_method(cloister, spread, manifest, method, more):
         levels = told["columns"][column]["levels"]
         assert told["columns"][column]["level"] == (levels[0] if len(levels) == 1 else None)
         assert levels == sorted(set(levels))
-    report = (cloister("verify", "release"), cloister("verify", "release", *ORIGINAL))
+    report = (cloister("verify", "release"), cloister("verify", "release", "-v", *ORIGINAL))
     assert [ran.code for ran in report] == [0, 1 if more else 0], report
     assert "each released record fits a record of the original of its own" in report[1].out
     assert ("--accept-unchecked averages" in report[1].err) == bool(more)

@@ -169,13 +169,14 @@ def test_k_suppressed_are_told(protect, data, manifest):
 
 
 def test_json_is_the_manifest_and_more(protect, manifest):
-    """``--json`` prints one object: the manifest as in the file, the folder, and the notes."""
+    """``--json`` prints one object: the manifest as in the file, the folder, and warnings and notes."""
     ran = protect("--json")
 
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.count("\n}") == 1
     extras = ran.json.keys() - manifest().keys()
-    assert extras == {"out", "notes"}
+    assert extras == {"warnings", "out", "notes"}
+    assert next(iter(ran.json)) == "warnings"
     assert {key: value for key, value in ran.json.items() if key not in extras} == manifest()
 
 
@@ -340,7 +341,7 @@ def test_formulas_are_told_to_the_recipient(bare, data, cloister):
     folder = data.parent / "release"
 
     assert "run cells of -2+3|x, c as formulas" in ran.err
-    assert "A spreadsheet would run cells of -2+3|x, c as formulas" in (folder / "report.html").read_text()
+    assert "a spreadsheet would run cells of -2+3|x, c as formulas" in (folder / "report.html").read_text()
     assert cloister("verify", folder).code == 0
     figures = read_figures(folder)
     assert figures["formulas"] == {"data.csv": ["-2+3|x", "c"], "codebook.csv": ["column"]}

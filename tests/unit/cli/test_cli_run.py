@@ -86,6 +86,7 @@ def test_the_folder_tells_what_it_holds(place):
     alone = {name: json.loads((place / "release" / name / "report.json").read_text()) for name in PARTS}
     assert figures == {
         "schema": 2,
+        "warnings": [f"{name}: {text}" for name, part in alone.items() for text in part["warnings"]],
         "release": manifest,
         "parts": {name: {"release": part["release"], "figures": part["figures"]} for name, part in alone.items()},
     }
@@ -277,7 +278,7 @@ def test_data_that_changed_since_the_release_that_is_replaced_are_told(cloister,
     assert any("by its settings or by its data" in text for text in settings)
     assert any("the data of patients changed since the release that was replaced" in text for text in data)
     assert cloister("run", "job.toml").code == 2
-    assert cloister("verify", "release", "-k", "5").code == 2
+    assert cloister("verify", "release", "-k", "5").code == 0
 
 
 @pytest.mark.full
@@ -356,5 +357,5 @@ def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_pa
 
     records = json.loads((tmp_path / "out" / "some" / "release.json").read_text())["records"]
     assert isinstance(records["suppressed"], str)
-    assert any("some leaves out few patients" in note and "all has more records" in note for note in told["notes"])
+    assert any("some suppresses few patients" in text and "all has more records" in text for text in told["warnings"])
     assert any("keeps back" in sentence for sentence in told["guarantee"]["not_promised"])

@@ -54,6 +54,19 @@ def test_what_was_released_holds(cloister, coarse, words):
     assert "records" in ran.out
 
 
+def test_a_line_for_each_guarantee_and_one_for_the_rest(cloister, coarse):
+    """What holds is stated in the words of the report, then what was not checked; ``--verbose`` lists every check."""
+    short, long = (cloister("verify", coarse, *words).out.splitlines() for words in ((), ("-v",)))
+
+    assert "shared by at least" in short[1]
+    assert short[2:] == [
+        "  losses are estimates, which were not recomputed",
+        f"  {len(long) - 2} checks passed; --verbose lists them.",
+    ]
+    assert len(long) > 10
+    assert long[0] == short[0]
+
+
 def test_original_in_another_order(cloister, coarse, data):
     """The order of the original's rows does not matter."""
     head, *rows = data.read_text().splitlines(keepends=True)

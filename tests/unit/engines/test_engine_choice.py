@@ -63,6 +63,20 @@ def test_large_files_are_counted_and_that_is_said(protect, monkeypatch):
     assert small["files"] == large["files"] == overruled["files"]
 
 
+def test_an_engine_that_changes_the_method_says_so(protect, monkeypatch):
+    """Mondrian needs all rows: what runs in its place is stated, and how to have it all the same."""
+    monkeypatch.setattr(choice, "LARGE", 100)
+    counted = protect("--purpose", "analysis", out="counted")
+    read = protect("--purpose", "analysis", "--engine", "memory", out="read")
+
+    assert (counted["method"], read["method"]) == ("full-domain", "mondrian")
+    assert [note for note in counted["notes"] if "method" in note] == [
+        "the method is full-domain in place of mondrian, which needs all rows: duckdb counts records. For mondrian, "
+        "give --engine memory"
+    ]
+    assert not any("method" in note for note in read["notes"])
+
+
 def test_large_files_whose_rows_are_needed_are_read_and_that_is_said(protect, monkeypatch):
     """Where rows are needed, a large file is read all the same, and a note says why."""
     monkeypatch.setattr(choice, "LARGE", 100)

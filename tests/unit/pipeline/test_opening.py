@@ -73,15 +73,20 @@ def test_a_changed_release_is_not_opened(tmp_path):
 
 
 def test_parts_of_a_job_are_opened_one_by_one(tmp_path, monkeypatch):
-    """The folder of a job names its parts, and its README opens one of them."""
+    """The folder of a job names its parts, and its README opens one of them; one part alone needs no name."""
     monkeypatch.chdir(tmp_path)
     PEOPLE.drop("weight").write_csv("people.csv")
-    Path("job.toml").write_text(
-        'name = "j"\noutput = "out"\nk = 4\n[sources.a]\nfile = "people.csv"\n'
-        '[[protect]]\nshape = "table"\nsource = "a"\nkeep = ["stage"]\n[protect.qi]\nage = "interval:5"\n'
+    protected = (
+        '[[protect]]\nname = "{}"\nshape = "table"\nsource = "a"\n{} = ["stage"]\n[protect.qi]\nage = "interval:5"\n'
         'visit = "suppress"\nsmoker = "suppress"\n'
     )
+    head = 'name = "j"\noutput = "out"\nk = 4\n[sources.a]\nfile = "people.csv"\n'
+    Path("job.toml").write_text(head + protected.format("a", "keep"))
     cl.run_job("job.toml")
+    assert 'cl.open("FOLDER")' in Path("out/README.txt").read_text()
+    assert cl.open("out").data.height == 80
+    Path("job.toml").write_text(head + protected.format("a", "keep") + protected.format("b", "drop"))
+    cl.run_job("job.toml", overwrite=True)
     with pytest.raises(cl.InputError, match="as out/a"):
         cl.open("out")
     assert 'cl.open("FOLDER/a")' in Path("out/README.txt").read_text()

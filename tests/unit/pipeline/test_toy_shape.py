@@ -50,7 +50,7 @@ def test_it_is_protected_attacked_and_checked_again(place, capsys):
     assert written.manifest["attack"]
     assert "Each word is of at least 3 patients" in (place / "out" / "report.html").read_text()
     assert "Each word is of at least 3 patients" in (place / "out" / "README.txt").read_text()
-    assert run(["verify", "out", "--original", "notes.txt"]) == 0
+    assert run(["verify", "out", "--original", "notes.txt", "-v"]) == 0
     assert run(["attack", "out", "--original", "notes.txt"]) == 0
     assert "all words are of at least 3 patients" in capsys.readouterr().out
     data = place / "out" / "data.csv"

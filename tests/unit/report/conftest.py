@@ -27,11 +27,12 @@ def table():
     return pl.DataFrame(rows, schema=["age", "sex", "diagnosis"], orient="row")
 
 
-def of_table(**options):
-    """A release of the table."""
+def of_table(frame=None, **options):
+    """A release of the table, or of another one with its columns."""
     wanted = {"quasi_identifiers": {"age": "interval:5,10,20/top=120", "sex": "suppress"}, "rules": ["k-anonymity=4"]}
     return cl.anonymize(
-        table(), **wanted | {"sensitive": ["diagnosis"], "suppression_limit": 0.2, "purpose": "one-coding"} | options
+        table() if frame is None else frame,
+        **wanted | {"sensitive": ["diagnosis"], "suppression_limit": 0.2, "purpose": "one-coding"} | options,
     )
 
 

@@ -113,7 +113,7 @@ def test_text_stands_out_from_what_is_behind_it(releases):
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", page))
     behind = ["#ffffff", *re.findall(r"background: (#[0-9a-f]{6})", page)]
 
-    assert len(behind) == 3
+    assert len(behind) == 4
     for name in ("ink", "soft", "fill", "was"):
         for other in behind:
             low, high = sorted((luminance(colours[name]), luminance(other)))

@@ -1,5 +1,6 @@
 """Pages of a job: what they save is the job file, and the job does the same from the command line."""
 
+import json
 import os
 import re
 import signal
@@ -11,12 +12,14 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
-from tests.unit.web.conftest import SHAPED, opened
+from tests.unit.web.conftest import SHAPED, opened, plain
 
 from cloister.cli.main import run
+from cloister.engines import choice
 from cloister.jobs.job import SHAPES
 from cloister.settings import settings_of
 from cloister.web.job_state import load_job
+from cloister.web.server import prepare
 
 
 def made(window, shape="table"):
@@ -113,6 +116,45 @@ def test_undecided_columns_are_decided_on_a_page_before_anything_is_protected(wi
     assert 'undecided = ["drop"]' in (window.folder / "open.toml").read_text()
     assert "undecided</h2>" not in page.text
     assert "Verified just now" in window.wait(stepped(window, page, "/release/run")).text
+
+
+def test_the_page_of_a_release_shows_every_warning_of_its_run(window, monkeypatch, capsys):
+    """What ``cloister run`` warns of stands on top of the page, and what else it notes for whoever made the release."""
+    page = window.get("/release", job="patients.toml")
+    page = window.wait(stepped(window, page, "/release/run")).text
+    monkeypatch.chdir(window.folder)
+    assert run(["run", "patients.toml", "--overwrite", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert next(iter(told)) == "warnings"
+    assert told["warnings"]
+    above = plain(page.partition('<section class="report">')[0])
+    assert [one for one in (*told["warnings"], *told["notes"]) if f"{one}." not in above] == []
+    assert page.count(told["warnings"][0]) == 1
+    again = prepare(window.folder)
+    shown = opened(again).get("/check", release="patients-release").text
+    again.socket.close()
+    assert told["warnings"][0] in shown
+    assert "Notes of the run" not in shown
+
+
+def test_what_is_announced_is_what_runs(window, monkeypatch, capsys):
+    """The method of a large table is that of its engine, on the page of the release and in the manifest."""
+    monkeypatch.chdir(window.folder)
+    before = window.get("/release", job="patients.toml").text
+    monkeypatch.setattr(choice, "approximate_records", lambda _file: choice.LARGE)
+    page = window.get("/release", job="patients.toml").text
+    assert run(["run", "patients.toml", "--dry-run", "--json"]) == 0
+    (tried,) = json.loads(capsys.readouterr().out)["parts"]
+    assert run(["run", "patients.toml", "--quiet"]) == 0
+    released = json.loads((window.folder / "patients-release" / "patients" / "release.json").read_text())
+
+    assert "<td>mondrian</td>" in before
+    assert released["method"] == "full-domain"
+    announced = "full-domain (duckdb counts records, which mondrian cannot do with; the engine memory can)"
+    assert f"<td>{announced}</td>" in page
+    assert "counted by duckdb" in page
+    assert tried["asked"]["method"] == announced
 
 
 def test_a_column_that_is_no_role_any_more_is_undecided(window):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.unit.web.conftest import OWN, opened, plain
+from tests.unit.web.conftest import OWN, SHAPED, opened, plain
 from tests.unit.web.test_web_jobs import made, stepped
 
 from cloister.cli.main import run
@@ -135,9 +135,68 @@ def test_releases_side_by_side(with_releases):
 def test_an_attack_with_the_original(with_releases):
     """Runs in a process of its own, and says what adversaries found."""
     page = with_releases.get("/check", release="k3")
-    page = with_releases.wait(with_releases.post("/check/attack", {"release": "k3", "original": "patients.csv"}))
+    stated = with_releases.form_of(page, "/check/attack")
+    page = with_releases.wait(with_releases.post("/check/attack", stated))
 
     assert "What adversaries found" in page.text, page.text
+
+
+@pytest.mark.parametrize("shape", SHAPED)
+def test_a_release_of_a_job_is_attacked_with_what_the_job_names(window, shape, monkeypatch):
+    """Nobody is asked for a file: the job of the folder that made the release says what each part was made from."""
+    monkeypatch.chdir(window.folder)
+    page, job = made(window, shape)
+    if shape == "claims":
+        stepped(window, page, "/promise", **{"f:plan.risk.draws": "1000", "f:plan.risk.repeats": "10"})
+    assert run(["run", job, "--quiet"]) == 0
+    page = window.get("/check", release=f"{SHAPED[shape]}-release")
+    form = window.form_of(page, "/check/attack")
+
+    assert "original" not in " ".join(form)
+    done = window.wait(window.post("/check/attack", form)).text
+    assert "The guarantee held" in done, done
+    assert "what adversaries found" in done.lower()
+
+
+def test_parts_of_a_job_are_attacked_together(window, monkeypatch):
+    """Of several parts each is shown; without the job each has a file of its own, that of its source's name first."""
+    monkeypatch.chdir(window.folder)
+    (window.folder / "two.toml").write_text(TWO)
+    assert run(["run", "two.toml", "--quiet"]) == 0
+    page = window.get("/check", release="out")
+    done = window.wait(window.post("/check/attack", window.form_of(page, "/check/attack"))).text
+    assert "people: what adversaries found" in done, done
+    assert "sets: what adversaries found" in done
+
+    (window.folder / "two.toml").unlink()
+    form = window.form_of(window.get("/check", release="out"), "/check/attack")
+    assert (form["original:people"], form["original:sets"]) == ("patients.csv", "codes.csv")
+    assert "sets: what adversaries found" in window.wait(window.post("/check/attack", form)).text
+
+
+TWO = """
+name = "two"
+output = "out"
+k = 3
+[sources.p]
+file = "patients.csv"
+id = "mrn"
+[sources.c]
+file = "codes.csv"
+[[protect]]
+name = "people"
+shape = "table"
+source = "p"
+undecided = ["drop"]
+[protect.qi]
+sex = "suppress"
+age = "interval:10,20/top=80"
+[[protect]]
+name = "sets"
+shape = "codes"
+source = "c"
+method = "disassociation"
+"""
 
 
 def test_settings_are_explored_and_one_is_taken(window):

@@ -1,10 +1,12 @@
 """Each line of the application's security, one test: who may ask, what a page may load, which places there are."""
 
+import hashlib
 import os
 import re
 import socket
 import threading
 import time
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,47 @@ def test_the_token_opens_once(served):
     assert client.get("/").status_code == 200
 
 
+def test_a_window_without_a_session_is_told_where_a_new_link_is(served):
+    """The page is styled and loads nothing; the terminal is offered one new link at a time, which the page has not."""
+    offered = []
+    served.guard.offer = offered.append
+    assert "Session expired" in stranger(served).get("/").text
+    assert offered == []  # the link that was printed has not been used
+    first = opened(served)
+    page = stranger(served).get(served.address)
+    stranger(served).get("/roles")
+    (link,) = offered
+
+    assert (page.status_code, "This link was used" in page.text) == (403, True)
+    assert "shows a new link" in page.text
+    assert link.partition("token=")[2] not in page.text
+    style = re.search("<style>(.*?)</style>", page.text, re.DOTALL)[1]
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
+    assert not re.search(r"(src|href)=", page.text)
+    second = stranger(served)
+    assert second.get(link).status_code == 200
+    assert first.get("/").status_code == 200
+    assert stranger(served).get(link).status_code == 403
+
+
+def test_two_servers_in_one_browser_keep_their_sessions(served):
+    """A browser sends the cookies of all ports to each: every server has its own name for its own."""
+    other = prepare(served.app.folder.path)
+    jar = stranger(served)
+    jar.get(served.address)
+    second = TestClient(other.guard, base_url=other.address.partition("/open")[0], cookies=jar.cookies)
+    second.get(other.address)
+    both = {**jar.cookies, **second.cookies}
+    names = {f"cloister-{one.socket.getsockname()[1]}" for one in (served, other)}
+    other.socket.close()
+
+    assert both.keys() == names
+    for one in (served, other):
+        client = TestClient(one.guard, base_url=one.address.partition("/open")[0], cookies=both)
+        assert client.get("/").status_code == 200
+
+
 @pytest.mark.parametrize("token", ["", "x", "%00", "é"])
 def test_another_token_opens_nothing(served, token):
     """A wrong token is refused, and the right one works afterwards."""
@@ -212,7 +255,7 @@ def test_no_page_has_a_script_or_a_style_inside():
     from importlib.resources import files
 
     for file in files("cloister.web").joinpath("templates").iterdir():
-        text = file.read_text()
+        text = file.read_text().replace("<style>{{ style | safe }}</style>", "")  # which a policy names by its hash
         for word in ("style=", "<style", "onclick", "onload", "hx-on", "javascript:", "js:", "http://", "https://"):
             assert word not in text.replace("http-equiv", ""), f"{word} in {file.name}"
         assert text.count("<script") == text.count('<script src="/static/')

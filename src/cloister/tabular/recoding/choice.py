@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, NoSafeRelease
+from cloister.errors import InputError, NoSafeRelease, named
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text
 from cloister.io.columns import as_held, packed
@@ -349,7 +349,7 @@ def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
     if unknown or absent:
         raise InputError(
             "Fixed levels must name every quasi-identifier and nothing else. "
-            f"Not named: {', '.join(absent) or 'none'}; not a quasi-identifier: {', '.join(unknown) or 'none'}."
+            f"Not named: {named(absent) or 'none'}; not a quasi-identifier: {named(unknown) or 'none'}."
         )
     heights = dict(zip(problem.names, problem.task.maps.heights.tolist(), strict=True))
     for column, level in levels.items():

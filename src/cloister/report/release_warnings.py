@@ -1,0 +1,132 @@
+"""Warnings of a release: a function of its manifest and figures alone, for the terminal, the report, JSON and browser.
+
+A warning names columns and counts, never a value. Each is a sentence without its full stop.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cloister.errors import named
+from cloister.manifest.head import MOST_LOST
+from cloister.manifests import AnyManifest, codes_of
+from cloister.results import Figures
+
+from .sentences import accepted_words
+
+if TYPE_CHECKING:
+    from cloister.codesets.generalization.manifest import GeneralizationManifest
+    from cloister.trajectories.manifest import TrajectoriesManifest
+
+Part = tuple[AnyManifest, Figures]
+AS_RECORDED = "whoever knows a patient's values there may find the patient by them"
+KEYED_IDS = "keyed ids link this release to every other one that was made with the same key"
+
+
+def warnings_of(manifest: AnyManifest, figures: Figures) -> list[str]:
+    """Return the warnings of a release.
+
+    ``figures``: as ``report.json`` has them
+    """
+    recorded = figures.get("recorded")
+    return [
+        *describe_empty(manifest.empty),
+        *_of_form(manifest),
+        *([] if recorded is None else describe_unique(**recorded)),
+        *describe_formulas(figures.get("formulas", {})),
+    ]
+
+
+def warnings_of_job(parts: Mapping[str, Part]) -> list[str]:
+    """Return the warnings of all parts, each with the name of its part unless there is one alone."""
+    every = [
+        f"{name}: {text}" if len(parts) > 1 else text
+        for name, (manifest, figures) in parts.items()
+        for text in warnings_of(manifest, figures)
+    ]
+    counts = {name: manifest.records for name, (manifest, _) in parts.items()}
+    for name, records in counts.items():
+        more = [other for other, one in counts.items() if one.released > records.released]
+        if isinstance(records.suppressed, str) and more:
+            every.append(
+                f"{name} suppresses few patients and withholds their number, but {more[0]} has more records: whoever "
+                "has both parts can compute it (see known limits)"
+            )
+    return every
+
+
+def describe_empty(columns: Sequence[str]) -> list[str]:
+    """Return the warning about columns that lost all or almost all of their information."""
+    verb, whose = ("is", "its") if len(columns) == 1 else ("are", "their")
+    lost = f"{verb} empty in this release: all or almost all of {whose} information is lost"
+    return [f"{named(columns)} {lost}"] if columns else []
+
+
+def describe_unique(records: int, unique: int, columns: int, contributors: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the warning about records that are unique with the columns released as recorded."""
+    if not unique:
+        return []
+    most = named(dict(contributors), " and ")
+    return [
+        f"With {'the column' if columns == 1 else f'the {columns:,} columns'} released as recorded, "
+        f"{unique:,} of {records:,} records {'is' if unique == 1 else 'are'} unique"
+        + (f"; {most} contribute{'s' if len(contributors) == 1 else ''} most" if most else "")
+    ]
+
+
+def describe_recorded(columns: Sequence[str]) -> list[str]:
+    """Return the warning about columns that are released as they are."""
+    words = ("column", "is") if len(columns) == 1 else ("columns", "are")
+    return [f"the {words[0]} {named(columns)} {words[1]} released as recorded: {AS_RECORDED}"] if columns else []
+
+
+def describe_formulas(formulas: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a warning for each file of which a spreadsheet would run cells."""
+    return [
+        f"a spreadsheet would run cells of {named(columns)} as formulas (they begin with =, +, - or @): read {file} as "
+        "text"
+        for file, columns in formulas.items()
+    ]
+
+
+def _of_form(manifest: AnyManifest) -> list[str]:
+    """What a form of release has to warn of."""
+    if manifest.form == "table" or manifest.form == "table_with_codes":
+        codes = codes_of(manifest)
+        keyed = [KEYED_IDS] if manifest.settings.ids == "hmac" else []
+        accepted = [f"accepted by the releaser: {accepted_words(one)}" for one in manifest.guarantee.accepted]
+        return [*([] if codes is None else _uncountable(codes.utility.occurrences_in_item_chunks)), *accepted, *keyed]
+    if manifest.form == "disassociation":
+        return _uncountable(manifest.utility.occurrences_in_item_chunks)
+    if manifest.form == "generalization" or manifest.form == "trajectories":
+        beside = [] if manifest.attributes is None else [*manifest.attributes.columns]
+        return [*_lost(manifest), *describe_recorded(beside)]
+    if manifest.form == "claims":
+        plan = manifest.settings.plan
+        keyed = [KEYED_IDS] if plan.ids.patients == "hmac" else []
+        return [*describe_recorded([*plan.patients.columns("keep"), *plan.claims.columns("keep")]), *keyed]
+    return []
+
+
+def _lost(manifest: "GeneralizationManifest | TrajectoriesManifest") -> list[str]:
+    """The warnings about codes and ages that lost most of their information."""
+    if manifest.form == "generalization":
+        return describe_largest_term(manifest.utility.largest_term, manifest.utility.codes)
+    lost = {"code": manifest.utility.ilm_exact, "age": manifest.utility.alm_exact}
+    return [
+        f"{what} has lost {share:.0%} of its information in this release. Ask for a smaller k"
+        for what, share in lost.items()
+        if share > MOST_LOST and what not in manifest.empty
+    ]
+
+
+def _uncountable(share: float) -> list[str]:
+    """The warning about codes of which hardly any can be counted."""
+    why = "they are in item chunks, which do not show which patients have them together"
+    return [f"{share:.0%} of the codes cannot be counted: {why}"] if share > MOST_LOST else []
+
+
+def describe_largest_term(largest: int, codes: int) -> list[str]:
+    """Return the warning about a term that stands for most codes."""
+    return [] if largest == 1 or 2 * largest <= codes else [
+        f"the largest term stands for {largest:,} of {codes:,} codes, so that little can be learned from the release"
+    ]  # fmt: skip
