@@ -205,10 +205,10 @@ def _with_dates(source: Source, stated: Sequence[str], only: Sequence[str]) -> S
     forms: dict[str, DateFormat] = {}
     for column in _texts(source.frame):
         most = (column.len() - column.null_count()) // 2  # a format for all columns is for those that it mostly fits
-        fitting = (form for form in common if _read(column, form).is_not_null().sum() > most)
+        fitting = (form for form in common if read_days(column, form).is_not_null().sum() > most)
         if found := named.get(column.name) or next(fitting, None):
             forms[column.name] = found
-    source = _only(source, "dates", only, lambda one: _read(one, forms.get(one.name)).is_not_null())
+    source = _only(source, "dates", only, lambda one: read_days(one, forms.get(one.name)).is_not_null())
     read, notes = [], []
     for name, found in forms.items():
         read.append(_dates(source.frame[name], found, source.name))
@@ -225,7 +225,7 @@ def _texts(frame: pl.DataFrame) -> list[pl.Series]:
     return [one for one in frame.get_columns() if one.dtype == pl.String and one.null_count() < one.len()]
 
 
-def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
+def read_days(column: pl.Series, form: DateFormat | None) -> pl.Series:
     """The day of each value, null where it is none so written, or as YYYY-MM-DD."""
     if form is None:
         return column.map_elements(day_of, pl.Date)
@@ -242,7 +242,7 @@ def _read(column: pl.Series, form: DateFormat | None) -> pl.Series:
 
 
 def _dates(column: pl.Series, form: DateFormat, file: str) -> pl.Series:
-    days = _read(column, form)
+    days = read_days(column, form)
     wrong = (days.is_null() & column.is_not_null()).arg_true()
     if len(wrong):
         be, place = ("value is no date", "it is") if len(wrong) == 1 else ("values are no dates", "the first is")

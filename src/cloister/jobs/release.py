@@ -27,7 +27,8 @@ from cloister.results import DIGITS, Manifest
 from .job import Job
 from .job_file import APART
 from .manifest import describe_job, files_of_parts, is_job, part_names, report_of_job
-from .unlinkable import MOST_SETS, TOO_MANY, joinable
+from .spelling import respell
+from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 
 def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
@@ -65,6 +66,8 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
     fewest: int | None = both.select(pl.min_horizontal(" n", " n of the other").min()).item()
     return fewest
 
+
+LOOKUP = RowLookup(respell, leading_to_few)
 
 LIMIT = "whoever has both releases can compare them (see known limits)"
 
@@ -126,7 +129,7 @@ def is_internal_of_job(folder: Path) -> bool:
 def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
     """Write the manifest and the report of a job, and return the manifest."""
     parts = {name: typed(manifest) for name, manifest in manifests.items()}
-    found = joinable(folder, parts, leading_to_few)
+    found = joinable(folder, parts, LOOKUP)
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import stat
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -339,6 +340,25 @@ def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path)
     assert not (tmp_path / "out").exists()
     (tmp_path / "job.toml").write_text(job.replace("attack = true\n", ""))
     assert cloister("run", "job.toml", "-q").code == 0
+
+
+def test_columns_that_two_systems_spell_differently_join_parts(cloister, tmp_path):
+    """One system writes days as another does not: the rows of both lead to each other, and nothing is released."""
+    made = hospital_of_testing(n=120)
+    made.write(tmp_path)
+    frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False)
+    days = pl.Series("seen", [date(2020, 1, 1) + timedelta(days=place) for place in range(frame.height)])
+    for name, form in (("patients", "%Y-%m-%d"), ("again", "%d.%m.%Y")):
+        frame.with_columns(days.dt.strftime(form)).write_csv(tmp_path / f"{name}.csv")
+    part = '[[protect]]\nshape = "table"\nsource = "{}"\nundecided = ["drop"]\nsensitive = ["seen"]\n[protect.qi]\n{}\n'
+    job = 'name = "n"\noutput = "out"\nk = 5\n[sources.one]\nfile = "patients.csv"\n[sources.two]\nfile = "again.csv"\n'
+    (tmp_path / "job.toml").write_text(
+        job + part.format("one", 'age = "interval:20"') + part.format("two", 'zip = "prefix:5"')
+    )
+    refused = cloister("run", "job.toml", "-q")
+
+    assert (refused.code, "values of seen lead to fewer than 5" in refused.err) == (1, True)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_path):
