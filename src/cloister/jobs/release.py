@@ -126,14 +126,18 @@ def is_internal_of_job(folder: Path) -> bool:
     return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
-def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest."""
-    parts = {name: typed(manifest) for name, manifest in manifests.items()}
-    found = joinable(folder, parts, LOOKUP)
+def refuse_joined(job: Job, found: Sequence[str]) -> None:
+    """Refuse a job some of whose parts can be joined, as sentences say."""
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
         )
+
+
+def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
+    """Write the manifest and the report of a job, and return the manifest."""
+    parts = {name: typed(manifest) for name, manifest in manifests.items()}
+    refuse_joined(job, joinable(folder, parts, LOOKUP))
     created = datetime.now(UTC).isoformat(timespec="seconds")
     files = files_of_parts(folder, list(manifests))
     seconds = round(seconds, DIGITS)

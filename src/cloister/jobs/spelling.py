@@ -17,7 +17,11 @@ from cloister.risk.row_numbers import Numbers, number_values
 NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?$"
 DASHES = "[\u2010-\u2015\u2212]"
 TIME_OF_DAY = r"[ T][0-9]{1,2}:[0-9]{2}.*$"
+LIKE_A_DATE = "^([0-9]{1,4}|[A-Za-z]{3})[ ./-]?([0-9]{1,2}|[A-Za-z]{3})[ ./-]?[0-9]{1,4}$"
 MONTH_FIRST = tuple(name for name in USUAL if name.startswith("m"))
+FOLDED, DAYS = 2, 4
+"""Places of two readings: folded, and with dates as days, the day first."""
+
 DAY_FIRST = tuple(name for name in USUAL if name not in MONTH_FIRST)
 
 
@@ -44,7 +48,7 @@ def respell(one: pl.DataFrame, two: pl.DataFrame) -> Iterator[tuple[pl.DataFrame
 def _number_readings(one: pl.Series, two: pl.Series) -> list[Numbers]:
     """Number the values of two columns together, in each reading; readings by which the same rows agree are one."""
     found: list[Numbers] = []
-    for own, other in zip(_read(one), _read(two), strict=True):
+    for own, other in zip(read_spellings(one), read_spellings(two), strict=True):
         numbers = number_values(pl.concat([own, other]))
         found.append(next((known for known in found if np.array_equal(known, numbers)), numbers))
     return found
@@ -61,8 +65,8 @@ def _best_reading(numbers: list[Numbers], height: int) -> int:
     return max(range(len(numbers)), key=gained)
 
 
-def _read(column: pl.Series) -> list[pl.Series]:
-    """Return a column in each reading."""
+def read_spellings(column: pl.Series) -> list[pl.Series]:
+    """Return a column of text in each reading."""
     text = column.unique().alias("text")
     plain, folded = text.str.strip_chars(), _fold(text)
     days = [_days(text, first).fill_null(folded) for first in (DAY_FIRST, MONTH_FIRST)]
@@ -101,7 +105,9 @@ def _without_prefix(folded: pl.Series) -> pl.Series:
 def _days(text: pl.Series, first: tuple[str, ...]) -> pl.Series:
     """Return dates as days, by the formats that the reader knows; null for any other text."""
     stripped = text.str.normalize("NFKC").str.strip_chars().str.replace(TIME_OF_DAY, "")
-    found = read_days(stripped, None)
+    is_like = stripped.str.contains(LIKE_A_DATE).fill_null(value=False)
+    stated = stripped.filter(is_like)
+    found = read_days(stated, None)
     for name in dict.fromkeys((*first, *USUAL)):
-        found = found.fill_null(read_days(stripped, parse_date_format(name)))
-    return found.cast(pl.String)
+        found = found.fill_null(read_days(stated, parse_date_format(name)))
+    return pl.repeat(None, len(text), dtype=pl.String, eager=True).scatter(is_like.arg_true(), found.cast(pl.String))

@@ -21,7 +21,15 @@ from cloister.errors import (
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, unused
-from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
+from cloister.jobs.linked_columns import find_linked_columns
+from cloister.jobs.release import (
+    earlier_manifests,
+    finish_job,
+    is_internal_of_job,
+    is_job_release,
+    refuse_joined,
+    what_changed,
+)
 from cloister.manifests import typed
 from cloister.registry import SHAPES
 from cloister.release import Release
@@ -128,6 +136,7 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
         for name, one in prepared.items():
             with of_part(job_run.job, name):
                 one.check()
+        _refuse_linked(job_run.job, prepared)
         parts = {name: one.request_in_words() for name, one in prepared.items()}
         return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
 
@@ -186,6 +195,13 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     ]
 
 
+def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
+    """Refuse columns of two parts that say the same of a patient, whatever they are called."""
+    if len(prepared) > 1:
+        found = {name: values for name, one in prepared.items() if (values := one.recorded_values()) is not None}
+        refuse_joined(job, find_linked_columns(found))
+
+
 def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
     job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
@@ -193,6 +209,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
     places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
     if job_run.custodian_dir is not None:
         places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
+    _refuse_linked(job, prepared)
     notes, manifests = [], {}
     releases: list[Release] = []
     with _settling(releases), appearing(*places) as (partial, *others):

@@ -11,8 +11,9 @@ import polars as pl
 
 from cloister.engines.choice import check_table_name, check_word, choose_engine, is_database
 from cloister.errors import InputError, setting
-from cloister.io import CodeColumns, Source
+from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.settings import Keywords
@@ -155,6 +156,16 @@ class PreparedTable(PreparedRequest):
     @property
     def _of_codes(self) -> list[str]:
         return [] if self.codes is None else [self.codes.column]
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the columns that are released as recorded, if each row is a patient."""
+        frame, request = self.source.frame, self.request
+        columns = [as_text(frame[name]).alias(name) for name in self.recorded if name in frame.columns]
+        if not columns or request.patients is not None:
+            return None
+        return RecordedValues(
+            pl.DataFrame(columns), request.k, None if request.id is None else as_text(frame[request.id])
+        )
 
     def refuse_undecided(self) -> None:
         """Refuse a table with undecided columns, and list what was found in each."""
