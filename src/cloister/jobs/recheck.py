@@ -105,7 +105,13 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     if job is None or job.files != files:
         failures.append(f"{MANIFEST} does not list the files of the parts as they are")
     if job is None or job != describe_job(
-        job.name, parts, seed=job.seed, created=job.created, seconds=job.seconds.total, files=files
+        job.name,
+        parts,
+        seed=job.seed,
+        created=job.created,
+        seconds=job.seconds.total,
+        files=files,
+        tested=None if job.links is None else job.links.tested,
     ):
         failures.append(f"{MANIFEST} does not say what the parts say")
     failures += manifest_failures(folder, manifest)

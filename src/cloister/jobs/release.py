@@ -9,7 +9,7 @@ differ from those of the release that is replaced, under the same settings, by t
 changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -134,14 +134,28 @@ def refuse_joined(job: Job, found: Sequence[str]) -> None:
         )
 
 
-def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest."""
-    parts = {name: typed(manifest) for name, manifest in manifests.items()}
-    refuse_joined(job, joinable(folder, parts, LOOKUP))
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    files = files_of_parts(folder, list(manifests))
-    seconds = round(seconds, DIGITS)
-    described = describe_job(job.name, parts, seed=job.seed, created=created, seconds=seconds, files=files)
+def refuse_joinable(job: Job, folder: Path, manifests: Mapping[str, Manifest]) -> None:
+    """Refuse parts whose rows lead to each other by what the files of both hold."""
+    refuse_joined(job, joinable(folder, {name: typed(one) for name, one in manifests.items()}, LOOKUP))
+
+
+def finish_job(
+    job: Job,
+    folder: Path,
+    manifests: Mapping[str, Manifest],
+    seconds: float,
+    tested: Iterable[tuple[str, str]] | None = None,
+) -> Manifest:
+    """Write the manifest and the report of a job, and return the manifest; ``tested``: as of `describe_job`."""
+    described = describe_job(
+        job.name,
+        {name: typed(manifest) for name, manifest in manifests.items()},
+        seed=job.seed,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(seconds, DIGITS),
+        files=files_of_parts(folder, list(manifests)),
+        tested=tested,
+    )
     for name, content in report_of_job(folder, described, manifests).items():
         write_private(folder / name, content)
     manifest = described.published()

@@ -27,6 +27,7 @@ from cloister.jobs.release import (
     finish_job,
     is_internal_of_job,
     is_job_release,
+    refuse_joinable,
     refuse_joined,
     what_changed,
 )
@@ -43,6 +44,9 @@ from .releasing import WrittenRelease, formula_notes, protected
 
 if TYPE_CHECKING:  # loaded where a job is attacked
     from cloister.attacks.opening import OpenedPart
+
+
+Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -225,9 +229,11 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
             notes += [f"{name}: {text}" for text in written.notes]
         for release in releases:
             release.commit()
-        manifest = _finish(job, partial, manifests, started)
+        refuse_joinable(job, partial, manifests)
+        tested = None
         if job.attack and len(manifests) > 1:
-            _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
+            tested = _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
+        manifest = _finish(job, partial, manifests, started, tested)
     return WrittenRelease(manifest, [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)])
 
 
@@ -270,22 +276,27 @@ def _write_part(
     return release, WrittenRelease(manifest, [*prepared.notes(release, typed(manifest)), *formula_notes(folder)])
 
 
-def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
-    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
+def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
+
+    Returns the pairs of parts between which links were looked for: those with ids and records.
+    """
     from cloister.attacks.opening import links_of_parts, part_of
 
     parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
-    linkable = [f"{link.first} and {link.second}" for link in links_of_parts(parts, seed=job.seed) if not link.holds]
+    links = links_of_parts(parts, seed=job.seed)
+    linkable = [f"{link.first} and {link.second}" for link in links if not link.holds]
     if linkable:
         raise NoSafeRelease(
             f"{job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "
             "other names may hold the same values. Drop them from one part, or release one part."
         )
+    return [(link.first, link.second) for link in links]
 
 
-def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
+def _finish(job: Job, partial: Path, manifests: dict[str, Manifest], started: float, tested: Pairs | None) -> Manifest:
     """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
-    manifest = finish_job(job, partial, manifests, time.perf_counter() - started)
+    manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
     failure = ""
     try:

@@ -341,6 +341,31 @@ def test_columns_of_other_names_that_say_the_same_are_refused(cloister, tmp_path
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_parts_without_ids_are_said_not_to_be_tested_for_links(cloister, tmp_path, with_ids):
+    """Whoever asks for an attack reads on the screen and in the report which parts it did not look at together."""
+    hospital_of_testing(n=120).write(tmp_path)
+    part = '[[protect]]\nshape = "table"\nname = "{}"\nsource = "one"\nundecided = ["drop"]\n[protect.qi]\n{}\n'
+    (tmp_path / "job.toml").write_text(
+        'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\n'
+        + ('id = "mrn"\n' if with_ids else "")
+        + part.format("ages", 'age = "interval:20"')
+        + part.format("places", 'zip = "prefix:5"')
+    )
+    ran = cloister("run", "job.toml")
+    page = (tmp_path / "out" / "report.html").read_text()
+    pairs = [["ages", "places"]]
+
+    assert ran.code == 0
+    assert ("Not tested for links by the attack: ages and places." in ran.out.replace("\n", " ")) != with_ids
+    assert ("<strong>Not tested</strong> for links by an attack: ages and places." in page) != with_ids
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert manifest["links"] == {"tested": pairs if with_ids else [], "not_tested": [] if with_ids else pairs}
+    manifest["links"]["tested"], manifest["links"]["not_tested"] = [], []
+    (tmp_path / "out" / "release.json").write_bytes(json_bytes(manifest))
+    assert cloister("verify", "out", "-q").code == 1
+
+
 def test_columns_that_two_systems_spell_differently_join_parts(cloister, tmp_path):
     """One system writes days as another does not: the rows of both lead to each other, and nothing is released."""
     made = hospital_of_testing(n=120)
