@@ -228,7 +228,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
             manifests[name] = written.manifest
             notes += [f"{name}: {text}" for text in written.notes]
         for release in releases:
-            release.commit()
+            release.commit(partial)
         refuse_joinable(job, partial, manifests)
         tested = None
         if job.attack and len(manifests) > 1:

@@ -333,6 +333,7 @@ def protect_table_in_database(
         custody=custody,
         format="parquet",
         counted=made.tally,
+        table=table,
         stay=made.stay,
         leave=made.leave,
     )
