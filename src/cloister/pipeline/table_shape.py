@@ -1,6 +1,7 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -87,15 +88,22 @@ class TableShape(KeyedShape[TableOptions]):
             return self._in_memory(options, run, why)
         from .table_engines import PreparedOnEngine, opened  # SQL is loaded only for that
 
+        own = run.engines.enter_context(ExitStack())
         try:
             with run.watch.stage("read"):
-                table = run.engines.enter_context(opened(options, chosen))
+                table = own.enter_context(opened(options, chosen))
         except InputError:
             if not is_auto:
                 raise
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
         request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
-        return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
+
+        def read_instead() -> Prepared:
+            own.close()
+            return self._in_memory(options, run)
+
+        notes = [*why, *table.notes, *notes]
+        return PreparedOnEngine(options, run, table, request, notes, read_instead if is_auto else None)
 
     def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
         """Return k and levels of the transformations that no other beats in risk and loss, with nothing suppressed."""
