@@ -73,6 +73,10 @@ class InputError(CloisterError, ValueError):
     exit_code = 2
 
 
+class TooLittleMemory(InputError):
+    """An engine had no memory left; another may have enough."""
+
+
 class UndecidedColumns(InputError):
     """Columns have no role, so that nothing may be released.
 

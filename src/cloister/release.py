@@ -171,14 +171,17 @@ class Release(ABC):
                 manifest = self.write_into(
                     partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
                 )
-                self.commit()
+                self.commit(partial)
         except BaseException:
             self.rollback()
             raise
         return manifest
 
-    def commit(self) -> None:  # noqa: B027  (most releases are their folder alone)
-        """Make what was written outside the folder stay; the last thing that is done before the folder appears."""
+    def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)
+        """Make what was written outside the folder stay; the last thing that is done before the folder appears.
+
+        ``partial``: the folder, of a job that of all parts, as it is before it appears
+        """
 
     def rollback(self) -> None:  # noqa: B027
         """Take back what was made to stay, as the folder did not appear after all."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 from cloister.compiling import compile_kernels, must_compile
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.job import Job, Part
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.manifests import AnyManifest
 from cloister.registry import SHAPES, load
 from cloister.release import Release
@@ -101,6 +102,10 @@ class Prepared(ABC):
     @abstractmethod
     def notes(self, release: Release, manifest: AnyManifest) -> list[str]:
         """Return what a user should know of the release, without the stop at the end."""
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return what is released as recorded of each patient; None where there is no such, or it is elsewhere."""
+        return None
 
     @abstractmethod
     def request_in_words(self) -> Rows:

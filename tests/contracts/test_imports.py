@@ -433,6 +433,17 @@ def test_the_verifier_of_claims_loads_nothing_of_what_it_checks():
     assert {f"cloister.claims.{name}" for name in protecting} <= MODULES.keys()
 
 
+def test_the_verifier_of_jobs_reads_spellings_by_itself():
+    """Checking parts of a job loads nothing of what reads columns as two systems spell them, nor formats of dates."""
+    loaded = modules_loaded("cloister.jobs.recheck_spelling")
+
+    assert (
+        loaded & {f"cloister.{name}" for name in ("jobs.spelling", "reading", "io.read", "risk.row_numbers")} == set()
+    )
+    assert "cloister.jobs.recheck_spelling" in modules_loaded("cloister.jobs.recheck")
+    assert "cloister.jobs.spelling" not in modules_loaded("cloister.jobs.recheck")
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "module",

@@ -5,16 +5,23 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.oracles import attacks as attacks_by_definition
 from tests.oracles import hierarchies as hierarchies_by_definition
+from tests.oracles.full_domain import at_least, best_policy
+from tests.properties import test_paper_searches as papers
 from tests.properties import test_privacy_rules as laws
+from tests.properties import test_search
 from tests.properties import test_verified_rules as verified
 from tests.soak import made
+from tests.tampering import restated
 
 import cloister as cl
 from cloister.hierarchy.build import BUILDERS
 from cloister.privacy.parse import RULES
 from cloister.registry import FORMS
+from cloister.search import SEARCHES
 from cloister.tabular.verify_rules import CLASS_RULES, TABLE_RULES
+from cloister.utility import LOSSES
 
 UNIT = Path(__file__).resolve().parents[1] / "unit"
 OF_PEOPLE = {"population-uniqueness"}
@@ -38,6 +45,16 @@ COLUMNS = {
     "icd10": [("E11.9", "I10", "Z00.0")[i % 3] for i in range(120)],
 }
 """A column for each builder, to release and to verify with its original."""
+
+ORACLES_OF_ATTACKS = {
+    "table": "rows_like",
+    "table_with_codes": "rows_like",
+    "disassociation": "candidates",
+    "generalization": "records_with",
+    "trajectories": "sequences_with",
+    "claims": "patients_with",
+}
+"""By what definition the adversaries of each form are checked, in tests of its methods or in that of claims."""
 
 SHAPES_OF_FORMS = {
     "table": "table",
@@ -98,3 +115,56 @@ def test_every_form_is_forged_in_the_soak():
     """Releases of each registered form are made, changed and verified by the soak."""
     assert {*SHAPES_OF_FORMS} == {*FORMS}
     assert {*SHAPES_OF_FORMS.values()} == {*made.SHAPES}
+
+
+def test_every_loss_has_an_oracle():
+    """The definition knows every registered loss and no other; the optimum by each is searched in random tables."""
+    one = best_policy([("a",), ("b",)], [[("a", "*"), ("b", "*")]], at_least(2), 0, "iyengar", (1.0,))
+
+    assert all(0 <= one.loss(name, (1.0,)) <= 1 for name in LOSSES)
+    with pytest.raises(KeyError):
+        one.loss("no such loss", (1.0,))
+    assert test_search.LOSSES is LOSSES
+
+
+PEOPLE = pl.DataFrame({"age": [str(20 + 7 * i % 60) for i in range(90)], "sex": ["FM"[i % 2] for i in range(90)]})
+ASKED = {"quasi_identifiers": {"age": "interval:5,20", "sex": "suppress"}, "rules": ["k-anonymity=3"]}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_release_by_every_loss_is_verified(loss, tmp_path):
+    """A release by each registered loss holds against its original, and not with a figure that does not follow."""
+    cl.anonymize(PEOPLE, **ASKED, loss=loss, purpose="one-coding", accept_empty=True).write(tmp_path / "release")
+    assert cl.verify_folder(tmp_path / "release", original=PEOPLE).holds
+
+    restated(tmp_path / "release", lambda manifest: manifest["utility"]["losses"].update({loss: 0.123456}))
+    with pytest.raises(cl.GuaranteeViolation, match=r"utility\.loss"):
+        cl.verify_folder(tmp_path / "release", original=PEOPLE)
+
+
+def test_every_search_has_laws_and_an_oracle():
+    """Each registered search is compared with its definition: the optimum, minimal policies, least rank or a path."""
+    exact = {*test_search.SEARCHES} | {*papers.EXACT}
+    stores = {"flash-list"}
+
+    assert exact - stores | {*papers.MINIMAL} | {"samarati"} | {*papers.GREEDY} == {*SEARCHES}
+    assert {search.__name__ for search, _ in papers.GREEDY.values()} == {*papers.PATHS}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_release_by_every_search_is_verified(name, tmp_path):
+    """A release by each registered search holds against its original."""
+    cl.anonymize(PEOPLE, **ASKED, search=name, accept_empty=True).write(tmp_path / "release")
+
+    assert cl.verify_folder(tmp_path / "release", original=PEOPLE).holds
+
+
+def test_every_adversary_has_an_oracle():
+    """What opens a release of each form for adversaries is compared with a definition, by a test that uses it."""
+    places = ("test_attacks_methods.py", "test_attacks_claims.py")
+    tests = "".join((UNIT / "attacks" / name).read_text() for name in places)
+
+    assert {*ORACLES_OF_ATTACKS} == {*FORMS}
+    for name in ORACLES_OF_ATTACKS.values():
+        assert hasattr(attacks_by_definition, name)
+        assert f"{name}(" in tests

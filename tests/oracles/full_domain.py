@@ -55,7 +55,9 @@ class Outcome:
             return log(sum(stands_for) / n) / log(most)
         if name == "kl_divergence":
             return self._divergence()
-        return sum(w * self._entropy(j) for j, w in enumerate(weights)) / whole
+        if name == "entropy":
+            return sum(w * self._entropy(j) for j, w in enumerate(weights)) / whole
+        raise KeyError(name)
 
     def _divergence(self):
         """Sum of p log(p / q) over recorded combinations; q spreads a class over what its labels cover."""

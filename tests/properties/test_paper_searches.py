@@ -22,10 +22,21 @@ from cloister.search.minimal import incognito, ola, samarati
 
 EXACT = {
     "flash": (flash, {}),
-    "flash-explicit": (flash, {"representation": "explicit"}),
+    "flash:explicit": (flash, {"representation": "explicit"}),
     "flash-list": (flash, {"store": "list"}),
     "bfs": (bfs, {}),
-    "bfs-without-prediction": (bfs, {"prediction": False}),
+    "bfs:unpredicted": (bfs, {"prediction": False}),
+}
+MINIMAL = {"ola": ola, "incognito": incognito}
+GREEDY = {
+    "datafly": (datafly, "original"),
+    "datafly:arx": (datafly, "arx"),
+    "igreedy": (igreedy, "original"),
+    "igreedy:arx": (igreedy, "arx"),
+}
+PATHS = {
+    "datafly": lambda case, variant: oracle.datafly(case, max if variant == "original" else min),
+    "igreedy": oracle.igreedy,
 }
 EXAMPLES = 40
 
@@ -101,7 +112,7 @@ def test_rules_need_not_be_monotone(name, case, extra):
     assert levels_of(problem, run(exhaustive, problem)) == levels_of(problem, run(search, problem, **options))
 
 
-@pytest.mark.parametrize("search", [ola, incognito])
+@pytest.mark.parametrize("search", MINIMAL.values(), ids=MINIMAL)
 @examples(EXAMPLES)
 @given(case=cases())
 def test_minimal_policies_are_found(search, case):
@@ -120,7 +131,7 @@ def test_minimal_policies_are_found(search, case):
     assert found.bound <= exhaustive(problem).loss + 1e-12
 
 
-@pytest.mark.parametrize("search", [ola, incognito])
+@pytest.mark.parametrize("search", MINIMAL.values(), ids=MINIMAL)
 @examples(EXAMPLES)
 @given(case=cases())
 def test_the_best_minimal_policy_is_optimal_without_suppression(search, case):
@@ -147,25 +158,18 @@ def test_samarati_finds_the_least_rank(case):
     assert found is None or not found.optimal
 
 
-@pytest.mark.parametrize("variant", ["original", "arx"])
+@pytest.mark.parametrize("name", GREEDY)
 @examples(EXAMPLES)
 @given(case=cases())
-def test_datafly_takes_the_path_it_defines(variant, case):
-    """The attribute with the most (arx: fewest) distinct values is generalized until the policy is safe."""
+def test_greedy_searches_take_the_path_that_they_define(name, case):
+    """Datafly generalizes the attribute with the most (arx: fewest) distinct values until the policy is safe, iGreedy
+    takes the direct generalization whose smallest class is largest.
+    """
     problem = case.problem()
-    expected = oracle.datafly(case, max if variant == "original" else min)
+    search, variant = GREEDY[name]
 
-    assert expected == levels_of(problem, run(datafly, problem, variant=variant))
-
-
-@pytest.mark.parametrize("variant", ["original", "arx"])
-@examples(EXAMPLES)
-@given(case=cases())
-def test_igreedy_takes_the_path_it_defines(variant, case):
-    """Of the direct generalizations the one whose smallest class is largest is taken until the policy is safe."""
-    problem = case.problem()
-
-    assert oracle.igreedy(case, variant) == levels_of(problem, run(igreedy, problem, variant=variant))
+    expected = PATHS[search.__name__](case, variant)
+    assert expected == levels_of(problem, run(search, problem, variant=variant))
 
 
 @pytest.mark.parametrize("search", [datafly, igreedy, samarati, ola, incognito])

@@ -3,6 +3,7 @@
 A file of text or Parquet may be larger than memory. Of a database only counts leave it, all in one transaction.
 """
 
+import os
 import re
 import resource
 import shutil
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import polars as pl
 from sqlglot import exp, parse_one
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError, TooLittleMemory, setting
 from cloister.io.columns import check_names, display_name, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
 from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
@@ -32,8 +33,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
+OUT_OF_MEMORY = "OutOfMemoryException"  # what DuckDB raises then
 LEAST_MIB = 64  # what it needs to begin
 STATM = Path("/proc/self/statm")  # its first number is the pages of address space that the process has
+GROUPS = Path("/proc/self/cgroup")  # control groups of this process
+GROUP_FILES = Path("/sys/fs/cgroup")  # their files
 LINE = re.compile(r"Line:?\s*(\d+)")
 
 
@@ -145,14 +149,15 @@ class DuckDBFile(Engine):
         return as_in_file(frame, self.schema, self.file)
 
     def _answer(self, sql: str) -> pl.DataFrame:
-        found = ""
+        found, kind = "", InputError
         try:
             return frame_of(self.connection.sql(sql))
         except MemoryError:
             raise
         except Exception as error:  # its message quotes values; of it, the number of a line is taken
             found = _what_failed(error)
-        raise InputError(f"{self.file} {found}", file=self.file)
+            kind = TooLittleMemory if type(error).__name__ == OUT_OF_MEMORY else InputError
+        raise kind(f"{self.file} {found}", file=self.file)
 
 
 @contextmanager
@@ -244,16 +249,32 @@ def _pattern(path: Path) -> str:
 
 
 def memory_limit() -> str:
-    """Return what DuckDB may hold: half of what a limit of the shell (``ulimit -v``) leaves, if that is less.
+    """Return what DuckDB may hold: half of what is there, if that is less than usual.
 
-    The other half is for what is read from it, and for the stacks of its threads.
+    That is what a limit of the shell (``ulimit -v``) leaves, or the memory of the machine or of the container. The
+    other half is for what is read from DuckDB, and for the stacks of its threads.
     """
+    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits_of_groups()]
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return MEMORY_LIMIT
-    used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
-    left = max(LEAST_MIB, (limit - used) >> 21)
+    if limit != resource.RLIM_INFINITY:
+        used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
+        most.append(limit - used)
+    left = max(LEAST_MIB, min(most) >> 21)
     return f"{left}MiB" if left < 4 << 10 else MEMORY_LIMIT
+
+
+def _limits_of_groups() -> Iterator[int]:
+    """The limits of memory, in bytes, of the control groups that this process is in; of a container its own."""
+    lines = GROUPS.read_text().splitlines() if GROUPS.exists() else []
+    for _, controllers, group in (line.split(":", 2) for line in lines):
+        if controllers not in ("", "memory"):
+            continue
+        top = GROUP_FILES / controllers
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        inside = top / group.lstrip("/")
+        for place in (inside, *(above for above in inside.parents if above.is_relative_to(top))):
+            with suppress(OSError, ValueError):  # ``max``: none
+                yield int((place / name).read_text())
 
 
 def _word(text: str) -> str:
@@ -262,7 +283,7 @@ def _word(text: str) -> str:
 
 def _what_failed(error: Exception) -> str:
     kind, line = type(error).__name__, LINE.search(str(error))
-    if kind == "OutOfMemoryException":
+    if kind == OUT_OF_MEMORY:
         return f"has more different records than the engine duckdb can count in {memory_limit()} and on the disk left."
     if kind == "IOException":
         return "cannot be read to its end, or the disk for what is set aside is full."

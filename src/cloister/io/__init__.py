@@ -3,7 +3,7 @@
 from cloister.io.codes import CodeColumns, CodeSource, EventColumns, EventSource, code_events, code_lists
 from cloister.io.columns import as_text, distinct_values, plain_columns
 from cloister.io.csv import Source
-from cloister.io.folder import Place, appearing, release_folder, remove_dead_partials
+from cloister.io.folder import Place, appearing, note_table, release_folder, remove_dead_partials
 from cloister.io.frames import NativeFrame, from_native
 from cloister.io.query import Query, is_address
 from cloister.io.read import read_table
@@ -32,7 +32,7 @@ from cloister.io.write import (
 __all__ = [
     "RECORDS", "CodeColumns", "CodeSource", "EventColumns", "EventSource", "NativeFrame", "Place", "Query", "Source",
     "appearing", "as_text", "code_events", "code_lists", "counted", "distinct_values", "first_records",
-    "formula_columns", "from_native", "is_address", "is_taken", "is_tally", "n_records", "plain_columns",
+    "formula_columns", "from_native", "is_address", "is_taken", "is_tally", "n_records", "note_table", "plain_columns",
     "private_file", "read_table", "records_of", "release_folder",
     "remove_dead_partials", "sha256", "table_columns", "tallied", "with_records_of", "without_formulas", "write_csv",
     "write_parquet", "write_private",

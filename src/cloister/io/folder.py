@@ -35,7 +35,7 @@ _AS_NAMED, _NO_REPLACE, _EXCHANGE = -100, 1, 2
 _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 """Words of renameat2, and what it answers where the system or the file system cannot do it."""
 
-_RECORD, _EARLIER = ".cloister-run", ".cloister-earlier"
+_RECORD, _EARLIER, _TABLES = ".cloister-run", ".cloister-earlier", ".cloister-tables"
 _NAME = re.compile(r"\.(?P<target>.+)\.partial-[0-9a-f]{8}", re.DOTALL)
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -96,21 +96,36 @@ def begin_partial(target: Path, *, is_file: bool) -> Partial:
     return partial
 
 
-def remove_dead_partials(folder: Path) -> list[str]:
-    """Remove what runs that were killed left in ``folder``, and return the names.
+def note_table(content: Path, table: str) -> None:
+    """Note beside what a run has written which table it makes stay in a database, before it does.
+
+    Whoever removes the remains of the run, killed before its folder appeared, can name the table.
+    """
+    found, path = content.stat(), content.parent / _TABLES
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS, 0o600), "a") as file:
+        file.write(f"{found.st_dev} {found.st_ino} {table}\n")
+    sync(path)
+    sync(content.parent)
+
+
+def remove_dead_partials(folder: Path, *, with_tables: bool = False) -> dict[str, list[str]]:
+    """Remove what runs that were killed left in ``folder``; return by name the tables that they left in a database.
 
     An earlier release that such a run had moved away, where the system cannot exchange two folders in one step, is
     moved back.
+
+    ``with_tables``: remove also what names a table that no release tells of, by a caller that says so
     """
     names = os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []
-    removed = []
+    removed = {}
     for name in filter(None, map(_NAME.fullmatch, sorted(names))):
         path = folder / name.group()
         with suppress(OSError):
             opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
             try:
-                if _is_ours(opened) and _remove_if_dead(path, path.with_name(name["target"]), opened):
-                    removed.append(path.name)
+                tables = _remove_if_dead(path, path.with_name(name["target"]), opened, with_tables)
+                if tables is not None:
+                    removed[path.name] = tables
             finally:
                 os.close(opened)
     return removed
@@ -122,15 +137,23 @@ def _is_ours(opened: int) -> bool:
     return found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
 
 
-def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
-    """Remove the folder of a dead run, else return False; works on the open folder, as its name may lead elsewhere."""
+def _remove_if_dead(path: Path, target: Path, opened: int, with_tables: bool) -> list[str] | None:
+    """Remove the folder of a dead run, and return the tables that it left, else None.
+
+    Works on the open folder, as its name may lead elsewhere.
+    """
+    if not _is_ours(opened):
+        return None
     lock = os.open(_RECORD, os.O_RDWR | _FLAGS, dir_fd=opened)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_ours(lock) or os.read(lock, 4096) != _record(target.name):
-            return False
+            return None
         if _EARLIER in os.listdir(opened) and not os.path.lexists(target):
             os.rename(_EARLIER, target, src_dir_fd=opened)
+        tables = _tables_left(opened, target)
+        if tables and not with_tables:
+            return None
         # Remove all that is in an open folder, the record last, by which the next run knows it.
         for name in sorted(os.listdir(opened), key=lambda name: name == _RECORD):
             if stat.S_ISDIR(os.stat(name, dir_fd=opened, follow_symlinks=False).st_mode):
@@ -138,9 +161,19 @@ def _remove_if_dead(path: Path, target: Path, opened: int) -> bool:
             else:
                 os.unlink(name, dir_fd=opened)
         path.rmdir()
-        return True
+        return tables
     finally:
         os.close(lock)
+
+
+def _tables_left(opened: int, target: Path) -> list[str]:
+    """The tables that a dead run may have made stay, unless the folder that tells of them appeared."""
+    if _TABLES not in os.listdir(opened):
+        return []
+    with os.fdopen(os.open(_TABLES, os.O_RDONLY | _FLAGS, dir_fd=opened), encoding="utf-8") as file:
+        noted = [line.split() for line in file.read().splitlines()]
+    there = identity(target)
+    return [table for device, number, table in noted if (int(device), int(number)) != there]
 
 
 def _record(name: str) -> bytes:

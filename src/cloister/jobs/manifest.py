@@ -1,6 +1,7 @@
 """The manifest of a job: what its parts promise, and that they cannot be joined."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, Self
 
@@ -140,6 +141,22 @@ class JobSeconds(Section):
     total: float
 
 
+class AttackedLinks(Section):
+    """Pairs of parts, by name: those between which the attack of a run looked for links, and those without ids."""
+
+    tested: tuple[tuple[str, str], ...]
+    not_tested: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def between(cls, parts: Iterable[str], tested: Iterable[tuple[str, str]]) -> Self:
+        """Return all pairs of parts, given those that were tested."""
+        pairs, known = list(combinations(parts, 2)), set(tested)
+        return cls(
+            tested=tuple(pair for pair in pairs if pair in known),
+            not_tested=tuple(pair for pair in pairs if pair not in known),
+        )
+
+
 class JobManifest(Section):
     """All that ``release.json`` of a job says; ``files`` by their paths inside the folder."""
 
@@ -153,13 +170,21 @@ class JobManifest(Section):
     guarantee: JobGuarantee
     files: dict[str, Hash]
     seconds: JobSeconds
+    links: AttackedLinks | None = None  # absent where the job asks for no attack
 
 
 def describe_job(
-    name: str, parts: Mapping[str, AnyManifest], *, seed: int, created: str, seconds: float, files: Mapping[str, str]
+    name: str,
+    parts: Mapping[str, AnyManifest],
+    *,
+    seed: int,
+    created: str,
+    seconds: float,
+    files: Mapping[str, str],
+    tested: Iterable[tuple[str, str]] | None = None,
 ) -> JobManifest:
-    """Return the manifest of a job."""
-    return JobManifest(
+    """Return the manifest of a job; ``tested``: parts between which an attack looked for links, if there was one."""
+    return JobManifest.of_known(
         schema=SCHEMA,
         cloister=__version__,
         shape=JOB,
@@ -170,6 +195,7 @@ def describe_job(
         guarantee=JobGuarantee(sentences=SENTENCES, not_promised=NOT_PROMISED, verified=True),
         files=dict(files),
         seconds=JobSeconds(total=seconds),
+        links=None if tested is None else AttackedLinks.between(parts, tested),
     )
 
 

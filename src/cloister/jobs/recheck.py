@@ -18,7 +18,8 @@ from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failure
 from cloister.results import Manifest, Verdict
 
 from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, report_of_job
-from .unlinkable import MOST_SETS, TOO_MANY, joinable
+from .recheck_spelling import respell
+from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 Numbers = NDArray[np.intp]
 
@@ -68,6 +69,8 @@ def _split(groups: Numbers, values: Numbers) -> Numbers:
     return split
 
 
+LOOKUP = RowLookup(respell, leading_to_few)
+
 HOW = "every part from its files, and the manifest of the job"
 
 
@@ -103,7 +106,13 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
     if job is None or job.files != files:
         failures.append(f"{MANIFEST} does not list the files of the parts as they are")
     if job is None or job != describe_job(
-        job.name, parts, seed=job.seed, created=job.created, seconds=job.seconds.total, files=files
+        job.name,
+        parts,
+        seed=job.seed,
+        created=job.created,
+        seconds=job.seconds.total,
+        files=files,
+        tested=None if job.links is None else job.links.tested,
     ):
         failures.append(f"{MANIFEST} does not say what the parts say")
     failures += manifest_failures(folder, manifest)
@@ -112,4 +121,4 @@ def _failures(folder: Path, manifest: Manifest, manifests: Mapping[str, Manifest
         expected = report_of_job(folder, job, manifests)
         changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
         failures += [f"{name} does not say what the parts say" for name in changed]
-    return failures + joinable(folder, parts, leading_to_few)
+    return failures + joinable(folder, parts, LOOKUP)

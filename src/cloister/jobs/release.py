@@ -9,7 +9,7 @@ differ from those of the release that is replaced, under the same settings, by t
 changed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -27,7 +27,8 @@ from cloister.results import DIGITS, Manifest
 from .job import Job
 from .job_file import APART
 from .manifest import describe_job, files_of_parts, is_job, part_names, report_of_job
-from .unlinkable import MOST_SETS, TOO_MANY, joinable
+from .spelling import respell
+from .unlinkable import MOST_SETS, TOO_MANY, RowLookup, joinable
 
 
 def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozenset[str]) -> str | None:
@@ -65,6 +66,8 @@ def _fewest(counts: Sequence[pl.DataFrame], subset: tuple[str, ...]) -> int | No
     fewest: int | None = both.select(pl.min_horizontal(" n", " n of the other").min()).item()
     return fewest
 
+
+LOOKUP = RowLookup(respell, leading_to_few)
 
 LIMIT = "whoever has both releases can compare them (see known limits)"
 
@@ -123,18 +126,36 @@ def is_internal_of_job(folder: Path) -> bool:
     return bool(entries) and all(entry.is_dir() and not entry.is_symlink() and is_internal(entry) for entry in entries)
 
 
-def finish_job(job: Job, folder: Path, manifests: Mapping[str, Manifest], seconds: float) -> Manifest:
-    """Write the manifest and the report of a job, and return the manifest."""
-    parts = {name: typed(manifest) for name, manifest in manifests.items()}
-    found = joinable(folder, parts, leading_to_few)
+def refuse_joined(job: Job, found: Sequence[str]) -> None:
+    """Refuse a job some of whose parts can be joined, as sentences say."""
     if found:
         raise NoSafeRelease(
             f"{job.file}: {'; '.join(found)}. Drop these columns from one of them, or release one part; {APART}."
         )
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    files = files_of_parts(folder, list(manifests))
-    seconds = round(seconds, DIGITS)
-    described = describe_job(job.name, parts, seed=job.seed, created=created, seconds=seconds, files=files)
+
+
+def refuse_joinable(job: Job, folder: Path, manifests: Mapping[str, Manifest]) -> None:
+    """Refuse parts whose rows lead to each other by what the files of both hold."""
+    refuse_joined(job, joinable(folder, {name: typed(one) for name, one in manifests.items()}, LOOKUP))
+
+
+def finish_job(
+    job: Job,
+    folder: Path,
+    manifests: Mapping[str, Manifest],
+    seconds: float,
+    tested: Iterable[tuple[str, str]] | None = None,
+) -> Manifest:
+    """Write the manifest and the report of a job, and return the manifest; ``tested``: as of `describe_job`."""
+    described = describe_job(
+        job.name,
+        {name: typed(manifest) for name, manifest in manifests.items()},
+        seed=job.seed,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seconds=round(seconds, DIGITS),
+        files=files_of_parts(folder, list(manifests)),
+        tested=tested,
+    )
     for name, content in report_of_job(folder, described, manifests).items():
         write_private(folder / name, content)
     manifest = described.published()

@@ -5,7 +5,7 @@ anything of another part. What is left are columns that stand in two parts under
 one part in another by them must find none, or at least k.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -26,8 +26,16 @@ MOST_SETS = 4_096
 
 TOO_MANY = f"they agree on more than {MOST_SETS:,} sets of columns, too many to compare"
 
-Search = Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
-"""Why rows of two tables lead to each other by values of the same columns; protect and verify have one each."""
+
+@dataclass(frozen=True)
+class RowLookup:
+    """How two tables with the same columns are compared; protect and verify have one each."""
+
+    # tables with numbers in place of values, in each reading by which other rows agree
+    respell: Callable[[pl.DataFrame, pl.DataFrame], Iterator[tuple[pl.DataFrame, pl.DataFrame]]]
+    # why rows of two tables lead to each other by values of the same columns
+    leading_to_few: Callable[[pl.DataFrame, pl.DataFrame, int, frozenset[str]], str | None]
+
 
 WHOLE_HISTORIES = (
     "each releases all codes of a patient together, which fit the other's row of the same patient and few others"
@@ -46,10 +54,10 @@ class ReleasedPart:
     is_overlapping: bool = False  # whether one label of a column may hold another
 
 
-def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search) -> list[str]:
+def joinable(folder: Path, manifests: Mapping[str, AnyManifest], lookup: RowLookup) -> list[str]:
     """Return which parts can be joined, in sentences; none if no row of one leads to fewer than k of another.
 
-    ``search``: compares values of shared columns
+    ``lookup``: how values of shared columns are compared
     """
     inside = {name: manifest for name, manifest in manifests.items() if manifest.is_in_database}
     shown = {name: shown_of(folder / name, one) for name, one in manifests.items() if name not in inside}
@@ -63,7 +71,7 @@ def joinable(folder: Path, manifests: Mapping[str, AnyManifest], search: Search)
         + [
             f"rows of {own} and {other} can be joined by what both release: {why}"
             for (own, one), (other, two) in combinations(there, 2)
-            for why in _why(one, two, search)
+            for why in _why(one, two, lookup)
         ]
     )
 
@@ -84,35 +92,28 @@ def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManife
     ]
 
 
-def _why(one: ReleasedPart, two: ReleasedPart, search: Search) -> list[str]:
-    """Return why rows of two parts can be joined, in words; none if they cannot."""
-    columns = [column for column in one.frame.columns if column in two.frame.columns]
-    texts = one.frame.select(columns), two.frame.select(columns)
-    plain = tuple(frame.select(_plain(pl.col(column)) for column in columns) for frame in texts)
-    forms = [texts] if all(map(pl.DataFrame.equals, texts, plain)) else [texts, plain]
-    for own, other in forms:
-        found = search(own, other, max(one.k, two.k), one.generalized & two.generalized)
-        if found is not None:
-            return [found]
-    return _narrowed(one, two, columns)
-
-
-def _plain(text: pl.Expr) -> pl.Expr:
-    """Texts without white space around them, and numbers in one form, so that 7, 7.0 and 07 are one value.
+def _why(one: ReleasedPart, two: ReleasedPart, lookup: RowLookup) -> list[str]:
+    """Return why rows of two parts can be joined, in words; none if they cannot.
 
     Values that are told apart as they are written may be one to whoever joins; and the other way round. Rows must not
-    lead to few rows in either form.
+    lead to few rows in any reading.
     """
-    stripped = text.str.strip_chars()
-    number = stripped.cast(pl.Float64, strict=False)
-    return pl.when(number.is_finite()).then(number.cast(pl.String)).otherwise(stripped).alias(text.meta.output_name())
+    columns = [column for column in one.frame.columns if column in two.frame.columns]
+    meeting = set[str]()
+    for own, other in lookup.respell(one.frame.select(columns), two.frame.select(columns)):
+        found = lookup.leading_to_few(own, other, max(one.k, two.k), one.generalized & two.generalized)
+        if found is not None:
+            return [found]
+        meeting |= {name for name in columns if not {*own[name].unique()}.isdisjoint(other[name].unique())}
+    return _narrowed(one, two, columns, meeting)
 
 
-def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> list[str]:
+def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meeting: set[str]) -> list[str]:
     """Return why values at other levels in each part narrow its classes down, in words; none if they do not.
 
     Classes of both parts have k records each, whatever labels meet. A shared column that one of them has as recorded
-    tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class.
+    tells rows of a class apart, so that labels which are neither equal nor apart leave some of a class. Columns are
+    ``meeting`` that have values in common, however they are spelled.
     """
     generalized = one.generalized | two.generalized
     # columns by which rows can be held against each other
@@ -122,7 +123,7 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str]) -> l
         if (
             not any(set(part.frame[column].unique()) <= {ROOT, None} for part in (one, two))
             if column in generalized
-            else not set(one.frame[column].unique()).isdisjoint(two.frame[column].unique())
+            else column in meeting
         )
     }
     told = [

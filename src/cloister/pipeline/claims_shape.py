@@ -7,6 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import polars as pl
+
 from cloister.claims.data import Claims, claims_of
 from cloister.claims.encode import encode
 from cloister.claims.form import at_levels
@@ -16,9 +18,10 @@ from cloister.claims.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
 from cloister.claims.prepare import prepare
 from cloister.claims.protect import settings_of
 from cloister.errors import InputError
-from cloister.io import Source
+from cloister.io import Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
 from cloister.manifests import AnyManifest, typed
 from cloister.reading import how_read
@@ -168,6 +171,14 @@ class PreparedHistories(Prepared):
                 custody={name: one for name, one in found.items() if one},
                 accept_empty=options.accept_empty,
             )
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the columns of patients that are kept."""
+        patients = self.claims.patients
+        if not self.recorded:
+            return None
+        (name,) = self.claims.plan.patients.columns("id")
+        return RecordedValues(patients.select(pl.col(self.recorded).cast(pl.String)), 2, as_text(patients[name]))
 
     def check(self) -> None:
         """Raise what protecting would raise before its search."""

@@ -13,6 +13,7 @@ from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
 from cloister.io.columns import display_name
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
@@ -93,6 +94,10 @@ class PreparedCodes(Prepared):
     def check(self) -> None:
         """Refuse codes that cannot be written."""
         check_codes(self.given.codes)
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the auxiliary attributes."""
+        return RecordedValues.beside(self.given.attributes, self.given.codes.ids, self.options.k)
 
     def notes(self, _release: Release, manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted."""

@@ -22,8 +22,17 @@ from cloister.errors import (
 from cloister.io import Place, appearing, is_taken
 from cloister.jobs.job import Job, Part
 from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.linked_columns import find_linked_columns
 from cloister.jobs.manifest import warnings_of_folder
-from cloister.jobs.release import earlier_manifests, finish_job, is_internal_of_job, is_job_release, what_changed
+from cloister.jobs.release import (
+    earlier_manifests,
+    finish_job,
+    is_internal_of_job,
+    is_job_release,
+    refuse_joinable,
+    refuse_joined,
+    what_changed,
+)
 from cloister.manifests import typed
 from cloister.registry import SHAPES
 from cloister.release import Release
@@ -38,6 +47,9 @@ from .releasing import WrittenRelease, protected, warnings_and_notes
 
 if TYPE_CHECKING:  # loaded where a job is attacked
     from cloister.attacks.opening import OpenedPart
+
+
+Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,7 @@ def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
         for name, one in prepared.items():
             with of_part(job_run.job, name):
                 one.check()
+        _refuse_linked(job_run.job, prepared)
         parts = {name: one.request_in_words() for name, one in prepared.items()}
         return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
 
@@ -189,6 +202,13 @@ def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     ]
 
 
+def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
+    """Refuse columns of two parts that say the same of a patient, whatever they are called."""
+    if len(prepared) > 1:
+        found = {name: values for name, one in prepared.items() if (values := one.recorded_values()) is not None}
+        refuse_joined(job, find_linked_columns(found))
+
+
 def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
     """Protect, write and verify all parts; they appear together, or nothing does."""
     job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
@@ -196,6 +216,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
     places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
     if job_run.custodian_dir is not None:
         places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
+    _refuse_linked(job, prepared)
     notes, manifests = [], {}
     releases: list[Release] = []
     with _settling(releases), appearing(*places) as (partial, *others):
@@ -210,11 +231,27 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
             manifests[name] = written.manifest
             notes += [f"{name}: {text}" if len(job.parts) > 1 else text for text in written.notes]
         for release in releases:
-            release.commit()
-        manifest, warnings = _finish(job_run, partial, manifests, started), warnings_of_folder(partial)
+            release.commit(partial)
+        refuse_joinable(job, partial, manifests)
+        tested = None
         if job.attack and len(manifests) > 1:
-            _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
-    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
+            tested = _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
+        manifest, warnings = _finish(job_run, partial, manifests, started, tested), warnings_of_folder(partial)
+    notes = [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)]
+    return WrittenRelease(manifest, warnings, notes)
+
+
+def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:
+    """Notes on parts that leave out few patients, which parts with more of them show."""
+    notes, counts = [], {name: typed(manifest).records for name, manifest in manifests.items()}
+    for name, records in counts.items():
+        more = [other for other, one in counts.items() if one.released > records.released]
+        if isinstance(records.suppressed, str) and more:
+            notes.append(
+                f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
+                "has both parts can tell (see known limits)"
+            )
+    return notes
 
 
 @contextmanager
@@ -245,23 +282,30 @@ def _write_part(
     return release, WrittenRelease(manifest, *warnings_and_notes(prepared, release, *written))
 
 
-def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> None:
-    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them."""
+def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
+
+    Returns the pairs of parts between which links were looked for: those with ids and records.
+    """
     from cloister.attacks.opening import links_of_parts, part_of
 
     parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
-    linkable = [f"{link.first} and {link.second}" for link in links_of_parts(parts, seed=job.seed) if not link.holds]
+    links = links_of_parts(parts, seed=job.seed)
+    linkable = [f"{link.first} and {link.second}" for link in links if not link.holds]
     if linkable:
         raise NoSafeRelease(
             f"{job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "
             "other names may hold the same values. Drop them from one part, or release one part."
         )
+    return [(link.first, link.second) for link in links]
 
 
-def _finish(job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float) -> Manifest:
+def _finish(
+    job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float, tested: Pairs | None
+) -> Manifest:
     """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
     job = job_run.job
-    manifest = finish_job(job, partial, manifests, time.perf_counter() - started)
+    manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
     made_in = (database_of(part, job.engine) for part in job.parts.values())
     failure = ""
     try:

@@ -17,9 +17,15 @@ WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folde
 
 
 def tidy_beside(place: Path, voice: Voice) -> None:
-    """Remove what killed runs left beside a place, and say so."""
-    for name in remove_dead_partials(Path(os.path.abspath(place)).parent):
+    """Remove what killed runs left beside a place, and say so, also which tables may have stayed in a database."""
+    for name, tables in remove_dead_partials(Path(os.path.abspath(place)).parent, with_tables=True).items():
         voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
+        for table in tables:
+            voice.note(
+                f"Note: that run may have left the protected table {table} in its database. No report tells of it: "
+                "remove it there.",
+                always=True,
+            )
 
 
 def check_places(

@@ -3,7 +3,7 @@
 A file is written from the tally of its protected records; a database makes the protected table itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,7 +14,7 @@ import polars as pl
 from cloister.engines.choice import ChosenEngine, name_of_table
 from cloister.engines.in_database import Database, Making, Recoded, fetch_released, make, n_changed, n_out_of_order
 from cloister.engines.statements import Engine, count_ids, fetch_tally, names_of, unique_share
-from cloister.errors import InputError, InternalError, setting
+from cloister.errors import InputError, InternalError, TooLittleMemory, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.foreign import interruptible
 from cloister.io.query import Query
@@ -23,7 +23,7 @@ from cloister.release_folder import TABLE
 from cloister.results import Stopwatch
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.shape import Original, Rows, Run
+from cloister.shape import Original, Prepared, Rows, Run
 from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from cloister.tabular.encode import check_ids, encoded
 from cloister.tabular.manifest import DatabasePlace
@@ -100,16 +100,30 @@ class PreparedOnEngine(PreparedRequest):
     """A table that stays where it is, and is counted there."""
 
     def __init__(
-        self, options: TableOptions, run: Run, table: OpenedTable, request: TableRequest, earlier_notes: Sequence[str]
+        self,
+        options: TableOptions,
+        run: Run,
+        table: OpenedTable,
+        request: TableRequest,
+        earlier_notes: Sequence[str],
+        read_instead: Callable[[], Prepared] | None = None,
     ) -> None:
+        """``read_instead``: reads the table into memory, where the engine was not asked for by name."""
         refuse_what_needs_rows(request, table.engine.name)
         super().__init__(options, run, request, earlier_notes)
-        self.table = table
+        self.table, self.read_instead = table, read_instead
         self.original = Original(None)
 
     def protect(self) -> Release:
         """Take its tally through the stages; in a database the protected table is made there."""
-        return self.protect_or_list("the search", self._protect)
+        try:
+            return self.protect_or_list("the search", self._protect)
+        except (TooLittleMemory, MemoryError):
+            if self.read_instead is None:
+                raise
+        name = self.table.engine.name
+        self.earlier_notes = (*self.earlier_notes, f"the engine was memory in the end, as {name} had too little of it")
+        return self.read_instead().protect()
 
     def _protect(self, progress: Report | None, custody: Mapping[str, object]) -> Release:
         table, seed, watch = self.table, self.options.seed, self.run.watch
@@ -334,6 +348,7 @@ def protect_table_in_database(
         custody=custody,
         format="parquet",
         counted=made.tally,
+        table=table,
         stay=made.stay,
         leave=made.leave,
     )

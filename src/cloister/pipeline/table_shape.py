@@ -1,6 +1,7 @@
 """A table as a shape: from settings to a request, and what is done with it in memory, with codes or on an engine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +12,9 @@ import polars as pl
 
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
 from cloister.errors import InputError, setting
-from cloister.io import CodeColumns, Source
+from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
 from cloister.settings import Keywords
@@ -83,16 +85,22 @@ class TableShape(KeyedShape[TableOptions]):
             return self._in_memory(options, run, why)
         from .table_engines import PreparedOnEngine, opened  # SQL is loaded only for that
 
+        own = run.engines.enter_context(ExitStack())
         try:
             with run.watch.stage("read"):
-                table = run.engines.enter_context(opened(options, chosen))
+                table = own.enter_context(opened(options, chosen))
         except InputError:
             if not is_auto:
                 raise
             return self._in_memory(options, run)  # which reads more, or says more of what is wrong
         request, notes = request_of(options, [column.name for column in table.engine.columns], is_counted=True)
-        notes = [*notes, *notes_on_method(options, request, table.engine.name)]
-        return PreparedOnEngine(options, run, table, request, (*why, *table.notes, *notes))
+
+        def read_instead() -> Prepared:
+            own.close()
+            return self._in_memory(options, run)
+
+        notes = [*why, *table.notes, *notes, *notes_on_method(options, request, table.engine.name)]
+        return PreparedOnEngine(options, run, table, request, notes, read_instead if is_auto else None)
 
     def frontier(self, options: TableOptions, read: Callable[[TableOptions], object]) -> list[dict[str, object]]:
         """Return k and levels of the transformations that no other beats in risk and loss, with nothing suppressed."""
@@ -153,6 +161,16 @@ class PreparedTable(PreparedRequest):
     @property
     def _of_codes(self) -> list[str]:
         return [] if self.codes is None else [self.codes.column]
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the columns that are released as recorded, if each row is a patient."""
+        frame, request = self.source.frame, self.request
+        columns = [as_text(frame[name]).alias(name) for name in self.recorded if name in frame.columns]
+        if not columns or request.patients is not None:
+            return None
+        return RecordedValues(
+            pl.DataFrame(columns), request.k, None if request.id is None else as_text(frame[request.id])
+        )
 
     def refuse_undecided(self) -> None:
         """Refuse a table with undecided columns, and list what was found in each."""

@@ -11,6 +11,7 @@ from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
+from cloister.jobs.linked_columns import RecordedValues
 from cloister.manifests import AnyManifest
 from cloister.reading import how_read, reading_of
 from cloister.release import Release
@@ -111,6 +112,10 @@ class PreparedTrajectories(Prepared):
     def check(self) -> None:
         """Raise what protecting would raise before anything is aligned."""
         fit_to_each_other(self.given, self.request)
+
+    def recorded_values(self) -> RecordedValues | None:
+        """Return the auxiliary attributes."""
+        return RecordedValues.beside(self.given.attributes, self.given.trajectories.ids, self.options.k)
 
     def notes(self, _release: Release, _manifest: AnyManifest) -> list[str]:
         """Return what was taken for granted, and what a user should know."""

@@ -103,6 +103,33 @@ def _follow(
     return [Determination(about, tuple(columns), removed, int((is_known & (n_alike < k)).sum()))]
 
 
+def count_predicted(values: pl.Series, known: pl.Series, k: int) -> int:
+    """Return in how many records a column is predicted from another with fewer than k alike; 0 if it does not follow.
+
+    Both are of the same records, numbers and days as numbers. A column follows that loses nine tenths of its doubt.
+    """
+    step = 1 + len(values) // SAMPLE
+    for by_number in (False, True) if known.dtype.is_numeric() else (False,):
+        sample = _predict_alone(values.gather_every(step), known.gather_every(step), by_number)
+        if sample is None or sample[0].measure_removed(sample[1]) < DETERMINED:
+            continue
+        whole = sample if step == 1 else _predict_alone(values, known, by_number)
+        return 0 if whole is None else _count_below(*whole, np.zeros(len(values), dtype=np.int64), k)
+    return 0
+
+
+def _predict_alone(values: pl.Series, known: pl.Series, by_number: bool) -> "tuple[_Target, Floats] | None":
+    """Predict a column from another alone; None where too few records have others to be predicted from."""
+    known = known.alias("known")
+    predicted = values if by_number else values.set(known.is_unique(), None)
+    target = _Target.of(Hidden(pl.repeat("", len(values), eager=True), predicted))
+    if target is None:
+        return None
+    return target, _from_neighbours(target, known) if by_number else _from_groups(
+        target, _join_columns(target, [known])
+    )
+
+
 @dataclass(frozen=True)
 class _Target:
     """What is to be predicted: labels and values as numbers, of the records whose label leaves a doubt."""

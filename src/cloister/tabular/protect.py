@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, setting
 from cloister.hierarchy import ROOT
-from cloister.io import RECORDS, as_text, is_tally, records_of, table_columns, with_records_of
+from cloister.io import RECORDS, as_text, is_tally, note_table, records_of, table_columns, with_records_of
 from cloister.io.columns import packed
 from cloister.io.tally import read_runs, write_runs
 from cloister.release import DataFileRelease
@@ -76,15 +76,18 @@ class TalliedRelease(TableRelease):
 class DatabaseRelease(TableRelease):
     """A table that was protected where its rows are: the folder describes it, the database holds its records.
 
+    ``table``: the name of the protected table
     ``stay``, ``leave``: make the protected table stay in the database, and take it back after that.
     """
 
+    table: str = field(kw_only=True)
     counted: pl.DataFrame = field(repr=False, kw_only=True)
     stay: Callable[[], None] = field(repr=False, kw_only=True)
     leave: Callable[[], None] = field(repr=False, kw_only=True)
 
-    def commit(self) -> None:
-        """Make the protected table stay in the database."""
+    def commit(self, partial: Path) -> None:
+        """Make the protected table stay in the database, once it is noted."""
+        note_table(partial, self.table)
         self.stay()
 
     def rollback(self) -> None:

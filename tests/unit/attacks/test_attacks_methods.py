@@ -208,6 +208,12 @@ def test_a_table_with_codes_stands_an_attack():
         m=2,
         suppression_limit=0.5,
     )
+    by_labels = open_release(release, frame, Request()).adversaries[0]
+    shown = release.frame.cast(pl.String).rows(named=True)
+    for target, values in enumerate(frame.select(*COLUMNS).cast(pl.String).rows(named=True)):
+        for known in ([0], [1, 2], [0, 1, 2]):
+            like = rows_like(shown, {name: values[name] for place, name in enumerate(COLUMNS) if place in known})
+            assert len(like) == by_labels.released.match(target, known).matches
     found = cl.attack(release, frame)
 
     assert_stands(found)

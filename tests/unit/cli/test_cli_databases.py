@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import duckdb
 import polars as pl
@@ -11,6 +13,7 @@ from tests.claims_files import PLAN, write_files
 from tests.jobs_files import JOB, write_hospital
 
 from cloister.cli.main import run
+from cloister.io import folder
 
 SOURCES = ("patients", "diagnoses", "visits", "people", "events")
 CLAIMS = """
@@ -165,3 +168,46 @@ def test_exploring_reads_files(url, cloister, refused):
     ran = cloister("explore", "table", url, "--qi", "age", "--undecided", "drop", "--grid", "k=2,3", "--out", "found")
 
     assert "Exploring reads files alone" in refused(ran)
+
+
+KILLED = """
+import os, sys
+from cloister.cli.main import run
+from cloister.io import folder
+
+def killed(*_):
+    os._exit(9)
+
+{moment} = killed
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("moment", "has_appeared"), [("folder._put", False), ("folder.Partial.remove", True)])
+def test_a_table_that_a_killed_run_left_is_named(url, cloister, tmp_path, moment, has_appeared):
+    """Killed once the table stays, before the folder appears: the next command says so; after that there is no need."""
+    program = KILLED.format(moment=moment)
+    words = ("protect", "table", url, "--query", "FROM patients", "--engine", url, *WORDS, "--out", "out")
+    words = (*words, "--table", "protected_patients")
+    done = subprocess.run([sys.executable, "-c", program, *words], cwd=tmp_path)
+    with duckdb.connect(str(tmp_path / "hospital.duckdb"), read_only=True) as connection:
+        left = connection.sql("SELECT count(*) FROM protected_patients").fetchall()
+
+    assert (done.returncode, left[0][0] > 0) == (9, True)
+    assert (tmp_path / "out").exists() == has_appeared
+    again = cloister("protect", "table", "patients.parquet", *WORDS, "--out", "other")
+    assert again.code == 0
+    assert ("may have left the protected table protected_patients" in again.err) != has_appeared
+    assert not list(tmp_path.glob(".*partial*"))
+
+
+def test_what_names_a_table_is_not_removed_in_silence(tmp_path):
+    """Whoever writes a release in Python reads no note: the remains stay for a command that says what they name."""
+    left = folder.begin_partial(tmp_path / "out", is_file=False)
+    folder.note_table(left.content, "protected_patients")
+    left.lock.close()
+    with folder.release_folder(tmp_path / "other"):
+        pass
+
+    assert left.path.exists()
+    assert folder.remove_dead_partials(tmp_path, with_tables=True) == {left.path.name: ["protected_patients"]}

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import stat
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -321,25 +322,68 @@ def test_a_job_takes_the_policy_of_an_earlier_release(cloister, place):
     assert bytes_of(place / "release", "patients") == bytes_of(place / "again", "patients")
 
 
-def test_an_attack_on_all_parts_finds_columns_of_other_names(cloister, tmp_path):
-    """The same diagnoses under another name in a second part: refused with attack = true, and nothing is left."""
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_columns_of_other_names_that_say_the_same_are_refused(cloister, tmp_path, with_ids):
+    """The same diagnoses under another name in a second part: refused before anything is protected."""
     hospital_of_testing(n=120).write(tmp_path)
     frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False).rename({"diagnosis": "dx"})
-    frame.write_csv(tmp_path / "again.csv")
+    (frame.reverse() if with_ids else frame).write_csv(tmp_path / "again.csv")
     part = '[[protect]]\nshape = "table"\nsource = "{}"\nundecided = ["drop"]\nsensitive = ["{}"]\n[protect.qi]\n{}\n'
     job = (
-        'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
+        'name = "n"\noutput = "out"\nk = 5\n[sources.one]\nfile = "patients.csv"\nid = "mrn"\n'
         '[sources.two]\nfile = "again.csv"\nid = "mrn"\n'
         + part.format("one", "diagnosis", 'age = "interval:20"')
         + part.format("two", "dx", 'zip = "prefix:5"')
     )
-    (tmp_path / "job.toml").write_text(job)
+    (tmp_path / "job.toml").write_text(job if with_ids else job.replace('id = "mrn"\n', ""))
+    for more in ((), ("--dry-run",)):
+        refused = cloister("run", "job.toml", "-q", *more)
+        assert (refused.code, "diagnosis of one and dx of two say the same of a patient" in refused.err) == (1, True)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_parts_without_ids_are_said_not_to_be_tested_for_links(cloister, tmp_path, with_ids):
+    """Whoever asks for an attack reads on the screen and in the report which parts it did not look at together."""
+    hospital_of_testing(n=120).write(tmp_path)
+    part = '[[protect]]\nshape = "table"\nname = "{}"\nsource = "one"\nundecided = ["drop"]\n[protect.qi]\n{}\n'
+    (tmp_path / "job.toml").write_text(
+        'name = "n"\noutput = "out"\nk = 5\nattack = true\n[sources.one]\nfile = "patients.csv"\n'
+        + ('id = "mrn"\n' if with_ids else "")
+        + part.format("ages", 'age = "interval:20"')
+        + part.format("places", 'zip = "prefix:5"')
+    )
+    ran = cloister("run", "job.toml")
+    page = (tmp_path / "out" / "report.html").read_text()
+    pairs = [["ages", "places"]]
+
+    assert ran.code == 0
+    assert ("Not tested for links by the attack: ages and places." in ran.out.replace("\n", " ")) != with_ids
+    assert ("<strong>Not tested</strong> for links by an attack: ages and places." in page) != with_ids
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert manifest["links"] == {"tested": pairs if with_ids else [], "not_tested": [] if with_ids else pairs}
+    manifest["links"]["tested"], manifest["links"]["not_tested"] = [], []
+    (tmp_path / "out" / "release.json").write_bytes(json_bytes(manifest))
+    assert cloister("verify", "out", "-q").code == 1
+
+
+def test_columns_that_two_systems_spell_differently_join_parts(cloister, tmp_path):
+    """One system writes days as another does not: the rows of both lead to each other, and nothing is released."""
+    made = hospital_of_testing(n=120)
+    made.write(tmp_path)
+    frame = pl.read_csv(tmp_path / "patients.csv", infer_schema=False)
+    days = pl.Series("seen", [date(2020, 1, 1) + timedelta(days=place) for place in range(frame.height)])
+    for name, form in (("patients", "%Y-%m-%d"), ("again", "%d.%m.%Y")):
+        frame.with_columns(days.dt.strftime(form)).write_csv(tmp_path / f"{name}.csv")
+    part = '[[protect]]\nshape = "table"\nsource = "{}"\nundecided = ["drop"]\nsensitive = ["seen"]\n[protect.qi]\n{}\n'
+    job = 'name = "n"\noutput = "out"\nk = 5\n[sources.one]\nfile = "patients.csv"\n[sources.two]\nfile = "again.csv"\n'
+    (tmp_path / "job.toml").write_text(
+        job + part.format("one", 'age = "interval:20"') + part.format("two", 'zip = "prefix:5"')
+    )
     refused = cloister("run", "job.toml", "-q")
 
-    assert (refused.code, "one and two lead to each other" in refused.err) == (1, True)
+    assert (refused.code, "values of seen lead to fewer than 5" in refused.err) == (1, True)
     assert not (tmp_path / "out").exists()
-    (tmp_path / "job.toml").write_text(job.replace("attack = true\n", ""))
-    assert cloister("run", "job.toml", "-q").code == 0
 
 
 def test_a_part_with_more_records_tells_of_few_who_are_left_out(cloister, tmp_path):

@@ -4,12 +4,14 @@ import gzip
 import json
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from tests.unit.engines.test_tables_on_engines import patients
 
 from cloister.cli.main import run
 from cloister.engines import choice
+from cloister.engines import duckdb as duckdb_engine
 from cloister.engines.choice import approximate_records, check_word, choose_engine
 from cloister.errors import InputError
 from cloister.io import tally, write_csv, write_parquet
@@ -75,6 +77,27 @@ def test_an_engine_that_changes_the_method_says_so(protect, monkeypatch):
         "give --engine memory"
     ]
     assert not any("method" in note for note in read["notes"])
+
+
+def test_memory_takes_over_where_duckdb_has_too_little(protect, monkeypatch, tmp_path):
+    """What was not asked for by name is exchanged, with a note and the same bytes; what was, is refused."""
+
+    def fail(_):
+        raise duckdb.OutOfMemoryException("it quotes p007")
+
+    protect("--engine", "memory", out="expected")
+    monkeypatch.setattr(choice, "LARGE", 100)
+    monkeypatch.setattr(duckdb_engine, "frame_of", fail)
+    notes = protect()["notes"]
+
+    assert "the engine was memory in the end, as duckdb had too little of it" in notes
+    assert bytes_of(tmp_path / "release") == bytes_of(tmp_path / "expected")
+    assert "can count" in json.dumps(protect("--engine", "duckdb", code=2, out="third"))
+
+
+def bytes_of(folder):
+    """The protected records of a release, to the byte."""
+    return (folder / "data.parquet").read_bytes()
 
 
 def test_large_files_whose_rows_are_needed_are_read_and_that_is_said(protect, monkeypatch):

@@ -24,8 +24,43 @@ def test_half_of_what_the_shell_leaves(monkeypatch, tmp_path, limit, pages, said
     (tmp_path / "statm").write_text(f"{pages} 1 1 1 0 1 0\n")
     monkeypatch.setattr(duckdb_engine, "STATM", tmp_path / "statm")
     monkeypatch.setattr(duckdb_engine.resource, "getrlimit", lambda _: (limit, limit))
+    monkeypatch.setattr(duckdb_engine.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 * GIB // 4096}.get)
+    monkeypatch.setattr(duckdb_engine, "GROUPS", tmp_path / "none")
 
     assert duckdb_engine.memory_limit() == said
+
+
+@pytest.mark.parametrize(
+    ("line", "file", "said"),
+    [
+        ("0::/a/b", "a/b/memory.max", "512MiB"),
+        ("0::/a/b", "a/memory.max", "512MiB"),
+        ("4:memory:/x", "memory/x/memory.limit_in_bytes", "512MiB"),
+        ("4:memory:/x", "memory/memory.limit_in_bytes", "512MiB"),
+        ("3:cpuset:/x", "cpuset/x/memory.max", "1024MiB"),
+    ],
+)
+def test_half_of_what_the_machine_or_the_container_has(monkeypatch, tmp_path, line, file, said):
+    """The memory of the machine is a limit, as are those of the control groups that a process is in."""
+    monkeypatch.setattr(duckdb_engine.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(duckdb_engine.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2 * GIB // 4096}.get)
+    for name, place in (("GROUPS", "groups"), ("GROUP_FILES", "files")):
+        monkeypatch.setattr(duckdb_engine, name, tmp_path / place)
+    (tmp_path / "groups").write_text(f"{line}\n")
+    (tmp_path / "files" / file).parent.mkdir(parents=True)
+    (tmp_path / "files" / file).write_text(f"{GIB}\n")
+
+    assert duckdb_engine.memory_limit() == said
+
+
+def test_no_limit_of_a_group_is_none(monkeypatch, tmp_path):
+    """A group says ``max`` where it has no limit."""
+    monkeypatch.setattr(duckdb_engine, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(duckdb_engine, "GROUP_FILES", tmp_path)
+    (tmp_path / "groups").write_text("0::/\n")
+    (tmp_path / "memory.max").write_text("max\n")
+
+    assert list(duckdb_engine._limits_of_groups()) == []
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def copied_as(path: Path, name: str) -> Path:
 def test_the_next_run_removes_what_a_dead_one_left(tmp_path, name):
     """Whatever its target was called: it is gone after the next run in that folder, and named."""
     left = killed(tmp_path / name)
-    assert remove_dead_partials(tmp_path) == [left.name]
+    assert remove_dead_partials(tmp_path) == {left.name: []}
     killed(tmp_path / name)
 
     make(tmp_path / "release")

@@ -18,7 +18,8 @@ from cloister.pipeline.tables_with_codes import with_codes
 NAMES = ("u", "v", "w", "x", "y")
 CELLS = st.sampled_from(["a", "b", None])
 ROWS = st.lists(st.tuples(*[CELLS] * len(NAMES)), min_size=1, max_size=12)
-SEARCHES = (release.leading_to_few, recheck.leading_to_few)
+LOOKUPS = (release.LOOKUP, recheck.LOOKUP)
+SEARCHES = tuple(lookup.leading_to_few for lookup in LOOKUPS)
 
 
 @given(ROWS, ROWS, st.integers(2, 3), st.sets(st.sampled_from(NAMES)), st.integers(1, 3))
@@ -75,12 +76,12 @@ def part(rows, generalized=(), names=("age", "diagnosis"), **more):
 )
 def test_rows_are_looked_up_by_each_column_and_by_several(one, two, words):
     """A rare value joins whatever stands beside it; of labels that differ nothing can be said, so that is refused."""
-    found = _why(part(one, ["age"]), part(two, ["age"]), SEARCHES[0])
+    found = _why(part(one, ["age"]), part(two, ["age"]), LOOKUPS[0])
 
     assert bool(found) == (words is not None)
     assert words is None or words in found[0]
-    assert _why(part(one, ["age"]), part(two, ["age"], ("years", "ward")), SEARCHES[0]) == []
-    assert _why(part(one, ["age", "diagnosis"]), part(two, ["age", "diagnosis"]), SEARCHES[0]) == []
+    assert _why(part(one, ["age"]), part(two, ["age"], ("years", "ward")), LOOKUPS[0]) == []
+    assert _why(part(one, ["age", "diagnosis"]), part(two, ["age", "diagnosis"]), LOOKUPS[0]) == []
 
 
 @pytest.mark.parametrize("other", ["7.0", " 7", "07", "7e0"])
@@ -89,8 +90,8 @@ def test_values_that_are_written_differently_are_one(other):
     one = [(str(number), "x") for number in (7, 8, 9)]
     two = [(other.replace("7", str(number)), "x") for number in (7, 8, 9)]
 
-    assert _why(part(one), part(two), SEARCHES[0]) != []
-    assert _why(part(one * 2), part(two * 2), SEARCHES[0]) == []
+    assert _why(part(one), part(two), LOOKUPS[0]) != []
+    assert _why(part(one * 2), part(two * 2), LOOKUPS[0]) == []
 
 
 AGED = [("[20-39]", "x"), ("[20-39]", "y")] * 2
@@ -110,8 +111,8 @@ EXACT = [("30", "x"), ("31", "x"), ("32", "y"), ("33", "y")] * 2
 )
 def test_a_column_that_one_part_alone_generalizes(one, two, is_refused):
     """What is recorded narrows the classes of the other down, and of those some may be left out; not at the root."""
-    assert bool(_why(one, two, SEARCHES[0])) == is_refused
-    assert bool(_why(two, one, SEARCHES[0])) == is_refused
+    assert bool(_why(one, two, LOOKUPS[0])) == is_refused
+    assert bool(_why(two, one, LOOKUPS[0])) == is_refused
 
 
 def table(ids):

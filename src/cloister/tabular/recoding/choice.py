@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, NoSafeRelease, named
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import as_text
 from cloister.io.columns import as_held, packed
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
 from cloister.results import SearchResult
@@ -22,7 +21,7 @@ from cloister.utility import AttributeLoss
 from ..data import EncodedTable, TableRequest
 from ..options import CLUSTER, FULL_DOMAIN, LOCAL_RECODING, TOP_DOWN
 from .clustering import cluster, recode_locally
-from .mondrian import MORE_RELEVANT, mondrian, relevance
+from .mondrian import MORE_RELEVANT, Regions, explore_parts, mondrian, relevance
 from .specialization import specialize
 from .table_recoding import SUPPRESSED, Partition, TableRecoding, recoding_of
 
@@ -258,14 +257,14 @@ def choose(
 
 def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) -> Partition:
     """Mondrian, once more with splits of the columns that said nothing coming first, as long as fewer then do."""
-    relevant, problem = np.ones(len(table.problem.names)), recoding.problem
+    relevant, problem, explored = np.ones(len(table.problem.names)), recoding.problem, None
     if request.target is not None:
-        columns = [as_text(table.frame[name]) for name in problem.names]
-        relevant = relevance(columns, table.frame[request.target])
+        explored = explore_parts(recoding)
+        relevant = _relevance_in(explored, recoding, table.frame[request.target])
     top = problem.task.maps.heights - 1
     best, fewest = None, len(relevant) + 1
     while True:
-        partition = mondrian(recoding, relevant)
+        partition = mondrian(recoding, relevant, explored)
         is_empty = (partition.levels == top).all(axis=0) & (problem.lowest < top)
         if is_empty.sum() < fewest:
             best, fewest = partition, is_empty.sum()
@@ -274,6 +273,21 @@ def _split(recoding: TableRecoding, table: EncodedTable, request: TableRequest) 
         if not fewest:
             return partition
         relevant = np.where(is_empty, MORE_RELEVANT * relevant, relevant)
+
+
+def _relevance_in(explored: Regions, recoding: TableRecoding, target: pl.Series) -> NDArray[np.float64]:
+    """Return what the labels that columns have in some parts say of the target of their records."""
+    part = np.full(recoding.n_rows, -1)
+    part[explored.rows] = np.repeat(np.arange(explored.sizes.size), explored.sizes)
+    row_of_record = recoding.problem.row_of_record
+    records = np.flatnonzero(part[row_of_record] >= 0)
+    rows = row_of_record[records]
+    columns = []
+    for attribute, levels in enumerate(explored.levels.T):
+        level = levels[part[rows]]
+        codes = recoding.at(np.full(rows.size, attribute), level, rows)
+        columns.append(pl.Series(level * (int(codes.max(initial=0)) + 1) + codes))
+    return relevance(columns, target.gather(records))
 
 
 def _merged(

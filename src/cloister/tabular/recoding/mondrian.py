@@ -52,6 +52,7 @@ class Regions:
 
 MOST_RELEVANT = 6.0  # weight of the attribute that says most about a target: `benchmarks/usefulness.py`, 2 to 16 tried
 MORE_RELEVANT = 4.0  # times the weight of a column that would say nothing
+FEWEST_EXPLORED = 4  # parts by which relevance is measured, about; more where these leave columns that are not split
 MOST_VALUES = 10  # numbers with more values are put into tenths of the records
 
 
@@ -59,8 +60,8 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
     """Return the weight of each column for a model of the target, from 1 (says nothing of it) to 6, (n_columns,).
 
     By how much likelier the records of the same value, without the record itself, make its target than all records do,
-    in the mean of the logarithms: mutual information, of which many values have none by chance. It guides the splits
-    and is published nowhere, so that a release does not tell more of the original than its records do.
+    in the mean of the logarithms: mutual information, of which many values have none by chance. It guides the splits.
+    Whoever runs the program learns it, so that the columns must tell no more than the release: see `explore_parts`.
     """
     if target.dtype.is_numeric() and target.n_unique() > MOST_VALUES:
         target = target.rank("min") * MOST_VALUES // target.len()
@@ -73,7 +74,28 @@ def relevance(columns: Sequence[pl.Series], target: pl.Series) -> NDArray[np.flo
     return np.round(1 + (MOST_RELEVANT - 1) * gained / (gained.max() or 1.0), 6)
 
 
-def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.0) -> Partition:
+def explore_parts(recoding: TableRecoding) -> Regions:
+    """Return large parts, made without weights and without a look at the target, until each column is split.
+
+    The classes of a release lie inside of them (`mondrian`), so that its records tell which outcomes each part has.
+    What is measured of these parts and the target tells nothing beyond that: whoever exchanges the outcomes of records
+    of one class measures the same, and makes the same classes.
+    """
+    tree = _Tree(recoding, relevant=1 / recoding.problem.task.costs.weight)
+    n_records, least = int(tree.begin.records.sum()), 2 * recoding.problem.task.threshold.k
+    can_split = (tree.begin.levels > recoding.problem.lowest).any(axis=0)
+    top = tree.begin.levels.max(axis=0, initial=0)
+    most = n_records // FEWEST_EXPLORED
+    while True:
+        parts = tree.grown(max(least, most))
+        if most <= least or (parts.levels < top).any(axis=0)[can_split].all():
+            return parts
+        most //= 2
+
+
+def mondrian(
+    recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.0, explored: Regions | None = None
+) -> Partition:
     """Return a partition of all rows made by splitting along the hierarchies for as long as the rules hold.
 
     Begins with one class at the highest levels allowed. Each class is split into the children of its costliest label at
@@ -89,20 +111,22 @@ def mondrian(recoding: TableRecoding, relevant: NDArray[np.float64] | float = 1.
     loss, as splits are never taken back; that labels of different classes exclude each other (an age of [40-44] stands
     beside [40-49], and the latter may hold a patient of 42). Cost: rows x attributes x depth of the tree.
 
-    ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem.
+    ``relevant``: (n_attributes,) weights of the attributes in choosing splits alone, in the order of the problem
+    ``explored``: parts that are split in place of the first class; not where rules about the table forbid what becomes
+    of them: then nothing is weighed
 
     Source: LeFevre, DeWitt, Ramakrishnan (2006), "Mondrian multidimensional k-anonymity". Deviations: a split follows
     the hierarchy and never the median, which would put a quantile of the data into a label; the attribute is chosen by
     its weighted loss, not by the width of its range; children that are too small stay with their parent, where the
     paper forbids the split; any rules are allowed.
     """
-    tree = _Tree(recoding, relevant=relevant)
+    tree = _Tree(recoding, relevant=relevant, explored=explored)
     if not tree.begin.records.size or not tree.is_allowed(none := tree.begin.records[:0], instead_of=none):
         raise no_safe_transformation(recoding.problem, complete=True)
     parts = tree.grown()
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
     if not tree.is_allowed(parts.records, instead_of=tree.begin.records):
-        parts = tree.grown_by_rules()
+        parts = (tree if explored is None else _Tree(recoding)).grown_by_rules()
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     class_of_row[parts.rows] = np.repeat(np.arange(parts.sizes.size), parts.sizes)
     return Partition(class_of_row, parts.levels)
@@ -125,7 +149,11 @@ class _Tree:
     """Splits parts until nothing can be split or is worth it; parts of at most ``most_rows`` are left alone."""
 
     def __init__(
-        self, recoding: TableRecoding, most_rows: int = 0, relevant: NDArray[np.float64] | float = 1.0
+        self,
+        recoding: TableRecoding,
+        most_rows: int = 0,
+        relevant: NDArray[np.float64] | float = 1.0,
+        explored: Regions | None = None,
     ) -> None:
         self._recoding = recoding
         self._weight = recoding.problem.task.costs.weight * relevant
@@ -137,7 +165,8 @@ class _Tree:
         if not most_rows:  # blocks are of all rows
             groups = [group for group in groups if self._checker.accepts(group)]
         sizes = np.array([group.size for group in groups], dtype=np.int64)
-        self.begin = self._parts(np.concatenate([rows[:0], *groups]), sizes)
+        rows = np.concatenate([rows[:0], *groups])
+        self.begin = self._parts(rows, sizes) if explored is None else self._parts(explored.rows, explored.sizes)
         self._n_of_size = Counter(self.begin.records.tolist())
 
     def _parts(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> Regions:
@@ -151,12 +180,15 @@ class _Tree:
         records = self._checker.records(rows, np.repeat(np.arange(sizes.size), sizes), sizes.size)
         return Regions(rows, sizes, records, levels, prices)
 
-    def grown(self) -> Regions:
-        """Split every part for as long as the rules about classes hold, all at once: no part minds the others."""
+    def grown(self, most_records: int = 0) -> Regions:
+        """Split every part for as long as the rules about classes hold, all at once: no part minds the others.
+
+        ``most_records``: parts of no more are left alone
+        """
         waiting, tried = self.begin, np.zeros(self.begin.records.size, dtype=np.int64)
         done = [waiting.take(tried < 0)]
         while True:
-            is_open = self._is_open(waiting, tried)
+            is_open = self._is_open(waiting, tried) & (waiting.records > most_records)
             done.append(waiting.take(~is_open))
             waiting, tried = waiting.take(is_open), tried[is_open]
             if not tried.size:
