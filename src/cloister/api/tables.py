@@ -154,7 +154,8 @@ def anonymize(
     True
     """
     keywords = {name: value for name, value in locals().items() if name not in ("frame", "progress", "default_role")}
-    keywords["undecided"] = _decisions(undecided, default_role)
+    decisions = [undecided] if isinstance(undecided, str) else [*undecided]
+    keywords["undecided"] = decisions if default_role in (None, "error") else [*decisions, default_role]
     check_kinds(keywords)
     bounds = level_bounds or {}
     check_columns(list(bounds), list(quasi_identifiers), "the list of quasi-identifiers")
@@ -191,12 +192,6 @@ def anonymize(
     release = protecting(source, request, seed=int(seed), progress=progress, watch=watch)
     notes = tuple(worded(note, as_keyword) for note in release.notes)
     return replace(release, data=native.back(release.frame), notes=notes)
-
-
-def _decisions(undecided: str | Sequence[str], default_role: str | None) -> list[str]:
-    """List what undecided columns become."""
-    words = [undecided] if isinstance(undecided, str) else [*undecided]
-    return words if default_role in (None, "error") else [*words, default_role]
 
 
 def _on_spark(frame: Any, request: TableRequest, codes: str | None, **keywords: Any) -> TableRelease:

@@ -67,6 +67,7 @@ class TableRequest(TableSettings):
     id_key: bytes | None = field(default=None, repr=False)
     accept_empty: bool = False
     threads: int = 1  # at least 1; never changes the answer
+    kept_by_default: tuple[str, ...] = ()  # columns that nobody named, kept as recorded
 
     @property
     def class_size(self) -> int:

@@ -10,7 +10,7 @@ from .data import QuasiIdentifier, Role, TableRequest
 from .options import DECISIONS, QUASI_IDENTIFIER
 
 UNIQUE_SHARE = 0.05
-"""A kept column must not be unique in more than this share of the records, unless it is accepted."""
+"""A column kept in bulk must not be unique in more than this share of the records, unless it is accepted."""
 
 UniqueShare = Callable[[str], float]  # share of the records whose value in a column no other record has
 
@@ -56,6 +56,7 @@ def decide_columns(
         request,
         **found,  # type: ignore[arg-type]
         quasi_identifiers={**request.quasi_identifiers, **proposed},
+        kept_by_default=(*request.kept_by_default, *decided["keep"]),
     )
 
 
@@ -82,7 +83,7 @@ def resolve_roles(
 ) -> dict[str, Role]:
     """Return the role of every column, in the order of the file.
 
-    ``unique_share``: called for columns that are kept
+    ``unique_share``: called for columns that are kept because nobody named them
 
     Raises
     ------
@@ -92,7 +93,7 @@ def resolve_roles(
     request = decide_columns(request, columns, file)
     roles = check_named(columns, request, file)
     refuse_undecided([column for column in columns if column not in roles], columns, request, file)
-    _check_kept([one for one in request.keep if one not in request.accept], unique_share, file)
+    _check_kept([one for one in request.kept_by_default if one not in request.accept], unique_share, file)
     return {column: roles[column] for column in columns}
 
 
@@ -168,7 +169,7 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
     if shares:
         found = named(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
-            f"{setting('keep')} would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the "
+            f"{setting('undecided', 'keep')} would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the "
             f"records, and could identify patients: {found}. Give each another role, or release it all the same with "
             f"{', '.join(setting('accept', column) for column in shares)}.",
             file=file,
