@@ -169,8 +169,9 @@ def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> No
     if shares:
         found = named(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
-            f"{setting('undecided', 'keep')} would release columns whose values are unique in more than {UNIQUE_SHARE:.0%} of the "
-            f"records, and could identify patients: {found}. Give each another role, or release it all the same with "
+            f"{setting('undecided', 'keep')} would release columns whose values are unique in more than "
+            f"{UNIQUE_SHARE:.0%} of the records, and could identify patients: {found}. Give each another role, or "
+            f"release it all the same with "
             f"{', '.join(setting('accept', column) for column in shares)}.",
             file=file,
             column=next(iter(shares)),
