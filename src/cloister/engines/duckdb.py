@@ -3,9 +3,7 @@
 A file of text or Parquet may be larger than memory. Of a database only counts leave it, all in one transaction.
 """
 
-import os
 import re
-import resource
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +20,7 @@ from cloister.io.columns import check_names, display_name, plain_columns
 from cloister.io.csv import check_delimiter, detect_delimiter, head_of, header_of, is_packed
 from cloister.io.databases import DUCKDB_REASONS, cannot_open, connect, duckdb_word, frame_of
 from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.memory import memory_left
 from cloister.io.query import Query, quoted
 from cloister.io.read import is_parquet
 
@@ -35,9 +34,6 @@ T = TypeVar("T")
 MEMORY_LIMIT = "4GiB"  # What DuckDB may hold of a file; what does not fit it sets aside on disk, encrypted
 OUT_OF_MEMORY = "OutOfMemoryException"  # what DuckDB raises then
 LEAST_MIB = 64  # what it needs to begin
-STATM = Path("/proc/self/statm")  # its first number is the pages of address space that the process has
-GROUPS = Path("/proc/self/cgroup")  # control groups of this process
-GROUP_FILES = Path("/sys/fs/cgroup")  # their files
 LINE = re.compile(r"Line:?\s*(\d+)")
 
 
@@ -254,27 +250,8 @@ def memory_limit() -> str:
     That is what a limit of the shell (``ulimit -v``) leaves, or the memory of the machine or of the container. The
     other half is for what is read from DuckDB, and for the stacks of its threads.
     """
-    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits_of_groups()]
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
-        most.append(limit - used)
-    left = max(LEAST_MIB, min(most) >> 21)
+    left = max(LEAST_MIB, memory_left() >> 21)
     return f"{left}MiB" if left < 4 << 10 else MEMORY_LIMIT
-
-
-def _limits_of_groups() -> Iterator[int]:
-    """The limits of memory, in bytes, of the control groups that this process is in; of a container its own."""
-    lines = GROUPS.read_text().splitlines() if GROUPS.exists() else []
-    for _, controllers, group in (line.split(":", 2) for line in lines):
-        if controllers not in ("", "memory"):
-            continue
-        top = GROUP_FILES / controllers
-        name = "memory.limit_in_bytes" if controllers else "memory.max"
-        inside = top / group.lstrip("/")
-        for place in (inside, *(above for above in inside.parents if above.is_relative_to(top))):
-            with suppress(OSError, ValueError):  # ``max``: none
-                yield int((place / name).read_text())
 
 
 def _word(text: str) -> str:

@@ -5,6 +5,7 @@ nothing after the reading knows how a file was written. What does not fit is ref
 changed or left out is told.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -18,6 +19,7 @@ from cloister.io.columns import check_names, check_years, display_name, listed, 
 from cloister.io.csv import LeftOut, Source, csv_of, is_text, load_bytes
 from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_sqlite
 from cloister.io.foreign import call_foreign, interruptible
+from cloister.io.memory import memory_left
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
 from cloister.reading import (
@@ -99,6 +101,12 @@ def is_parquet(path: Path) -> bool:
         return False  # the reader says what is wrong
 
 
+def _size_of(data: bytes) -> tuple[int, list[str]]:
+    """The records and columns of a Parquet file, by what it says of itself."""
+    table = pl.scan_parquet(io.BytesIO(data))
+    return int(table.select(pl.len()).collect().item()), table.collect_schema().names()
+
+
 def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
     """The table in the content of a Parquet file; types are kept, categories become text."""
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
@@ -106,6 +114,13 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
         raise InputError(f"{file} is empty.", file=file)
     if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
         raise refusal
+    n_records, columns = call_foreign(lambda: _size_of(data), refusal)
+    if n_records * len(columns) * BYTES_OF_CELL > memory_left():  # a few bytes can stand for billions of equal cells
+        raise InputError(
+            f"{file} holds {n_records:,} records of {len(columns):,} columns, which do not fit into memory. "
+            "Give it to a machine or a container with more.",
+            file=file,
+        )
     frame = call_foreign(lambda: pl.read_parquet(data), refusal)
     check_names(frame.columns, file)
     if not frame.height and not may_be_empty:
@@ -130,6 +145,8 @@ def read_query(query: Query, call: Call | None = None) -> pl.DataFrame:
 
 LAST_OF_TWO_DIGITS = 2068
 """Years of two digits are 1969 to 2068, as POSIX has it."""
+
+BYTES_OF_CELL = 8  # that a table in memory takes for a number, or for where a text is
 
 _DATE = "%Y-%m-%d"
 _NUMBER = r"^[+-]?(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+)(?:,[0-9]*)?(?:[eE][+-]?[0-9]+)?$"

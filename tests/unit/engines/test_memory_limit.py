@@ -6,6 +6,7 @@ import pytest
 
 from cloister.engines import choice
 from cloister.engines import duckdb as duckdb_engine
+from cloister.io import memory
 
 GIB = 1 << 30
 
@@ -22,10 +23,10 @@ GIB = 1 << 30
 def test_half_of_what_the_shell_leaves(monkeypatch, tmp_path, limit, pages, said):
     """What is left of the address space is shared with what reads from DuckDB; without a limit nothing changes."""
     (tmp_path / "statm").write_text(f"{pages} 1 1 1 0 1 0\n")
-    monkeypatch.setattr(duckdb_engine, "STATM", tmp_path / "statm")
-    monkeypatch.setattr(duckdb_engine.resource, "getrlimit", lambda _: (limit, limit))
-    monkeypatch.setattr(duckdb_engine.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 * GIB // 4096}.get)
-    monkeypatch.setattr(duckdb_engine, "GROUPS", tmp_path / "none")
+    monkeypatch.setattr(memory, "STATM", tmp_path / "statm")
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda _: (limit, limit))
+    monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 64 * GIB // 4096}.get)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "none")
 
     assert duckdb_engine.memory_limit() == said
 
@@ -42,8 +43,8 @@ def test_half_of_what_the_shell_leaves(monkeypatch, tmp_path, limit, pages, said
 )
 def test_half_of_what_the_machine_or_the_container_has(monkeypatch, tmp_path, line, file, said):
     """The memory of the machine is a limit, as are those of the control groups that a process is in."""
-    monkeypatch.setattr(duckdb_engine.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
-    monkeypatch.setattr(duckdb_engine.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2 * GIB // 4096}.get)
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2 * GIB // 4096}.get)
     for name, place in (("GROUPS", "groups"), ("GROUP_FILES", "files")):
         monkeypatch.setattr(duckdb_engine, name, tmp_path / place)
     (tmp_path / "groups").write_text(f"{line}\n")
@@ -55,8 +56,8 @@ def test_half_of_what_the_machine_or_the_container_has(monkeypatch, tmp_path, li
 
 def test_no_limit_of_a_group_is_none(monkeypatch, tmp_path):
     """A group says ``max`` where it has no limit."""
-    monkeypatch.setattr(duckdb_engine, "GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(duckdb_engine, "GROUP_FILES", tmp_path)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "GROUP_FILES", tmp_path)
     (tmp_path / "groups").write_text("0::/\n")
     (tmp_path / "memory.max").write_text("max\n")
 

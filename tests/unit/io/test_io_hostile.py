@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from cloister.errors import InputError
-from cloister.io import read_table
+from cloister.io import read, read_table
+from cloister.release_folder import read_data
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra files")
 FRAME = pl.DataFrame({"id": [1, 2, 3, 4], "name": ["Zq7a", "Zq7b", "Zq7c", "Zq7d"], "x": [1.5, 2.5, None, 4.0]})
@@ -34,3 +35,15 @@ def test_what_is_no_such_file_is_refused(tmp_path, end):
     path.write_bytes(b"\x7fELF" + bytes(range(256)) * 20)
     with pytest.raises(InputError, match="cannot be read as a file of"):
         read_table(path)
+
+
+def test_parquet_that_stands_for_more_than_memory_is_refused_unread(tmp_path, monkeypatch):
+    """A few bytes stand for any number of equal cells: its size is looked at first, also by verify."""
+    path = tmp_path / "bomb.parquet"
+    pl.DataFrame({"a": pl.repeat("*", 300_000, eager=True), "b": pl.repeat(1, 300_000, eager=True)}).write_parquet(path)
+    assert path.stat().st_size < 5_000
+    assert read_table(path).frame.height == 300_000
+    monkeypatch.setattr(read, "memory_left", lambda: 1 << 22)
+    for reading in (read_table, read_data):
+        with pytest.raises(InputError, match="300,000 records of 2 columns, which do not fit into memory"):
+            reading(path)

@@ -1,0 +1,35 @@
+"""The memory that this process may still take: of the machine, of its container, and of its shell."""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+STATM = Path("/proc/self/statm")  # its first number is the pages of address space that the process has
+GROUPS = Path("/proc/self/cgroup")  # control groups of this process
+GROUP_FILES = Path("/sys/fs/cgroup")  # their files
+
+
+def memory_left() -> int:
+    """Return how many bytes there are at most: the memory of machine and container, and what ``ulimit -v`` leaves."""
+    most = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits_of_groups()]
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY:
+        used = int(STATM.read_text().split()[0]) * resource.getpagesize() if STATM.exists() else 0
+        most.append(limit - used)
+    return min(most)
+
+
+def _limits_of_groups() -> Iterator[int]:
+    """The limits of memory, in bytes, of the control groups that this process is in; of a container its own."""
+    lines = GROUPS.read_text().splitlines() if GROUPS.exists() else []
+    for _, controllers, group in (line.split(":", 2) for line in lines):
+        if controllers not in ("", "memory"):
+            continue
+        top = GROUP_FILES / controllers
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        inside = top / group.lstrip("/")
+        for place in (inside, *(above for above in inside.parents if above.is_relative_to(top))):
+            with suppress(OSError, ValueError):  # ``max``: none
+                yield int((place / name).read_text())
