@@ -46,7 +46,7 @@ def test_half_of_what_the_machine_or_the_container_has(monkeypatch, tmp_path, li
     monkeypatch.setattr(memory.resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
     monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2 * GIB // 4096}.get)
     for name, place in (("GROUPS", "groups"), ("GROUP_FILES", "files")):
-        monkeypatch.setattr(duckdb_engine, name, tmp_path / place)
+        monkeypatch.setattr(memory, name, tmp_path / place)
     (tmp_path / "groups").write_text(f"{line}\n")
     (tmp_path / "files" / file).parent.mkdir(parents=True)
     (tmp_path / "files" / file).write_text(f"{GIB}\n")
@@ -61,7 +61,7 @@ def test_no_limit_of_a_group_is_none(monkeypatch, tmp_path):
     (tmp_path / "groups").write_text("0::/\n")
     (tmp_path / "memory.max").write_text("max\n")
 
-    assert list(duckdb_engine._limits_of_groups()) == []
+    assert list(memory._limits_of_groups()) == []
 
 
 @pytest.mark.parametrize(
