@@ -101,12 +101,6 @@ def is_parquet(path: Path) -> bool:
         return False  # the reader says what is wrong
 
 
-def _size_of(data: bytes) -> tuple[int, list[str]]:
-    """The records and columns of a Parquet file, by what it says of itself."""
-    table = pl.scan_parquet(io.BytesIO(data))
-    return int(table.select(pl.len()).collect().item()), table.collect_schema().names()
-
-
 def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.DataFrame:
     """The table in the content of a Parquet file; types are kept, categories become text."""
     refusal = InputError(f"{file} is not a whole Parquet file: export or copy it again.", file=file)
@@ -114,7 +108,9 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
         raise InputError(f"{file} is empty.", file=file)
     if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
         raise refusal
-    n_records, columns = call_foreign(lambda: _size_of(data), refusal)
+    lazy = call_foreign(lambda: pl.scan_parquet(io.BytesIO(data)), refusal)
+    n_records = int(call_foreign(lambda: lazy.select(pl.len()).collect().item(), refusal))
+    columns = call_foreign(lambda: lazy.collect_schema().names(), refusal)
     if n_records * len(columns) * BYTES_OF_CELL > memory_left():  # a few bytes can stand for billions of equal cells
         raise InputError(
             f"{file} holds {n_records:,} records of {len(columns):,} columns, which do not fit into memory. "

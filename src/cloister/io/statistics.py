@@ -27,16 +27,14 @@ class StatisticsFile:
 
 
 def read_apart(reader: str, path: str, encoding: str | None) -> StatisticsFile:
-    """Return what a file holds; raises ValueError where its reader cannot read it, or ends.
+    """Return what a file holds; raises CalledProcessError where its reader fails or ends.
 
     ``reader``: a function of pyreadstat
     """
     words = [sys.executable, "-m", __name__, reader, path, encoding or ""]
     there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(words, env=there, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise ValueError(f"the reader ended with {done.returncode}")
-    head, _, table = done.stdout.partition(b"\n")
+    quiet = subprocess.DEVNULL
+    head, _, table = subprocess.check_output(words, env=there, stdin=quiet, stderr=quiet).partition(b"\n")  # noqa: S603
     labels, value_labels = json.loads(head)
     return StatisticsFile(pl.read_ipc(io.BytesIO(table)), labels, {name: dict(one) for name, one in value_labels})
 

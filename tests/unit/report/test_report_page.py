@@ -100,7 +100,7 @@ def test_a_search_that_was_stopped(gap, bound):
     page = render_report(said.model_copy(update={"search": search}))
 
     assert "ended by its time limit" in page
-    assert ("No transformation loses less than 0.25" in page) == (bound is not None)
+    assert ("no transformation loses less than 0.25" in page) == (bound is not None)
 
 
 def test_names_are_text():
