@@ -310,6 +310,7 @@ class ClaimsManifest(ManifestHead):
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
             "utility.kept": all([*self.utility.kept.of(one)] == form.names(one, QUASI) for one in TABLES),
+            "utility.labels": all([*self.utility.labels_of(one)] == form.names(one, QUASI) for one in TABLES),
             "steps": [step.step for step in self.steps] == [*STEPS]
             and all(step_fits(step, plan, rule.k) for step in self.steps),
             "sensitivity.attacks": listed <= {*form.names(CLAIMS, QUASI)},
