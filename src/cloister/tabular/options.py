@@ -70,7 +70,11 @@ class TableSettings:
     ] = "0.05"
     loss: Annotated[
         "Loss | str",
-        Help("What is minimized: iyengar or arx.", typed=str),
+        Help(
+            "What is minimized: iyengar, arx, precision, discernibility, dm_star, average_class_size, ambiguity, entropy "
+            "or kl_divergence.",
+            typed=str,
+        ),
         Key("the name of a loss, as iyengar", kind=str),
     ] = "iyengar"
     weights: Annotated[
@@ -80,7 +84,11 @@ class TableSettings:
     ] = field(default_factory=dict)
     search: Annotated[
         str | None,
-        Help("optimal, or exhaustive for small lattices.", shown=OPTIMAL),
+        Help(
+            "How the transformation is found: optimal, exhaustive (small lattices), flash, flash:explicit, bfs, "
+            "bfs:unpredicted, ola, incognito, samarati, datafly, datafly:arx, igreedy or igreedy:arx.",
+            shown=OPTIMAL,
+        ),
         Key("the name of a search, as optimal"),
     ] = None
     store: Annotated[

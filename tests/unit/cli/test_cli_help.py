@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from cloister.search import SEARCHES
+from cloister.utility import LOSSES
+
 COMMANDS = [
     (),
     ("protect", "table"),
@@ -99,3 +102,9 @@ def test_verbose_shows_places_without_messages(protect):
 
     assert ran.code == 2
     assert "  at table_shape.py:" in ran.err
+
+
+def test_help_of_tables_names_every_loss_and_search(cloister):
+    """Who looks for a loss or a search of the literature finds it in the help."""
+    words = cloister("protect", "table", "--help").out.replace(",", " ").split()
+    assert {*LOSSES, *SEARCHES} <= {word.rstrip(".") for word in words}
