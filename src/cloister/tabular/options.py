@@ -71,8 +71,8 @@ class TableSettings:
     loss: Annotated[
         "Loss | str",
         Help(
-            "What is minimized: iyengar, arx, precision, discernibility, dm_star, average_class_size, ambiguity, entropy "
-            "or kl_divergence.",
+            "What is minimized: iyengar, arx, precision, discernibility, dm_star, average_class_size, ambiguity, "
+            "entropy or kl_divergence.",
             typed=str,
         ),
         Key("the name of a loss, as iyengar", kind=str),
