@@ -157,7 +157,7 @@ class TableGuarantee(Section):
     rules: Annotated[tuple[Rule, ...], Field(min_length=1)]
     verified: Literal[True]
     one_row_per_patient: OneRow
-    accepted: tuple[AcceptedColumn, ...] = ()
+    accepted: tuple[AcceptedColumn, ...]
 
     @property
     def patients(self) -> KPatients | None:

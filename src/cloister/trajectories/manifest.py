@@ -178,7 +178,7 @@ class TrajectoriesUtility(PairCounts):
     constraints: Count | None
     constraints_kept: Count | None
     # over what a label is spread where patients are counted; the same for the custodian's AvgRE and for recipients
-    counted_over: Literal["values of the hierarchy file, else of the release"] | None = None
+    counted_over: Literal["values of the hierarchy file, else of the release"]
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
