@@ -129,7 +129,7 @@ def test_what_is_asked_besides(release, protect, tmp_path):
     assert ran.json["seed"] == 7 == ran.json["settings"]["plan"]["risk"]["seed"]
     assert secrets["records"]["in"] == 250
     assert secrets["claims"]["path"].endswith("claims.csv")
-    assert any("note are released as recorded" in text for text in ran.json["warnings"])
+    assert any("note is released as recorded" in text for text in ran.json["warnings"])
     assert sorted(ids["original"]) == [f"P{number:04d}" for number in range(250)]
 
 

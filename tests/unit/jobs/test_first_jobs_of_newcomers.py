@@ -150,7 +150,7 @@ TRAPS = {
         },
         {"MAIDEN": "drop", "DRIVERS": "drop"},
     ),
-    "ages with a unit": ({**BASE, "age": [f"{age} years" for age in ages()]}, {"age": "drop"}),
+    "ages with a unit": ({**BASE, "age": [f"{age} years" for age in ages()]}, {"age": "quasi-identifier"}),
     "months": ({**BASE, "seen": days("%m/%Y")}, {"seen": "drop"}),
     "the id of a kind": (
         {**BASE, "admission_type_id": picked(*range(1, 9), seed=15)},
