@@ -25,6 +25,7 @@ EVIDENCE = (
     "attack.targets",
     "risk.*missed",
     "risk.as_released.draws",
+    "risk.known",  # with the original it is checked
     "risk.threshold",
     "risk.tolerant.highest",
     "choice.max_flag_rate",

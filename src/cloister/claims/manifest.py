@@ -298,7 +298,7 @@ class ClaimsManifest(ManifestHead):
             "guarantee.rules": rule == rule_of(plan),
             "risk.threshold": risk.threshold == rule.threshold,
             "risk.k": risk.k == rule.k,
-            "risk.known": risk.known <= rule.power,
+            "risk.known": risk.known <= rule.power and risk.known == round(risk.known, 1),
             "risk.draws": are_draws(risk.draws, plan)
             and are_draws(risk.tolerant.draws, plan)
             and risk.tolerant.draws <= risk.draws,
