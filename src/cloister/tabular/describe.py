@@ -39,6 +39,7 @@ from .manifest import (
 from .measure import exact_mean_loss, public_utility
 from .options import FULL_DOMAIN
 from .settings import PEOPLE
+from .vanished import vanished_categories
 
 DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
 GROUPS = 20  # of a number as recorded, of as many records each, for a model
@@ -199,7 +200,9 @@ def exact_figures(table: EncodedTable, protected: ProtectedTable, request: Table
     )
     kept = search is not None and request.store is not None and search.statistics
     proof |= {"store": asdict(kept)} if kept else {}
-    losses = {"mean_loss": exact_mean_loss(table, protected), "loss": protected.loss}
+    losses: dict[str, object] = {"mean_loss": exact_mean_loss(table, protected), "loss": protected.loss}
+    gone = vanished_categories(table, protected, request.k)
+    losses |= {"vanished": {name: [list(one) for one in every] for name, every in gone.items()}} if gone else {}
     return found | losses | proof | ({"usefulness": useful} if useful else {})
 
 

@@ -46,3 +46,19 @@ def test_counts_are_those_of_the_rows(tmp_path_factory, records):
     common = {race for race in RACES if sum(one["race"] == race for one in records) >= 3}
     noted = {race for race in RACES if any(f"{race} (" in note for note in release.notes)}
     assert noted == ((common - there) if there != {"*"} else set())
+
+
+def test_the_report_of_the_custodian_names_them_and_the_release_does_not(tmp_path):
+    """What vanished tells of the original, so that the report in the release says nothing of it."""
+    ages = [age for age in range(20, 84) if not 48 <= age < 52 for _ in range(5)] + [50] * 60
+    races = ["Black", *["White"] * 4] * 60 + ["White"] * 60
+    frame = pl.DataFrame({"age": ages, "race": races})
+    asked = {"age": "interval:2,4", "race": "suppress"}
+    release = cl.anonymize(
+        frame, quasi_identifiers=asked, rules=["k-anonymity=9"], weights={"age": 50}, method="mondrian"
+    )
+    release.write(tmp_path / "out", custodian_dir=tmp_path / "own")
+
+    assert release.custody.figures["vanished"] == {"race": [["Black", 60]]}
+    assert "Black (60 records)" in (tmp_path / "own" / "report.html").read_text()
+    assert "nowhere in the release" not in (tmp_path / "out" / "report.html").read_text()
