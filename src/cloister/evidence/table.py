@@ -64,10 +64,11 @@ def guess_table(frame: pl.DataFrame, file: str, labels: Mapping[str, str] | None
     texts = texts.with_columns(pl.all().replace(dict.fromkeys(missing)))
     pointed = with_decimal_points(texts, file, NEARLY_ALL)
     texts = texts if pointed is None else pointed
-    united = [one.name for one in texts if _have_units(one)]
-    texts = cleaned(Source(texts, "csv", None, None, file), ReadingWords(numbers=united)).frame
     are_texts = texts.select((~pl.all().str.contains(NUMBER) | pl.all().str.contains(EIGHT_DIGITS)).any())
-    dated = [name for name, (found,) in are_texts.to_dict(as_series=False).items() if found]
+    of_texts = [name for name, (found,) in are_texts.to_dict(as_series=False).items() if found]
+    united = [name for name in of_texts if _have_units(texts[name])]
+    texts = cleaned(Source(texts, "csv", None, None, file), ReadingWords(numbers=united)).frame
+    dated = [name for name in of_texts if name not in united]
     formats = {name: form for name in dated if (form := _date_format(texts[name])) is not None}
     days = [days_written(texts[name], form).cast(pl.String).alias(name) for name, form in formats.items()]
     odd_dates = {one.name for one in days if one.null_count() > texts[one.name].null_count()}

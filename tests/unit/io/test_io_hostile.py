@@ -7,14 +7,14 @@ from cloister.errors import InputError
 from cloister.io import read, read_table
 from cloister.release_folder import read_data
 
-pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra files")
+WHY = "needs the extra files"
 FRAME = pl.DataFrame({"id": [1, 2, 3, 4], "name": ["Zq7a", "Zq7b", "Zq7c", "Zq7d"], "x": [1.5, 2.5, None, 4.0]})
 
 
 @pytest.mark.parametrize(("at", "byte"), [(328, 70), (331, 201), (71, 243), (84, 3), (200, 255)])
 def test_a_changed_byte_of_a_file_of_spss_ends_nothing_but_its_reader(tmp_path, at, byte):
     """The reader is written in C and may crash: the file is refused in a sentence, or read, by a process of its own."""
-    path = tmp_path / "harm.sav"
+    pyreadstat, path = pytest.importorskip("pyreadstat", reason=WHY), tmp_path / "harm.sav"
     pyreadstat.write_sav(FRAME, str(path), column_labels=["i", "n", "x"], variable_value_labels={"id": {1: "one"}})
     content = bytearray(path.read_bytes())
     content[at] = byte
@@ -30,7 +30,8 @@ def test_a_changed_byte_of_a_file_of_spss_ends_nothing_but_its_reader(tmp_path, 
 
 @pytest.mark.parametrize("end", ["sav", "dta", "xpt", "sas7bdat"])
 def test_what_is_no_such_file_is_refused(tmp_path, end):
-    """Bytes that are none of the program's, and half a file."""
+    """Bytes that are none of the program's."""
+    pytest.importorskip("pyreadstat", reason=WHY)
     path = tmp_path / f"harm.{end}"
     path.write_bytes(b"\x7fELF" + bytes(range(256)) * 20)
     with pytest.raises(InputError, match="cannot be read as a file of"):

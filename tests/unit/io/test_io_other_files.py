@@ -163,6 +163,7 @@ def test_engines_that_read_files_refuse_them(tmp_path):
 
 def test_titles_above_the_header_of_a_sheet_are_left_out(tmp_path):
     """The header is the first row with a text in each column."""
+    pytest.importorskip("fastexcel", reason=WHY)
     rows = [["Register of 2020", None, None], [None, None, None], ["id", "age", "sex"], [1, 40, "F"], [2, 50, None]]
     source = read_table(workbook(tmp_path / "clinic.xlsx", rows))
 
