@@ -21,7 +21,7 @@ from cloister.typed_toml import typed
 from .codes import EXCLUDING, KINDS, kinds_of, shipped_rules
 from .data import Step
 from .hierarchies import bounds_of, hierarchy_named, split_bounds
-from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan
+from .plan import CHOSEN, NEVER_RELEASED, PSEUDONYMS, ClaimsPlan, section_errors
 
 PATIENTS, CLAIMS = TABLES = "patients", "claims"
 TRUNCATED = "claims_truncated"
@@ -110,7 +110,7 @@ class ClaimsForm(Section):
         tops = {
             table: {name: (one.level or 0, one.top or 0) for name, one in self.of(table).items()} for table in TABLES
         }
-        if any(len(plan.of(table).columns("id")) != 1 for table in TABLES):
+        if any(any(section_errors(table, plan.of(table))) for table in TABLES):  # among them that each has one id
             return False
         has_all = all(plan.of(table).qi.keys() <= tops[table].keys() for table in TABLES)
         return has_all and bool(plan.claims.qi) and self == form_of(plan, tops) and all(levels_allowed(self, plan))

@@ -328,7 +328,7 @@ def out_of_range(plan: ClaimsPlan) -> Iterator[str]:
 def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
     """Sentences about what does not fit, none if all does; keys and names of columns only."""
     for table in ("patients", "claims"):
-        yield from _of_table(table, plan.of(table))
+        yield from section_errors(table, plan.of(table))
     if not plan.claims.qi:
         yield "claims.qi needs at least one quasi-identifier."
     yield from _grouping(plan)
@@ -355,8 +355,8 @@ def consistency_errors(plan: ClaimsPlan) -> Iterator[str]:
         yield "ids.patients must be number or hmac:KEYFILE."
 
 
-def _of_table(table: str, section: TablePlan) -> Iterator[str]:
-    """What a column can be; what is released and neither an id nor kept has a hierarchy, and nothing else has one."""
+def section_errors(table: str, section: TablePlan) -> Iterator[str]:
+    """Return what does not fit in one table: a released column that is no id and not kept has a hierarchy, no other."""
     given = [str(role) for role in section.roles.values()]
     for role in sorted({role for role in given if role not in SEVERAL and given.count(role) > 1}):
         yield f"only one column of {table} can have the role {role}."
