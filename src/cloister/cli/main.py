@@ -83,8 +83,13 @@ PANIC = "PanicException"
 """What Polars raises where it has a defect; no `Exception`, and known by name as Polars is loaded only when needed."""
 
 
+STOPPED_BY: list[int] = []
+"""Signals that asked this process to end. A library may take the exception of one for a wrong value, and say so."""
+
+
 def _terminate(number: int, _frame: object) -> None:
-    raise Terminated(number)
+    STOPPED_BY.append(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
 def _show_version(wanted: bool) -> None:
@@ -117,6 +122,8 @@ def run(arguments: list[str]) -> int:
     try:
         result = command(*arguments[:2])(arguments, prog_name="cloister", standalone_mode=False)
     except CloisterError as error:
+        if STOPPED_BY:
+            return _stopped(KeyboardInterrupt() if signal.SIGINT in STOPPED_BY else Terminated(STOPPED_BY[0]), as_json)
         return complain(error, as_json=as_json, verbose=verbose, quiet=quiet)
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # nothing was asked, which is no mistake
@@ -213,9 +220,8 @@ def _stop_again(dropped: "sys.UnraisableHookArgs") -> None:
     """Raise a stop again that came in a destructor, where Python drops it; what else is dropped may quote values."""
     stop = dropped.exc_value
     if isinstance(stop, KeyboardInterrupt | Terminated):
-        handler = _terminate if isinstance(stop, Terminated) else signal.default_int_handler
         number = stop.number if isinstance(stop, Terminated) else signal.SIGINT
-        signal.signal(signal.SIGALRM, lambda _, frame: handler(number, frame))
+        signal.signal(signal.SIGALRM, lambda _, frame: _terminate(number, frame))
         signal.setitimer(signal.ITIMER_REAL, 0.05)
 
 
@@ -232,7 +238,7 @@ def main() -> None:
     sys.unraisablehook = _stop_again
     if (code := watched_child()) is not None:
         sys.exit(code)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _terminate)
     code = run(sys.argv[1:])

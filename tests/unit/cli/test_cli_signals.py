@@ -13,6 +13,8 @@ import pytest
 from tests.processes import handled
 from tests.renames import before_each_rename
 
+from cloister.cli import main
+
 N_COLUMNS, N_RECORDS = 24, 6000
 
 
@@ -172,3 +174,11 @@ def test_exact_figures_are_not_left_behind(protect, tmp_path, monkeypatch, words
     assert {path: data for path, data in after.items() if path.name != "patients.csv"} == {
         path: data for path, data in before.items() if path.name != "patients.csv"
     }
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_that_a_library_took_for_a_wrong_value_is_a_stop(monkeypatch, capsys, number, code):
+    """Where the exception of a signal became another one on its way, the command still says that it was stopped."""
+    monkeypatch.setattr(main, "STOPPED_BY", [number])
+    assert main.run(["verify", "nowhere"]) == code
+    assert "nothing was written" in capsys.readouterr().err
