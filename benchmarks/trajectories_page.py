@@ -65,8 +65,8 @@ Average relative error of the number of patients who have some (code, age) pairs
 All errors are below 1, four codes are answered better than 50, and many patients better than few, as in the paper.
 
 A released pair is spread over the codes that the release contains, evenly (Appendix B spreads it over the domain, which
-a recipient does not have). So the error also depends on which codes the release still has: with 50 codes it does not grow
-evenly with k.
+a recipient does not have). So the error also depends on which codes the release still has: with 50 codes it does not
+grow evenly with k.
 
 Not as in the paper: with its cost A-GS answers *worse* than Baseline in 6 of the 12 runs, though its loss by the
 paper's measure is lower in all of them. With the exact cost it answers better than Baseline in 10 of the 12 (by 2 to
