@@ -237,21 +237,7 @@ def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, 
         if job.attack and len(manifests) > 1:
             tested = _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
         manifest, warnings = _finish(job_run, partial, manifests, started, tested), warnings_of_folder(partial)
-    notes = [*notes, *_notes_of_other_parts(manifests), *what_changed(earlier, manifests)]
-    return WrittenRelease(manifest, warnings, notes)
-
-
-def _notes_of_other_parts(manifests: Mapping[str, Manifest]) -> list[str]:
-    """Notes on parts that leave out few patients, which parts with more of them show."""
-    notes, counts = [], {name: typed(manifest).records for name, manifest in manifests.items()}
-    for name, records in counts.items():
-        more = [other for other, one in counts.items() if one.released > records.released]
-        if isinstance(records.suppressed, str) and more:
-            notes.append(
-                f"{name} leaves out few patients and does not say how many, but {more[0]} has more records: whoever "
-                "has both parts can tell (see known limits)"
-            )
-    return notes
+    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
 
 
 @contextmanager
