@@ -206,16 +206,18 @@ def formats_of(texts: Iterable[str]) -> tuple[list[str], int]:
     return [name for name in found if "dd" in name or name not in covered], most
 
 
-def has_unit(text: str) -> bool:
-    """Return whether a text is a number with a currency or a unit, or with commas that part thousands.
+def unit_of(text: str) -> str | None:
+    """Return the currency or unit of a number, empty where commas part thousands alone; None of any other text.
 
     Examples
     --------
-    >>> has_unit("165 cm"), has_unit("$1,234.50"), has_unit("165"), has_unit("A12")
-    (True, True, False, False)
+    >>> unit_of("165 cm"), unit_of("$1,234.50"), unit_of("1,234"), unit_of("165"), unit_of("A12")
+    ('cm', '$', '', None, None)
     """
     found = re.fullmatch(UNIT_NUMBER, text.strip())
-    return found is not None and (bool(found[1] or found[3]) or "," in found[2])
+    if found is None or not (found[1] or found[3] or "," in found[2]):
+        return None
+    return found[1] + found[3]
 
 
 def proposal(texts: Sequence[str], *, of: str = "values") -> str:

@@ -1,6 +1,5 @@
 """The roles that the columns of a table seem to have, and how its missing values, numbers and dates are written."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.csv import Source
 from cloister.io.read import cleaned, days_written, with_decimal_points
-from cloister.reading import DateFormat, ReadingWords, formats_of, has_unit, parse_date_format
+from cloister.reading import DateFormat, ReadingWords, formats_of, parse_date_format, unit_of
 from cloister.risk.column_names import is_named_birth_year
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 
@@ -108,7 +107,7 @@ def _have_units(text: pl.Series) -> bool:
     """Whether nearly all values are numbers with the same unit or currency: other letters behind numbers are codes."""
     values = text.drop_nulls().unique().sort()
     looked_at = values.gather_every(1 + len(values) // MOST_FORMATS).to_list()
-    units = Counter(re.sub(r"[0-9.,+-]", "", one) for one in looked_at if has_unit(one))
+    units = Counter(unit for one in looked_at if (unit := unit_of(one)) is not None)
     return bool(units) and units.most_common(1)[0][1] >= NEARLY_ALL * len(looked_at)
 
 

@@ -74,8 +74,8 @@ def exact_figures_of(release: Release) -> Figures:
 
 def exact_of_table(published: Figures, exact: Exact, manifest: "TableManifest") -> Figures:
     """Return the exact figures of a table."""
-    more = {**published.more, "says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {})}
-    more |= {"minimized": exact["loss"]}
+    own = {"says_nothing": ", ".join(manifest.empty), **exact.get("usefulness", {}), "minimized": exact["loss"]}
+    more = {**published.more, **own}
     return replace(published, suppressed=exact["suppressed"], loss=exact["mean_loss"], more=more)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
-from cloister.reading import has_unit
+from cloister.reading import unit_of
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
 OPEN = re.compile(
@@ -119,7 +119,7 @@ def _refusal_of_texts(texts: Sequence[str]) -> tuple[str, str]:
         advice = "Numbers of 10^15 and more are not read as numbers. Use suppress or prefix."
     elif n := sum(COMMA.fullmatch(text.strip()) is not None for text in texts):
         advice = f"{n:,} have a decimal comma, which {setting('decimal', ',')} reads."
-    elif n := sum(map(has_unit, texts)):
+    elif n := sum(unit_of(text) is not None for text in texts):
         reads = setting("numbers", "COLUMN")
         advice = f"{n:,} are numbers with a unit, a currency or commas between thousands, which {reads} reads."
     else:

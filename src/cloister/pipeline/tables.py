@@ -22,7 +22,7 @@ from cloister.tabular.manifest import TableSections, guarantee_of
 from cloister.tabular.options import MONDRIAN
 from cloister.tabular.protect import TableRelease, protect
 from cloister.tabular.recoding.choice import RecordCodes
-from cloister.tabular.vanished import describe_lost
+from cloister.tabular.vanished import describe_lost, find_vanished
 from cloister.tabular.verify import verify
 
 from .stages import completed, passed
@@ -161,10 +161,11 @@ def take_encoded(
         recorded = [name for name, role in table.roles.items() if role in RECORDED]
         is_released = protected.originals.is_not_null()
         notes += describe_recorded(protected.frame.filter(is_released), list(request.quasi_identifiers), recorded)
-        notes += describe_lost(table, protected, request.k)
+        vanished = find_vanished(table, protected, request.k)
+        notes += describe_lost(table, protected, vanished)
+        exact, known = exact_figures(table, protected, request, vanished), _crosswalk(table, protected, request)
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
-    exact, known = exact_figures(table, protected, request), _crosswalk(table, protected, request)
     frame = protected.frame
     protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
     shown = partial(custodian_report_data, table, protected, guarantee)

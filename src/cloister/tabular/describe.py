@@ -39,7 +39,7 @@ from .manifest import (
 from .measure import exact_mean_loss, public_utility
 from .options import FULL_DOMAIN
 from .settings import PEOPLE
-from .vanished import vanished_categories
+from .vanished import Vanished
 
 DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
 GROUPS = 20  # of a number as recorded, of as many records each, for a model
@@ -191,7 +191,9 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
     return PublishedSettings.of_known(**asked | told)
 
 
-def exact_figures(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> dict[str, object]:
+def exact_figures(
+    table: EncodedTable, protected: ProtectedTable, request: TableRequest, vanished: Vanished
+) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
     found: dict[str, object] = {"records": n_records(table.frame), "suppressed": protected.suppressed}
@@ -201,8 +203,7 @@ def exact_figures(table: EncodedTable, protected: ProtectedTable, request: Table
     kept = search is not None and request.store is not None and search.statistics
     proof |= {"store": asdict(kept)} if kept else {}
     losses: dict[str, object] = {"mean_loss": exact_mean_loss(table, protected), "loss": protected.loss}
-    gone = vanished_categories(table, protected, request.k)
-    losses |= {"vanished": {name: [list(one) for one in every] for name, every in gone.items()}} if gone else {}
+    losses |= {"vanished": vanished} if vanished else {}
     return found | losses | proof | ({"usefulness": useful} if useful else {})
 
 

@@ -13,6 +13,10 @@ MOST_NAMED = 5  # categories of a column that a note names
 MOST_CATEGORIES = 25  # a column of more different numbers has no categories
 
 
+Vanished = dict[str, list[tuple[str, int]]]
+"""By column, categories and their records."""
+
+
 def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
     """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
     texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
@@ -20,7 +24,7 @@ def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> 
     return int(records_of(released).filter(is_complete).sum())
 
 
-def vanished_categories(table: EncodedTable, protected: ProtectedTable, k: int) -> dict[str, list[tuple[str, int]]]:
+def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Vanished:
     """Return the categories that no released label but ``*`` stands for, with their records, the most frequent first.
 
     Only categories of k records or more, as fewer are single patients, and only of columns that say anything. For the
@@ -40,10 +44,10 @@ def vanished_categories(table: EncodedTable, protected: ProtectedTable, k: int) 
     return found
 
 
-def describe_lost(table: EncodedTable, protected: ProtectedTable, k: int) -> list[str]:
-    """Return the notes on what the release no longer says."""
+def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vanished) -> list[str]:
+    """Return the notes on what the release no longer says; ``vanished``: what `find_vanished` returned."""
     notes = []
-    for name, gone in vanished_categories(table, protected, k).items():
+    for name, gone in vanished.items():
         named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])
         more = f" and {len(gone) - MOST_NAMED:,} more" if len(gone) > MOST_NAMED else ""
         notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")

@@ -59,6 +59,6 @@ def test_the_report_of_the_custodian_names_them_and_the_release_does_not(tmp_pat
     )
     release.write(tmp_path / "out", custodian_dir=tmp_path / "own")
 
-    assert release.custody.figures["vanished"] == {"race": [["Black", 60]]}
+    assert release.custody.figures["vanished"] == {"race": [("Black", 60)]}
     assert "Black (60 records)" in (tmp_path / "own" / "report.html").read_text()
     assert "nowhere in the release" not in (tmp_path / "out" / "report.html").read_text()
