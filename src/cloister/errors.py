@@ -176,12 +176,12 @@ MOST_NAMED = 5
 """Names that a sentence lists."""
 
 
-def named(names: Iterable[str], last: str = ", ") -> str:
+def name_few(names: Iterable[str], last: str = ", ") -> str:
     """Return names for a sentence: five at most, and how many more there are; ``last``: before the last of a few.
 
     Examples
     --------
-    >>> named(["age", "sex", "zip"]), named(["age", "sex", "zip"], " and "), named(f"g{n}" for n in range(50))
+    >>> name_few(["age", "sex", "zip"]), name_few(["age", "sex", "zip"], " and "), name_few(f"g{n}" for n in range(50))
     ('age, sex, zip', 'age, sex and zip', 'g0, g1, g2, g3, g4 and 45 more')
     """
     every = [*names]

@@ -12,7 +12,7 @@ from cloister.claims.plan import ClaimsPlan
 from cloister.claims.prepare import prepare
 from cloister.codesets.data import CodeSets
 from cloister.compiling import say_first_call
-from cloister.errors import InputError, named
+from cloister.errors import InputError, name_few
 from cloister.io import EventSource, Source, as_text, from_native
 from cloister.io.columns import check_columns, nearest_column
 from cloister.risk.assessment import (
@@ -156,7 +156,7 @@ def assess_frame(
     check_columns(quasi_identifiers, frame.columns, name)
     twice = sorted({column for column in quasi_identifiers if list(quasi_identifiers).count(column) > 1})
     if twice:
-        raise InputError(f"Quasi-identifiers are named twice: {named(twice)}. Name each once.", column=twice[0])
+        raise InputError(f"Quasi-identifiers are named twice: {name_few(twice)}. Name each once.", column=twice[0])
     if frame.height == 0:
         raise InputError(f"{name} holds no records.")
     people = None

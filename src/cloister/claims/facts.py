@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.codebook import Row, Type, codebook_of, type_of
-from cloister.errors import InputError, named
+from cloister.errors import InputError, name_few
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text, read_table
 from cloister.io.columns import nearest_column
@@ -191,7 +191,7 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
     if not columns:
         hint = next(filter(None, (nearest_column(c, source.frame.columns) for c in plan.patients.qi)), "")
         raise InputError(
-            f"{source.name} has none of the quasi-identifiers of patients: {named(plan.patients.qi)}.{hint} A "
+            f"{source.name} has none of the quasi-identifiers of patients: {name_few(plan.patients.qi)}.{hint} A "
             "population has one row a person, and columns of the same names and detail.",
             file=source.name,
         )
@@ -221,7 +221,7 @@ def read_population(prepared: Claims) -> pl.DataFrame | None:
     if short.height:
         raise InputError(
             f"{source.name} is to hold every patient, but {short.height} of {patients.height} patients are in classes "
-            f"({named(columns)}) with fewer people than patients. Give the population that the patients come "
+            f"({name_few(columns)}) with fewer people than patients. Give the population that the patients come "
             "from, in the same detail, or leave out columns that differ.",
             file=source.name,
         )

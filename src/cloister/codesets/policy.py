@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cloister.errors import InputError, named
+from cloister.errors import InputError, name_few
 from cloister.hierarchy.icd import CodePath, load_classification
 from cloister.utility import frequent_itemsets, maximal
 
@@ -97,7 +97,7 @@ class UtilityPolicy:
         counts = Counter(code for constraint in self.constraints for code in constraint)
         if shared := sorted(code for code, count in counts.items() if count > 1):
             raise InputError(
-                f"The sets of a utility policy must be disjoint, but {named(map(repr, shared))} "
+                f"The sets of a utility policy must be disjoint, but {name_few(map(repr, shared))} "
                 f"{'stands' if len(shared) == 1 else 'stand'} in more than one. Leave each code in one set."
             )
 
@@ -110,7 +110,7 @@ class UtilityPolicy:
         sets = {str(name): frozenset(codes) for name, codes in constraints.items()}
         if empty := [name for name, codes in sets.items() if not codes]:
             have = "has" if len(empty) == 1 else "have"
-            raise InputError(f"A set of a utility policy needs codes, but {named(map(repr, empty))} {have} none.")
+            raise InputError(f"A set of a utility policy needs codes, but {name_few(map(repr, empty))} {have} none.")
         return cls(tuple(sets.values()), tuple(sets), spec)
 
     @classmethod
@@ -323,8 +323,8 @@ def known_codes(names: Iterable[str], codes: CodeSets, what: str) -> tuple[str, 
     once = tuple(dict.fromkeys(names))
     if unknown := sorted({*once} - codes.items_by_code().keys()):
         raise InputError(
-            f"{named(map(repr, unknown))} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the data. "
-            "Write codes as the data do, or leave them out."
+            f"{name_few(map(repr, unknown))} of the {what} {'does' if len(unknown) == 1 else 'do'} not occur in the "
+            "data. Write codes as the data do, or leave them out."
         )
     return once
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from cloister.errors import InputError, named, setting
+from cloister.errors import InputError, name_few, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
 from cloister.io.csv import Source, line_of_record, load_text
 from cloister.reading import proposal
@@ -28,7 +28,7 @@ WHOLE_DATE = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ]{TIME})?$"  # A date, wi
 def _notes(roles: Sequence[tuple[str, str | None, str | None]], rest: Sequence[str]) -> list[str]:
     """Notes on columns recognised by name, from each role, the column found and the one asked for; and on the rest."""
     notes = [f"the column {name!r} was taken as {role}" for role, name, wanted in roles if name and wanted is None]
-    return [*notes, f"columns not released: {named(rest)}"] if rest else notes
+    return [*notes, f"columns not released: {name_few(rest)}"] if rest else notes
 
 
 @dataclass(frozen=True)

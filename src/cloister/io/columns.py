@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, did_you_mean, named
+from cloister.errors import InputError, did_you_mean, name_few
 from cloister.io.foreign import call_foreign
 
 T = TypeVar("T")
@@ -233,9 +233,9 @@ def listed(names: Sequence[str], header: Sequence[str] | None = None) -> str:
     if any(map(looks_like_value, header)):
         places = [header.index(name) + 1 for name in names]
         is_run = len(places) == places[-1] - places[0] + 1
-        positions = f"{places[0]} to {places[-1]}" if is_run else named(f"{place}" for place in places)
+        positions = f"{places[0]} to {places[-1]}" if is_run else name_few(f"{place}" for place in places)
         return f"column {positions} (not named here, as they look like values: {ADVICE})"
-    return named(names)
+    return name_few(names)
 
 
 def nearest_column(column: str, header: Sequence[str]) -> str:

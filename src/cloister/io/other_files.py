@@ -14,7 +14,7 @@ from types import ModuleType
 
 import polars as pl
 
-from cloister.errors import InputError, named
+from cloister.errors import InputError, name_few
 from cloister.io.columns import as_text, check_names, plain_columns
 from cloister.io.csv import Source, load_bytes
 from cloister.io.foreign import call_foreign, interruptible
@@ -145,9 +145,9 @@ def _of_statistics(read: StatisticsFile) -> Read:
         labelled[name] = text.replace(known).alias(name)
     notes = []
     if labelled:
-        notes.append(f"values were read as their labels in {named(labelled)}")
+        notes.append(f"values were read as their labels in {name_few(labelled)}")
     if left:
-        notes.append(f"values were read as they are, since not all have a label of their own, in {named(left)}")
+        notes.append(f"values were read as they are, since not all have a label of their own, in {name_few(left)}")
     return frame.with_columns(*labelled.values()), tuple(notes), read.labels
 
 

@@ -148,7 +148,7 @@ class AttackedLinks(Section):
     not_tested: tuple[tuple[str, str], ...]
 
     @classmethod
-    def between(cls, parts: Iterable[str], tested: Iterable[tuple[str, str]]) -> Self:
+    def of_pairs(cls, parts: Iterable[str], tested: Iterable[tuple[str, str]]) -> Self:
         """Return all pairs of parts, given those that were tested."""
         pairs, known = list(combinations(parts, 2)), set(tested)
         return cls(
@@ -195,7 +195,7 @@ def describe_job(
         guarantee=JobGuarantee(sentences=SENTENCES, not_promised=NOT_PROMISED, verified=True),
         files=dict(files),
         seconds=JobSeconds(total=seconds),
-        links=None if tested is None else AttackedLinks.between(parts, tested),
+        links=None if tested is None else AttackedLinks.of_pairs(parts, tested),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import GuaranteeViolation, named
+from cloister.errors import GuaranteeViolation, name_few
 from cloister.manifest.head import read_section
 from cloister.manifests import typed
 from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
@@ -45,7 +45,7 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
             if n_sets > MOST_SETS:
                 return TOO_MANY
             if fewest[fewest > 0].min() < k and not exempt.issuperset(names):
-                return f"values of {named(names)} lead to fewer than {k}"
+                return f"values of {name_few(names)} lead to fewer than {k}"
             agreeing = fewest[split] > 0
             waiting.append(((*subset, column), rows[agreeing], split[agreeing]))
     return None

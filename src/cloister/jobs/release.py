@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.errors import CloisterError, NoSafeRelease, named
+from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
 from cloister.manifest.head import CODEBOOK
 from cloister.manifests import outline_of, typed
@@ -51,7 +51,7 @@ def leading_to_few(one: pl.DataFrame, two: pl.DataFrame, k: int, exempt: frozens
             if fewest is not None:
                 agreeing.append(subset)
                 if fewest < k and not exempt.issuperset(subset):
-                    return f"values of {named(subset)} lead to fewer than {k}"
+                    return f"values of {name_few(subset)} lead to fewer than {k}"
         # sets of one column more, all of whose parts agree somewhere
         known = set(agreeing)
         larger = [(*subset, column) for subset in agreeing for column in columns[columns.index(subset[-1]) + 1 :]]

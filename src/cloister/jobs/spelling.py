@@ -57,12 +57,12 @@ def _number_readings(one: pl.Series, two: pl.Series) -> list[Numbers]:
 def _best_reading(numbers: list[Numbers], height: int) -> int:
     """Return the place of the reading by which most rows agree, of equal ones that with most values."""
 
-    def gained(place: int) -> tuple[int, int, int]:
+    def rate(place: int) -> tuple[int, int, int]:
         one, two = numbers[place][:height], numbers[place][height:]
         agreeing = int(np.isin(one, two).sum() + np.isin(two, one).sum())
         return agreeing, np.unique(numbers[place]).size, -place
 
-    return max(range(len(numbers)), key=gained)
+    return max(range(len(numbers)), key=rate)
 
 
 def read_spellings(column: pl.Series) -> list[pl.Series]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cloister.errors import named
+from cloister.errors import name_few
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
 from cloister.manifest.head import QUASI
@@ -82,7 +82,7 @@ def _unseen(inside: Mapping[str, AnyManifest], manifests: Mapping[str, AnyManife
         part: [name for name, role in one.roles().items() if role != "identifier"] for part, one in manifests.items()
     }
     return [
-        f"{own} and {other} both release {named(both)}, and whether that joins their rows cannot be seen, as those "
+        f"{own} and {other} both release {name_few(both)}, and whether that joins their rows cannot be seen, as those "
         f"of {own} are in a database"
         for own in inside
         for other in manifests
@@ -133,7 +133,7 @@ def _narrowed(one: ReleasedPart, two: ReleasedPart, columns: Sequence[str], meet
     if not (unlike and any(told)):
         return []
     recorded = dict.fromkeys(told[0] + told[1])
-    return [f"{named(recorded)}, with {named(unlike)} at other levels in each, which narrows them down further"]
+    return [f"{name_few(recorded)}, with {name_few(unlike)} at other levels in each, which narrows them down further"]
 
 
 def have_like_labels(one: ReleasedPart, two: ReleasedPart, column: str) -> bool:

@@ -15,7 +15,7 @@ from cloister.errors import (
     InternalError,
     NoSafeRelease,
     as_key,
-    named,
+    name_few,
     setting,
     worded,
 )
@@ -196,7 +196,7 @@ def _check_places(job_run: JobRun, overwrite: bool) -> None:
 def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
     """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
     return [
-        f"{own} and {other} both release {named(both)} as recorded; the job is refused if that joins their rows"
+        f"{own} and {other} both release {name_few(both)} as recorded; the job is refused if that joins their rows"
         for (own, one), (other, two) in combinations(prepared.items(), 2)
         if (both := [column for column in one.recorded if column in two.recorded])
     ]

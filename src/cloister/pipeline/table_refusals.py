@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
-from cloister.errors import CloisterError, InputError, NoSafeRelease, named, setting
+from cloister.errors import CloisterError, InputError, NoSafeRelease, name_few, setting
 from cloister.io import as_text, is_tally
 from cloister.manifest.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_unique
@@ -81,8 +81,8 @@ def accepted_beside_labels(
         raise _determined(refused, file)
     accepted = [Disclosing(column, "says a quasi-identifier", one.about) for one in found for column in one.columns]
     notes = [
-        f"{named(one.columns, ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} more "
-        f"finely than its labels; no record is left with fewer than {request.k} by that"
+        f"{name_few(one.columns, ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} {one.about} "
+        f"more finely than its labels; no record is left with fewer than {request.k} by that"
         for one in found
         if not one.n_below
     ]
@@ -92,7 +92,7 @@ def accepted_beside_labels(
 def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
     """The refusal, which names each set, what it reveals and in how many records k fails."""
     sentences = [
-        f"{named(map(repr, one.columns), ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
+        f"{name_few(map(repr, one.columns), ' and ')} {'reveals' if len(one.columns) == 1 else 'together reveal'} "
         f"{one.about} more finely than its labels: in {one.n_below:,} record{'' if one.n_below == 1 else 's'} fewer "
         "than k are left."
         for one in found
@@ -101,7 +101,7 @@ def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
     return NoSafeRelease(
         f"Columns of {file} released as recorded undo the protection. {' '.join(sentences)} Drop them, as with "
         f"{setting('drop', every[0])}, or make them quasi-identifiers. To release all the same, with a sentence in the "
-        f"report: {named(setting('accept', column) for column in every)}.",
+        f"report: {name_few(setting('accept', column) for column in every)}.",
         file=file,
         column=every[0],
         columns=every,
@@ -123,7 +123,7 @@ def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> 
         whys = " ".join(_sentence(why, [one for one in refused if one.why == why], file) for why in WORDS_FOR)
         raise InputError(
             f"{whys.strip()} To release all the same, with a sentence in the report: "
-            f"{named(setting('accept', column) for column in every)}.",
+            f"{name_few(setting('accept', column) for column in every)}.",
             file=file,
             column=every[0],
             columns=every,
@@ -146,7 +146,7 @@ def _sentence(why: Why, found: Sequence[Disclosing], file: str) -> str:
     columns = [f"{column!r}" + (f" (says {' and '.join(about)})" if any(about) else "") for column, about in of.items()]
     first = next(iter(of))
     return WORDS_FOR[why].format(
-        columns=named(columns), file=file, patient=setting("patient", first), drop=setting("drop", first)
+        columns=name_few(columns), file=file, patient=setting("patient", first), drop=setting("drop", first)
     )
 
 
@@ -172,8 +172,8 @@ def said_of_empty(table: EncodedTable, request: TableRequest, manifest: TableSec
     instead = f"At the same k, as {how}: {'; '.join(tried)}" if tried else "Ask for a smaller k or fewer columns"
     if is_useless and not request.accept_empty and request.levels is None:
         raise NoSafeRelease(
-            f"A release would be safe and useless: {named(empty, ' and ') or 'nearly everything'} would say nothing, "
-            f"at a loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
+            f"A release would be safe and useless: {name_few(empty, ' and ') or 'nearly everything'} would say "
+            f"nothing, at a loss of {loss:.2f}. {instead}. To release all the same: {setting('accept_empty')}.",
             file=source,
         )
     return [*describe_empty(empty), instead] if empty else []
@@ -217,4 +217,5 @@ def _tried(table: EncodedTable, request: TableRequest, empty: Sequence[str], sou
         instead = [column for column in again.hierarchies if column not in (*empty, *says)]
         is_kept_otherwise |= changed.method != request.method and kept == list(empty) and not instead
         if len(kept) > len(instead):
-            yield f"{words} keeps {named(kept, ' and ')}" + (f", not {named(instead, ' and ')}" if instead else "")
+            but = f", not {name_few(instead, ' and ')}" if instead else ""
+            yield f"{words} keeps {name_few(kept, ' and ')}{but}"

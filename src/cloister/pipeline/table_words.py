@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from cloister.errors import InputError, named, setting
+from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
 from cloister.io import Query, as_text, distinct_values, write_csv
 from cloister.io.other_files import KINDS as PROGRAMS
@@ -144,7 +144,7 @@ def quasi_identifiers(
     if not wanted:
         orphans = [path.name for column, path in files.items() if column not in columns]
         if orphans:
-            notes.append(f"hierarchy files without a column, not used: {named(orphans)}")
+            notes.append(f"hierarchy files without a column, not used: {name_few(orphans)}")
         wanted = {column: "" for column in columns if column in files}
     for column, spec in _wanted(wanted, columns):
         spec, low, high = _split_bounds(column, spec)

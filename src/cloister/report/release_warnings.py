@@ -6,7 +6,7 @@ A warning names columns and counts, never a value. Each is a sentence without it
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cloister.errors import named
+from cloister.errors import name_few
 from cloister.manifest.head import MOST_LOST
 from cloister.manifests import AnyManifest, codes_of
 from cloister.results import Figures
@@ -58,14 +58,14 @@ def describe_empty(columns: Sequence[str]) -> list[str]:
     """Return the warning about columns that lost all or almost all of their information."""
     verb, whose = ("is", "its") if len(columns) == 1 else ("are", "their")
     lost = f"{verb} empty in this release: all or almost all of {whose} information is lost"
-    return [f"{named(columns)} {lost}"] if columns else []
+    return [f"{name_few(columns)} {lost}"] if columns else []
 
 
 def describe_unique(records: int, unique: int, columns: int, contributors: Sequence[tuple[str, int]]) -> list[str]:
     """Return the warning about records that are unique with the columns released as recorded."""
     if not unique:
         return []
-    most = named(dict(contributors), " and ")
+    most = name_few(dict(contributors), " and ")
     return [
         f"With {'the column' if columns == 1 else f'the {columns:,} columns'} released as recorded, "
         f"{unique:,} of {records:,} records {'is' if unique == 1 else 'are'} unique"
@@ -76,14 +76,14 @@ def describe_unique(records: int, unique: int, columns: int, contributors: Seque
 def describe_recorded(columns: Sequence[str]) -> list[str]:
     """Return the warning about columns that are released as they are."""
     words = ("column", "is") if len(columns) == 1 else ("columns", "are")
-    return [f"the {words[0]} {named(columns)} {words[1]} released as recorded: {AS_RECORDED}"] if columns else []
+    return [f"the {words[0]} {name_few(columns)} {words[1]} released as recorded: {AS_RECORDED}"] if columns else []
 
 
 def describe_formulas(formulas: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a warning for each file of which a spreadsheet would run cells."""
     return [
-        f"a spreadsheet would run cells of {named(columns)} as formulas (they begin with =, +, - or @): read {file} as "
-        "text"
+        f"a spreadsheet would run cells of {name_few(columns)} as formulas (they begin with =, +, - or @): read "
+        f"{file} as text"
         for file, columns in formulas.items()
     ]
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, InternalError, named
+from cloister.errors import InputError, InternalError, name_few
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import as_text, from_native
 from cloister.io.columns import as_held, listed
@@ -139,7 +139,7 @@ def population_texts(rule: PopulationRule, columns: Sequence[str]) -> dict[str, 
     absent = [column for column in columns if column not in frame.columns]
     if absent:
         raise InputError(
-            f"The population of the rule {rule.words()} lacks quasi-identifiers: {named(absent)}. "
+            f"The population of the rule {rule.words()} lacks quasi-identifiers: {name_few(absent)}. "
             f"Its columns: {listed(frame.columns)}.",
             column=absent[0],
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from cloister.checker import Checker, Facts, Opened, Request
-from cloister.errors import InputError, named, setting
+from cloister.errors import InputError, name_few, setting
 from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
 from cloister.hierarchy.build import BUILDERS
 from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
@@ -59,7 +59,7 @@ class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
             how = how.replace("from the released file", "from counts of the protected table in its database")
             if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
                 others = [check for check in checks if check != OTHERS_AS_RECORDED]
-                checks = (*others, Caveat(f"not looked at, as they stay in the database: {named(unseen)}"))
+                checks = (*others, Caveat(f"not looked at, as they stay in the database: {name_few(unseen)}"))
         return replace(verdict, how=how, checks=checks)
 
     def facts(self, release: ReleaseFolder) -> Facts:
@@ -115,7 +115,7 @@ def check_table(
     check_columns(request.quasi_identifiers, frame.columns, "the release")
     if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
         raise InputError(
-            f"Classes by {named(uncounted)} were not counted: the values of these columns stay in the database. "
+            f"Classes by {name_few(uncounted)} were not counted: the values of these columns stay in the database. "
             "Expect something of the others, or count there."
         )
     failures = [*verdict.failures]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from cloister.errors import InputError, UndecidedColumns, did_you_mean, named, setting
+from cloister.errors import InputError, UndecidedColumns, did_you_mean, name_few, setting
 from cloister.io.columns import check_columns, listed
 
 from .data import QuasiIdentifier, Role, TableRequest
@@ -167,7 +167,7 @@ def refuse_undecided(
 def _check_kept(kept: Sequence[str], unique_share: UniqueShare, file: str) -> None:
     shares = {column: share for column in kept if (share := unique_share(column)) > UNIQUE_SHARE}
     if shares:
-        found = named(f"{column!r} ({share:.1%})" for column, share in shares.items())
+        found = name_few(f"{column!r} ({share:.1%})" for column, share in shares.items())
         raise InputError(
             f"{setting('undecided', 'keep')} would release columns whose values are unique in more than "
             f"{UNIQUE_SHARE:.0%} of the records, and could identify patients: {found}. Give each another role, or "

@@ -250,7 +250,7 @@ class DataRead:
             read = self.source(folder, called, job.sources[called])
             return shape.prepare(replace(options, engine="memory"), Run(), read)
 
-    def announced(self, state: JobState, part: str, prepared: Prepared) -> Rows:
+    def announce(self, state: JobState, part: str, prepared: Prepared) -> Rows:
         """Return what is about to be done, in words, by the engine and the method that will do it."""
         with self.at(state.path.parent):
             options = options_of(JobRun(state.job, state.path, state.path.parent / state.job.output), part)

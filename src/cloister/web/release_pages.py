@@ -36,7 +36,7 @@ def release(visit: Visit, errors: Mapping[str, str] | None = None, problem: str 
     section = filled(specs, state.content, visit.form) if visit.form else state.content
     try:
         prepared = visit.app.data.prepared(state, visit.part)
-        asked_for = visit.app.data.announced(state, visit.part, prepared)
+        asked_for = visit.app.data.announce(state, visit.part, prepared)
         if isinstance(prepared, PreparedTable):
             undecided = prepared.undecided
     except CloisterError as error:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, NoSafeRelease, named
+from cloister.errors import InputError, NoSafeRelease, name_few
 from cloister.hierarchy import BoundHierarchy
 from cloister.io.columns import as_held, packed
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
@@ -363,7 +363,7 @@ def check_levels(problem: SearchProblem, levels: Mapping[str, int]) -> None:
     if unknown or absent:
         raise InputError(
             "Fixed levels must name every quasi-identifier and nothing else. "
-            f"Not named: {named(absent) or 'none'}; not a quasi-identifier: {named(unknown) or 'none'}."
+            f"Not named: {name_few(absent) or 'none'}; not a quasi-identifier: {name_few(unknown) or 'none'}."
         )
     heights = dict(zip(problem.names, problem.task.maps.heights.tolist(), strict=True))
     for column, level in levels.items():

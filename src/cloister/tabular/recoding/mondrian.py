@@ -87,7 +87,7 @@ def explore_parts(recoding: TableRecoding) -> Regions:
     top = tree.begin.levels.max(axis=0, initial=0)
     most = n_records // FEWEST_EXPLORED
     while True:
-        parts = tree.grown(max(least, most))
+        parts = tree.grow(max(least, most))
         if most <= least or (parts.levels < top).any(axis=0)[can_split].all():
             return parts
         most //= 2
@@ -123,10 +123,10 @@ def mondrian(
     tree = _Tree(recoding, relevant=relevant, explored=explored)
     if not tree.begin.records.size or not tree.is_allowed(none := tree.begin.records[:0], instead_of=none):
         raise no_safe_transformation(recoding.problem, complete=True)
-    parts = tree.grown()
+    parts = tree.grow()
     # Rules about the table cost an estimate for every split, so they are first asked once, about all of them.
     if not tree.is_allowed(parts.records, instead_of=tree.begin.records):
-        parts = (tree if explored is None else _Tree(recoding)).grown_by_rules()
+        parts = (tree if explored is None else _Tree(recoding)).grow_by_rules()
     class_of_row = np.full(recoding.n_rows, SUPPRESSED, dtype=np.int64)
     class_of_row[parts.rows] = np.repeat(np.arange(parts.sizes.size), parts.sizes)
     return Partition(class_of_row, parts.levels)
@@ -138,7 +138,7 @@ def blocks(recoding: TableRecoding, most_rows: int) -> list[NDArray[np.int64]]:
     Blocks satisfy the rules about classes where the table can be split so; rules about the table are left aside. What
     cannot be split and is too large is cut in the order of values.
     """
-    parts = _Tree(recoding, most_rows).grown()
+    parts = _Tree(recoding, most_rows).grow()
     ends = np.cumsum(parts.sizes)
     order = np.lexsort([recoding.place[parts.rows[ends - parts.sizes]], -parts.costs])
     found = np.split(parts.rows, ends[:-1])
@@ -180,7 +180,7 @@ class _Tree:
         records = self._checker.records(rows, np.repeat(np.arange(sizes.size), sizes), sizes.size)
         return Regions(rows, sizes, records, levels, prices)
 
-    def grown(self, most_records: int = 0) -> Regions:
+    def grow(self, most_records: int = 0) -> Regions:
         """Split every part for as long as the rules about classes hold, all at once: no part minds the others.
 
         ``most_records``: parts of no more are left alone
@@ -197,7 +197,7 @@ class _Tree:
             waiting = Regions.joined([waiting.take(~is_split), children])
             tried = np.concatenate([tried[~is_split] + 1, np.zeros(children.records.size, dtype=np.int64)])
 
-    def grown_by_rules(self) -> Regions:
+    def grow_by_rules(self) -> Regions:
         """Split one part after the other, the costliest first, each if the rules about the table still hold."""
         waiting = [self._entry(part) for part in self.begin.each()]
         done = [self.begin.take(self.begin.records < 0)]
