@@ -48,7 +48,7 @@ def test_clusters_grow_as_defined(case, least):
         field[n] = field[0]
     owner[0] = n
     grow(rows.task.maps, rows.prices, pool, owner, n, least)
-    expected = oracle.grow(rows.table, rows.groups[0], list(rows.groups[1:]), least)
+    expected = oracle.grown(rows.table, rows.groups[0], list(rows.groups[1:]), least)
     found = [place for row in np.flatnonzero(owner == n).tolist() for place in rows.groups[row]]
 
     assert sorted(expected) == sorted(found)
