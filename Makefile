@@ -13,7 +13,7 @@ CONSTRAINED := $(if $(LOCK),--constraint $(LOCK))
 # Installing compiles nothing: of 700 MB little is ever loaded, and what is loaded is compiled then, and kept.
 INSTALL = $(PIP) install --no-compile $(CONSTRAINED)
 unexport PYTHONDONTWRITEBYTECODE
-BASELINE = export $$($(RUN) -c "from cloister.compiling import baseline_environment as one; print(one())")
+BASELINE = export $$($(RUN) -c "from cloister.kernels.compiling import baseline_environment as one; print(one())")
 ARGS :=
 EXTRAS :=
 
@@ -76,7 +76,7 @@ wheel: $(VENV)/installed ## Build in ./dist a wheel for this platform and Python
 	@echo "Compiling all kernels for the processors that the wheel is for (a minute or two) ..."
 	@rm -rf build/kernels build/demo && mkdir -p build
 	@$(BASELINE) NUMBA_CACHE_DIR=$(CURDIR)/build/kernels && \
-	    $(RUN) -c "from cloister.compiling import compile_all; compile_all()" && \
+	    $(RUN) -c "from cloister.kernels.compiling import compile_all; compile_all()" && \
 	    $(RUN) -m cloister demo build/demo --patients 100 --quiet
 	@CLOISTER_KERNELS=$$(echo $(CURDIR)/build/kernels/sources-*) $(PIP) wheel --no-deps --wheel-dir dist .
 	@rm -rf build/kernels build/demo

@@ -32,15 +32,15 @@ from rich.table import Table
 
 from claims_made_up import write
 from claims_tables import write_page
-from cloister.claims.choice import truncation
-from cloister.claims.data import Claims
-from cloister.claims.encode import EncodedClaims, encode
-from cloister.claims.knowledge import REPEAT, DrawnKnowledge, adversary_power
-from cloister.claims.matching import Matching, ReleasedClaims
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.prepare import prepare
-from cloister.claims.protect import load_kernels
-from cloister.tabular.settings import available_cores
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, adversary_power
+from cloister.shapes.claims.method.choice import truncation
+from cloister.shapes.claims.method.encode import EncodedClaims, encode
+from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.protect import load_kernels
+from cloister.shapes.table.method.settings import available_cores
 from machine import machine
 
 SIZES = (2_000, 10_000, 30_000, 100_000)

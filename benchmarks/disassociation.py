@@ -28,12 +28,12 @@ from rich.console import Console
 from rich.table import Table
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.disassociation.data import Disassociation, DisassociationRequest, ProtectedCodes, Refine
-from cloister.codesets.disassociation.protect import disassociate, load_kernels
-from cloister.codesets.disassociation.release import lost_codes, reconstruct
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import counted, frequent_workload, random_workload
+from cloister.shapes.codes.policy import parse_policy
+from cloister.shapes.codes.request import counted, frequent_workload, random_workload
+from cloister.shapes.disassociation.format.data import Disassociation, DisassociationRequest, ProtectedCodes, Refine
+from cloister.shapes.disassociation.method.protect import disassociate, load_kernels
+from cloister.shapes.disassociation.method.release import lost_codes, reconstruct
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 from cloister.utility import (
     error_histogram,
     lost_top_itemsets,

@@ -28,15 +28,15 @@ from rich.console import Console
 from rich.table import Table
 
 from cloister import CodeSets, NoSafeRelease, PrivacyPolicy, UtilityPolicy
-from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.release import reconstruct
-from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, Uncovered
-from cloister.codesets.generalization.losses import GeneralizedCodes, queried_sets
-from cloister.codesets.generalization.protect import generalize, load_kernels
-from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
-from cloister.codesets.policy import parse_policy
-from cloister.codesets.request import counted, frequent_workload
+from cloister.shapes.codes.policy import parse_policy
+from cloister.shapes.codes.request import counted, frequent_workload
+from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.method.release import reconstruct
+from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest, Uncovered
+from cloister.shapes.generalization.method.losses import GeneralizedCodes, queried_sets
+from cloister.shapes.generalization.method.protect import generalize, load_kernels
+from cloister.shapes.generalization.verify.verify import GeneralizationSecret, guarantee_of, verify
 from cloister.utility import Reading, query_errors
 from disassociation import FILES, RECONSTRUCTIONS, blocks, made_up
 from machine import machine

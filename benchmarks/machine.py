@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cloister.tabular.settings import available_cores
+from cloister.shapes.table.method.settings import available_cores
 
 
 def machine() -> dict[str, Any]:

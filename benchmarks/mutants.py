@@ -67,25 +67,25 @@ MUTANTS = {
     "kernels/claim_matches.py": f"""{CLAIMS}
         if one >= postings.first[label + 1]:  ->  if one > postings.first[label + 1]:
         one = postings.first[label] + count - 1  ->  one = postings.first[label]""",
-    "tabular/verify_rules.py": f"""{TABLES}
+    "shapes/table/verify/rules.py": f"""{TABLES}
         classes.sizes[COUNT] >= int(rule["k"]),  ->  classes.sizes[COUNT] >= int(rule["k"]) - 1,
         >= int(rule["l"])  ->  >= int(rule["l"]) - 1""",
-    "tabular/verify.py": f"""{TABLES}
+    "shapes/table/verify/verify.py": f"""{TABLES}
         suppressed <= guarantee.limit,  ->  suppressed <= guarantee.limit + 1,
         moved == 0, OTHERS_AS_RECORDED  ->  moved <= 2, OTHERS_AS_RECORDED""",
-    "codesets/disassociation/verify.py": f"""{DISASSOCIATION}
+    "shapes/disassociation/verify/verify.py": f"""{DISASSOCIATION}
         released.sizes >= released.k  ->  released.sizes >= released.k - 1
         >= released.sizes + k * (np.minimum(m, chunks) - 1)  ->  >= released.sizes""",
-    "codesets/disassociation/verify_chunks.py": f"""{DISASSOCIATION}
+    "shapes/disassociation/verify/chunks.py": f"""{DISASSOCIATION}
         if both.bit_count() < k:  ->  if both.bit_count() < k - 1:""",
-    "codesets/generalization/verify.py": f"""{GENERALIZATION}
+    "shapes/generalization/verify/verify.py": f"""{GENERALIZATION}
         not 0 < empty < k  ->  not 0 < empty < k - 1""",
-    "trajectories/verify.py": f"""{TRAJECTORIES}
+    "shapes/trajectories/verify/verify.py": f"""{TRAJECTORIES}
         fewest >= guarantee.k  ->  fewest >= guarantee.k - 1
         * least > held[SIZE]  ->  > held[SIZE]""",
-    "claims/verify.py": f"""{CLAIMS}
+    "shapes/claims/verify/verify.py": f"""{CLAIMS}
         all(own >= k for own in fewest)  ->  all(own >= k - 1 for own in fewest)""",
-    "claims/verify_risk.py": f"""{CLAIMS}
+    "shapes/claims/verify/risk.py": f"""{CLAIMS}
         max(tops) <= promise.threshold,  ->  min(tops) <= promise.threshold,""",
     "masking.py": """tests/unit/test_masking.py
         return 0 < patients < k  ->  return 0 < patients < k - 1

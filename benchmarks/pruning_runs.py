@@ -19,8 +19,8 @@ from cloister.io import Source, read_table
 from cloister.results import PropertyStatistics
 from cloister.search import SEARCHES, load_kernels, search, search_run
 from cloister.search.problem import Progress, SearchProblem
-from cloister.tabular.encode import encode
-from cloister.tabular.settings import available_cores
+from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.settings import available_cores
 from cloister.testing import hospital_patients
 from tables import ADULT, DIABETES, FARS, Work, request_for
 

@@ -28,9 +28,9 @@ from cloister.io import Source, read_table
 from cloister.privacy import KAnonymity
 from cloister.results import SearchResult
 from cloister.search import load_kernels, optimal
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode
-from cloister.tabular.settings import available_cores
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.settings import available_cores
 from cloister.testing import hospital_patients
 from cloister.utility import LOSSES
 

@@ -32,12 +32,12 @@ from rich.table import Table
 
 from cloister.hierarchy import icd9, intervals
 from cloister.recipients.pairs import ReleasedPairs, average_relative_error
-from cloister.trajectories.data import Cost, Method, Trajectories, TrajectoriesRequest
-from cloister.trajectories.facts import codebook
-from cloister.trajectories.figures import frequent_pairs
-from cloister.trajectories.problem import ProtectedTrajectories
-from cloister.trajectories.protect import anonymize
-from cloister.trajectories.release import order_of, written
+from cloister.shapes.trajectories.format.data import Cost, Method, Trajectories, TrajectoriesRequest
+from cloister.shapes.trajectories.format.facts import codebook
+from cloister.shapes.trajectories.method.figures import frequent_pairs
+from cloister.shapes.trajectories.method.problem import ProtectedTrajectories
+from cloister.shapes.trajectories.method.protect import anonymize
+from cloister.shapes.trajectories.method.release import order_of, written
 from machine import machine
 
 COMORBID = ("250", "272", "401", "724")

@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 import cloister as cl
 from cloister.hierarchy import BoundHierarchy, Hierarchy, hierarchy_file, parse_hierarchy
 from cloister.io import as_text
-from cloister.tabular.protect import TableRelease
+from cloister.shapes.table.method.protect import TableRelease
 from cloister.testing import hospital_patients
 
 Matrix = NDArray[np.float64]

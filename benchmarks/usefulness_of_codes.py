@@ -26,7 +26,7 @@ from rich.table import Table
 
 import cloister as cl
 from cloister.cli.main import run
-from cloister.codebook import bounds_of
+from cloister.release.codebook import bounds_of
 from cloister.testing import hospital
 
 Matrix = NDArray[np.float64]

@@ -6,9 +6,9 @@ import numpy as np
 from tests.encoded_claims import text_at
 from tests.oracles.claims import Tables
 
-from cloister.claims.encode import neighbours
-from cloister.claims.matching import Matching
 from cloister.kernels.claim_draws import Draws
+from cloister.shapes.claims.method.encode import neighbours
+from cloister.shapes.claims.method.matching import Matching
 
 
 def plain(released, levels):

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.claims.data import claims_of
-from cloister.claims.encode import EncodedClaims, EncodedColumn
-from cloister.claims.plan import parse_plan
 from cloister.io import Source
+from cloister.shapes.claims.format.data import claims_of
+from cloister.shapes.claims.format.plan import parse_plan
+from cloister.shapes.claims.method.encode import EncodedClaims, EncodedColumn
 
 PLAN = """
 [patients]

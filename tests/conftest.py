@@ -12,7 +12,7 @@ from hypothesis import settings
 from tests.examples import IS_FULL, examples
 from tests.postgresql_server import PostgreSQLServer, serving, why_not
 
-from cloister.compiling import compile_all
+from cloister.kernels.compiling import compile_all
 
 gc.set_threshold(10_000, 20, 100)  # as the command line has it
 os.fsync = lambda _descriptor: None  # nobody pulls the plug; tests that make it fail replace it themselves

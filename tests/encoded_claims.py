@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from cloister.claims.encode import MISSING, EncodedClaims, EncodedColumn
-from cloister.claims.form import ClaimsForm, WrittenClaims
+from cloister.shapes.claims.format.released_columns import ClaimsForm, WrittenClaims
+from cloister.shapes.claims.method.encode import MISSING, EncodedClaims, EncodedColumn
 
 
 def column(name, values, *levels):

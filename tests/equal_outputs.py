@@ -22,10 +22,10 @@ from unittest import mock
 from tests.claims_files import PLAN
 
 import cloister.jobs.release
-import cloister.pipeline.stages
+import cloister.pipeline.provenance
 from cloister.cli.main import run
-from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.release import reconstruct
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.method.release import reconstruct
 
 Files = dict[str, str]
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
@@ -47,7 +47,7 @@ def stopped_clocks():
     """Let no time pass, so that seconds and dates are the same in every run."""
     with (
         mock.patch.object(time, "perf_counter", return_value=0.0),
-        mock.patch.object(cloister.pipeline.stages, "datetime", mock.Mock(now=lambda _zone: NOON)),
+        mock.patch.object(cloister.pipeline.provenance, "datetime", mock.Mock(now=lambda _zone: NOON)),
         mock.patch.object(cloister.jobs.release, "datetime", mock.Mock(now=lambda _zone: NOON)),
     ):
         yield

@@ -1,10 +1,10 @@
 """Small code sets to be generalized: eight codes under a hierarchy of three levels, and requests for them."""
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
-from cloister.codesets.generalization.protect import generalize
 from cloister.errors import NoSafeRelease
 from cloister.hierarchy import hierarchy_rows
+from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest, TermLoss, Uncovered
+from cloister.shapes.generalization.method.protect import generalize
 
 CODES = "abcdefgh"
 ROWS = [

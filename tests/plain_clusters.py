@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cloister.codesets.disassociation.data import Chunks, Disassociation
+from cloister.shapes.disassociation.format.data import Chunks, Disassociation
 
 
 @dataclass

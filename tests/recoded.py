@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.ruled_tables import ruled_cases
 
-from cloister.tabular.encode import encode
-from cloister.tabular.recoding.table_recoding import recoding_of
+from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.recoding.table_recoding import recoding_of
 
 
 def recoding(case, frame=None, **changes):

@@ -26,7 +26,7 @@ from cloister.privacy import (
     SampleUniqueness,
     TCloseness,
 )
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.encode import encode
 
 VALUES = (None, "10", "9", "30")
 """Numbers as text: 9 comes before 10 in their natural order, after it as text."""

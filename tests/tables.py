@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cloister.hierarchy import hierarchy_rows
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
 from cloister.testing.strategies import hierarchies
 from cloister.utility import LOSSES
 

@@ -11,7 +11,7 @@ from cloister.hierarchy import intervals, suppress
 from cloister.io import Source
 from cloister.pipeline.tables_with_codes import protect_table_with_codes
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 
 METHODS = ({}, {"method": "mondrian"}, {"method": "cluster"}, {"local_recoding": True}, {"merge_bound": 0.6})
 

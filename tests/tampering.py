@@ -5,8 +5,8 @@ import json
 from contextlib import suppress
 
 from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
-from cloister.manifest.head import read_section
-from cloister.release_folder import json_bytes, read_figures
+from cloister.release.folder import json_bytes, read_figures
+from cloister.release.head import read_section
 from cloister.report import report_files
 
 

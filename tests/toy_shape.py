@@ -15,18 +15,18 @@ from pydantic import Field
 
 from cloister.attacks.adversary import NOT_KNOWN, Adversary, KnowledgeStep, RecordGroups
 from cloister.attacks.simulation import OpenedRelease
-from cloister.checker import Checker, Facts
-from cloister.codebook import codebook_of
-from cloister.manifest.head import DATA, Count, Delimiter, ManifestHead, Section, Share
-from cloister.pipeline.grids import KeyedShape
-from cloister.pipeline.stages import completed, passed
-from cloister.registry import Form, ShapeEntry
-from cloister.release import Custody, DataFileRelease
-from cloister.release_folder import read_data
-from cloister.report_figures import Counted, ReportCounts
+from cloister.exploration.setting_keys import KeyedShape
+from cloister.pipeline.provenance import completed, passed
+from cloister.release.codebook import codebook_of
+from cloister.release.figures import Counted, ReportCounts
+from cloister.release.folder import read_data
+from cloister.release.head import DATA, Count, Delimiter, ManifestHead, Section, Share
+from cloister.release.release import Custody, DataFileRelease
 from cloister.results import Checks
-from cloister.settings import Help, Key, ReleaseOptions
-from cloister.shape import Original, Prepared
+from cloister.settings.declaration import Help, Key, ReleaseOptions
+from cloister.shapes.protocol import Original, Prepared
+from cloister.shapes.registry import Form, ShapeEntry
+from cloister.verification.driver import Checker, Facts
 
 WORD = "word"
 

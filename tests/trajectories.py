@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.oracles import trajectories as slow
 
 from cloister.hierarchy import hierarchy_rows
-from cloister.trajectories.data import Trajectories
-from cloister.trajectories.domain import ValueTree
+from cloister.shapes.trajectories.format.data import Trajectories
+from cloister.shapes.trajectories.format.domain import ValueTree
 
 FIGURE_1 = [
     [("401.1", 33), ("401.1", 34), ("401.1", 35)],

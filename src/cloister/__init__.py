@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from cloister.api.tables import anonymize
     from cloister.api.trajectories import anonymize_trajectories
     from cloister.attacks.adversary import Attack
-    from cloister.claims.data import Claims
-    from cloister.claims.plan import ClaimsPlan
-    from cloister.claims.release import ClaimsRelease
-    from cloister.codesets.data import CodeSets
-    from cloister.codesets.disassociation.release import CodesRelease
-    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
-    from cloister.codesets.generalization.release import GeneralizedCodesRelease
-    from cloister.codesets.policy import UtilityPolicy
     from cloister.errors import CloisterError, GuaranteeViolation, InputError, InternalError, NoSafeRelease
     from cloister.exploration.comparison import Comparison
-    from cloister.exploration.outcome import Exploration
+    from cloister.exploration.results import Exploration
     from cloister.hierarchy import (
         Hierarchy,
         dates,
@@ -59,13 +51,21 @@ if TYPE_CHECKING:
         TCloseness,
     )
     from cloister.recipients.pooling import PooledEstimate, pool
-    from cloister.release import Release
+    from cloister.release.release import Release
     from cloister.results import CountBounds, Verdict
     from cloister.risk.assessment import CodesAssessment, HistoriesAssessment, TableAssessment
-    from cloister.table_with_codes.protect import TableWithCodesRelease
-    from cloister.trajectories.data import Trajectories
-    from cloister.trajectories.release import TrajectoriesRelease
-    from cloister.verification import verify_folder
+    from cloister.shapes.claims.format.data import Claims
+    from cloister.shapes.claims.format.plan import ClaimsPlan
+    from cloister.shapes.claims.method.release import ClaimsRelease
+    from cloister.shapes.codes.data import CodeSets
+    from cloister.shapes.codes.policy import UtilityPolicy
+    from cloister.shapes.disassociation.method.release import CodesRelease
+    from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
+    from cloister.shapes.generalization.method.release import GeneralizedCodesRelease
+    from cloister.shapes.table_with_codes.method.protect import TableWithCodesRelease
+    from cloister.shapes.trajectories.format.data import Trajectories
+    from cloister.shapes.trajectories.method.release import TrajectoriesRelease
+    from cloister.verification.folder import verify_folder
     from cloister.version import __version__ as __version__
 
 __all__ = [
@@ -83,29 +83,29 @@ __all__ = [
 
 _HOME = {
     "attacks.adversary": "Attack",
-    "claims.data": "Claims",
-    "claims.plan": "ClaimsPlan",
-    "claims.release": "ClaimsRelease",
-    "codesets.data": "CodeSets",
-    "codesets.disassociation.release": "CodesRelease",
-    "codesets.generalization.privacy_policy": "PrivacyPolicy",
-    "codesets.generalization.release": "GeneralizedCodesRelease",
-    "codesets.policy": "UtilityPolicy",
+    "shapes.claims.format.data": "Claims",
+    "shapes.claims.format.plan": "ClaimsPlan",
+    "shapes.claims.method.release": "ClaimsRelease",
+    "shapes.codes.data": "CodeSets",
+    "shapes.disassociation.method.release": "CodesRelease",
+    "shapes.generalization.format.privacy_policy": "PrivacyPolicy",
+    "shapes.generalization.method.release": "GeneralizedCodesRelease",
+    "shapes.codes.policy": "UtilityPolicy",
     "errors": "CloisterError GuaranteeViolation InputError InternalError NoSafeRelease",
     "exploration.comparison": "Comparison",
-    "exploration.outcome": "Exploration",
+    "exploration.results": "Exploration",
     "hierarchy": "Hierarchy dates hierarchy_file hierarchy_rows icd9 icd10 intervals parse_hierarchy prefix suppress",
     "privacy": "AlphaKAnonymity AverageRisk BetaLikeness DeltaDisclosure DeltaPresence EnhancedBetaLikeness "
     "EntropyLDiversity KAnonymity KMap KPatients LDiversity NoAttack PopulationUniqueness RecursiveLDiversity "
     "SampleUniqueness TCloseness",
-    "verification": "verify_folder",
-    "release": "Release",
+    "verification.folder": "verify_folder",
+    "release.release": "Release",
     "recipients.pooling": "PooledEstimate pool",
     "results": "CountBounds Verdict",
     "risk.assessment": "CodesAssessment HistoriesAssessment TableAssessment",
-    "table_with_codes.protect": "TableWithCodesRelease",
-    "trajectories.release": "TrajectoriesRelease",
-    "trajectories.data": "Trajectories",
+    "shapes.table_with_codes.method.protect": "TableWithCodesRelease",
+    "shapes.trajectories.method.release": "TrajectoriesRelease",
+    "shapes.trajectories.format.data": "Trajectories",
     "api.assess": "assess",
     "api.attack": "attack",
     "api.claims": "deidentify_claims",

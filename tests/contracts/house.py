@@ -1,7 +1,7 @@
 """The code base as data: its files, its syntax trees, and which module imports which."""
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -58,11 +58,20 @@ def room_of(module: str) -> str:
     return module.partition(".")[2].partition(".")[0]
 
 
+def _nodes_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes, those for the type checker alone excepted."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _nodes_that_run(child)
+
+
 def names_imported(path: Path) -> set[str]:
-    """Dotted names of everything of ours that a file imports, wherever in the file, however spelled."""
+    """Dotted names of everything of ours that a file imports when it runs, wherever in the file, however spelled."""
     here = ["cloister", *path.relative_to(ROOT).parts[:-1]]
     names: set[str] = set()
-    for node in ast.walk(tree(path)):
+    for node in _nodes_that_run(tree(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

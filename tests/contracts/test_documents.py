@@ -188,10 +188,12 @@ def test_every_page_is_in_the_table_of_contents():
 def test_files_named_in_the_map_exist(name):
     """Every file, folder and module that the map of the house names is there, in the package or beside it."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
-    # of shapes to come, on the floor plan of tables
-    promised = {"data.py", "options.py", "protect.py", "verify.py", "recheck.py", "manifest.py"}
+    # behind the doors of every shape, as of trajectories
+    promised = {"data.py", "options.py", "protect.py", "verify.py", "recheck.py", "manifest.py", "release.py", "facts.py"}
+    doors = [ROOT / "shapes/trajectories" / door for door in ("format", "method", "verify")]
     for word in paths_named_in(text):
-        places = [REPOSITORY / word, ROOT / word, *([ROOT / "tabular" / word] if word in promised else [])]
+        behind = [door / word for door in doors] if word in promised else []
+        places = [REPOSITORY / word, ROOT / word, ROOT / "shapes/table" / word, *behind]
         assert any(place.exists() for place in places), word
 
 

@@ -109,7 +109,7 @@ STAGES = [
     ("table", "cloister.cli.assess.show"),
     ("codes", "cloister.api.assess.partial_knowledge"),
     ("codes", "cloister.risk.partial_knowledge.sample_worst"),
-    ("codes", "cloister.codesets.data.encode"),
+    ("codes", "cloister.shapes.codes.data.encode"),
     ("trajectories", "cloister.cli.assess.read_code_events"),
     ("trajectories", "cloister.risk.assessment.partial_knowledge"),
     ("claims", "cloister.api.assess.prepare"),

@@ -10,10 +10,10 @@ from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, cl
 from tests.claims_files import PLAN as FILES_PLAN
 from tests.claims_files import write_files
 
-from cloister.claims.encode import encode
-from cloister.claims.prepare import prepare
 from cloister.cli.main import run
 from cloister.errors import InputError
+from cloister.shapes.claims.method.encode import encode
+from cloister.shapes.claims.method.prepare import prepare
 
 MARKER = "PATIENT-7-SECRET"
 EVENT = CLAIMS[0]

@@ -115,11 +115,11 @@ STAGES = [
     "cloister.pipeline.generalized_codes.facts_of",
     "cloister.pipeline.generalized_codes.data_frame",
     "cloister.pipeline.generalized_codes.codebook",
-    "cloister.codesets.generalization.protect.constraints_on",
-    "cloister.codesets.generalization.protect.cluster",
-    "cloister.release.write_csv",
-    "cloister.codesets.generalization.release.read_released",
-    "cloister.release.report_files",
+    "cloister.shapes.generalization.method.protect.constraints_on",
+    "cloister.shapes.generalization.method.protect.cluster",
+    "cloister.release.release.write_csv",
+    "cloister.shapes.generalization.method.release.read_released",
+    "cloister.release.release.report_files",
     "cloister.cli.protect.show",
 ]
 RAISED = {

@@ -146,10 +146,10 @@ STAGES = [
     "cloister.pipeline.trajectories.exact_figures",
     "cloister.pipeline.trajectories.facts_of",
     "cloister.pipeline.trajectories.codebook",
-    "cloister.release.write_csv",
-    "cloister.trajectories.release.write_csv",
-    "cloister.trajectories.release.read_data",
-    "cloister.release.report_files",
+    "cloister.release.release.write_csv",
+    "cloister.shapes.trajectories.method.release.write_csv",
+    "cloister.shapes.trajectories.method.release.read_data",
+    "cloister.release.release.report_files",
     "cloister.cli.protect.show",
 ]
 RAISED = {

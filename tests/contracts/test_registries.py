@@ -18,9 +18,9 @@ from tests.tampering import restated
 import cloister as cl
 from cloister.hierarchy.build import BUILDERS
 from cloister.privacy.parse import RULES
-from cloister.registry import FORMS
 from cloister.search import SEARCHES
-from cloister.tabular.verify_rules import CLASS_RULES, TABLE_RULES
+from cloister.shapes.registry import FORMS
+from cloister.shapes.table.verify.rules import CLASS_RULES, TABLE_RULES
 from cloister.utility import LOSSES
 
 UNIT = Path(__file__).resolve().parents[1] / "unit"

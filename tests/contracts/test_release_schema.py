@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from cloister.claims.manifest import ClaimsManifest
-from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.generalization.manifest import GeneralizationManifest
-from cloister.table_with_codes.data import TableWithCodesManifest
-from cloister.tabular.manifest import TableManifest
-from cloister.trajectories.manifest import TrajectoriesManifest
+from cloister.shapes.claims.format.manifest import ClaimsManifest
+from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+from cloister.shapes.table.format.manifest import TableManifest
+from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "release.schema.json"
 RELEASE = (

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from tests.oracles import claims_steps as oracle
 
 import cloister
-from cloister.claims.group_tables import coarser_groups, place_codes, shipped_exclusions, shipped_groups, words
+from cloister.shapes.claims.format.group_tables import (
+    coarser_groups,
+    place_codes,
+    shipped_exclusions,
+    shipped_groups,
+    words,
+)
 
 GROUPS = Path(cloister.__file__).parent / "claims" / "groups"
 

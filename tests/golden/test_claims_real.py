@@ -3,8 +3,8 @@
 import pytest
 
 import cloister as cl
-from cloister.claims.first_plan import first_plan
 from cloister.io import read_table
+from cloister.shapes.claims.method.first_plan import first_plan
 
 
 @pytest.mark.realdata

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import pytest
 from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Written, unprotected, written
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.disassociation.verify_chunks import count_ties
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.verify.chunks import count_ties
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 FIGURE_1 = """
 296.00 296.01 296.02 834.0 944.01

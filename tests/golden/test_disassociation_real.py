@@ -7,10 +7,10 @@ other people's hands; the bound on what refining leaves is 2 percent.
 import polars as pl
 import pytest
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, Refine
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest, Refine
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 UNREFINED = {"diabetes130": 0.35, "synpuf": 0.75}
 

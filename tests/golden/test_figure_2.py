@@ -9,8 +9,8 @@ import pytest
 
 from cloister.hierarchy import hierarchy_rows
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
 
 SEX = [("F", "*"), ("M", "*")]
 AGE = [

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
+from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
+from cloister.shapes.generalization.method.protect import generalize
+from cloister.shapes.generalization.verify.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 FIGURE_1 = [
     "296.00 296.01 296.02 834.0 944.01",

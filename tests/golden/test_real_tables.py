@@ -9,8 +9,8 @@ from cloister.hierarchy import hierarchy_file
 from cloister.io import read_table
 from cloister.privacy import KAnonymity
 from cloister.search import optimal
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
 from cloister.utility import LOSSES
 
 

@@ -11,9 +11,9 @@ from tests.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
 from cloister.cli.main import run
 from cloister.hierarchy import hierarchy_rows
 from cloister.kernels.alignment import align
-from cloister.trajectories.data import Method, TrajectoriesRequest
-from cloister.trajectories.problem import domain_of, pose
-from cloister.trajectories.protect import anonymize
+from cloister.shapes.trajectories.format.data import Method, TrajectoriesRequest
+from cloister.shapes.trajectories.method.problem import domain_of, pose
+from cloister.shapes.trajectories.method.protect import anonymize
 
 CODE_LOSS = [[0, 0.5, 1, 1.5], [0.5, 1, 1.5, 2], [1, 0.5, 1, 1.5], [1.5, 1, 0.5, 1], [2, 1.5, 1, 0.5]]
 AGE_LOSS = [[0, 0.5, 1, 1.5], [0.5, 0, 0.5, 1], [1, 0.5, 0.25, 0.75], [1.5, 1, 0.5, 0.75], [2, 1.5, 1, 0.5]]

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from tests.encoded_claims import claims_of, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
-from cloister.claims.adversaries import (
+from cloister.errors import InputError
+from cloister.shapes.claims.format.facts import PeopleCounted, alike, marketer_risk, voter_list
+from cloister.shapes.claims.format.facts import people_of as counted
+from cloister.shapes.claims.method.adversaries import (
     AttackedClaims,
     Stays,
     all_values,
@@ -21,11 +24,8 @@ from cloister.claims.adversaries import (
     jointly,
     whole_claims,
 )
-from cloister.claims.facts import PeopleCounted, alike, marketer_risk, voter_list
-from cloister.claims.facts import people_of as counted
-from cloister.claims.matching import ReleasedClaims, group_patients
-from cloister.claims.risk import RiskSettings
-from cloister.errors import InputError
+from cloister.shapes.claims.method.matching import ReleasedClaims, group_patients
+from cloister.shapes.claims.method.risk import RiskSettings
 
 LEVELS = (3, 1, 2, 1, 1, 1)
 SETTINGS = RiskSettings(threshold=0.5, repeats=1)

@@ -12,12 +12,12 @@ from tests.encoded_claims import claims_of, constant_power, few_claims, many_cla
 from tests.examples import examples
 from tests.oracles import claims as oracle
 
-from cloister.claims.knowledge import DrawnKnowledge, PowerByLevel, adversary_power
-from cloister.claims.matching import ReleasedClaims
-from cloister.claims.protect import choose_and_suppress
-from cloister.claims.risk import RiskSettings, maximum_likelihood_risk, release_risk
-from cloister.claims.suppression import suppress, without_rare_labels
 from cloister.errors import NoSafeRelease
+from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge, PowerByLevel, adversary_power
+from cloister.shapes.claims.method.matching import ReleasedClaims
+from cloister.shapes.claims.method.protect import choose_and_suppress
+from cloister.shapes.claims.method.risk import RiskSettings, maximum_likelihood_risk, release_risk
+from cloister.shapes.claims.method.suppression import suppress, without_rare_labels
 
 
 @st.composite

@@ -14,19 +14,19 @@ from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, man
 from tests.examples import examples
 from tests.oracles.claims import information_lost, plain_greedy
 
-from cloister.claims import joint_choice
-from cloister.claims.choice import Chooser
-from cloister.claims.joint_choice import JointChooser
-from cloister.claims.keeping import remedies
-from cloister.claims.knowledge import DrawnKnowledge
-from cloister.claims.label_suppression import RARE, DrawnLabels, distinct, greedy_cover, without_labels
-from cloister.claims.losses import cell_losses
-from cloister.claims.matching import ReleasedClaims, information_kept, label_losses, level_losses
-from cloister.claims.protect import WORTH_IT, choose_and_suppress, choose_jointly
-from cloister.claims.risk import RiskSettings, release_risk
 from cloister.hierarchy import parse_hierarchy
 from cloister.kernels import claim_leeway
 from cloister.kernels.claim_draws import Draws
+from cloister.shapes.claims.method import joint_choice
+from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
+from cloister.shapes.claims.method.choice import Chooser
+from cloister.shapes.claims.method.joint_choice import JointChooser
+from cloister.shapes.claims.method.label_suppression import RARE, DrawnLabels, distinct, greedy_cover, without_labels
+from cloister.shapes.claims.method.losses import cell_losses
+from cloister.shapes.claims.method.matching import ReleasedClaims, information_kept, label_losses, level_losses
+from cloister.shapes.claims.method.protect import WORTH_IT, choose_and_suppress, choose_jointly
+from cloister.shapes.claims.method.risk import RiskSettings, release_risk
+from cloister.shapes.claims.method.what_if import remedies
 
 
 @pytest.mark.parametrize("name", ["entropy", "iyengar", "precision"])

@@ -10,9 +10,9 @@ from tests.claims_by_hand import every_draw, matching_of, plain
 from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.oracles.claims import exact_risk, exact_tolerant_risk
 
-from cloister.claims.knowledge import REPEAT, DrawnKnowledge
-from cloister.claims.matching import ReleasedClaims
-from cloister.claims.risk import Basis, NodeRisk, risk_of
+from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge
+from cloister.shapes.claims.method.matching import ReleasedClaims
+from cloister.shapes.claims.method.risk import Basis, NodeRisk, risk_of
 
 
 @st.composite

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.claims_by_hand import matching_of
 from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 
-from cloister.claims.choice import Chooser
-from cloister.claims.knowledge import DrawnKnowledge
-from cloister.claims.lattice_search import Budget, corners, search_lattice
-from cloister.claims.matching import ReleasedClaims, level_losses, weights_of
-from cloister.claims.risk import Basis, NodeRisk, RiskSettings, Treatment, release_risk, risk_of
-from cloister.claims.suppression import suppress
 from cloister.errors import InputError, NoSafeRelease
+from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
+from cloister.shapes.claims.method.choice import Chooser
+from cloister.shapes.claims.method.lattice_search import Budget, corners, search_lattice
+from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, weights_of
+from cloister.shapes.claims.method.risk import Basis, NodeRisk, RiskSettings, Treatment, release_risk, risk_of
+from cloister.shapes.claims.method.suppression import suppress
 
 
 @st.composite

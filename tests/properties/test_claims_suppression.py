@@ -13,13 +13,14 @@ from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
 from tests.examples import examples
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
-from cloister.claims import suppression
-from cloister.claims.choice import Chooser
-from cloister.claims.knowledge import DrawnKnowledge
-from cloister.claims.matching import ReleasedClaims
-from cloister.claims.protect import choose_and_suppress
-from cloister.claims.risk import ReleaseRisk, RiskFigures, RiskSettings
-from cloister.claims.suppression import (
+from cloister.errors import NoSafeRelease
+from cloister.shapes.claims.method import suppression
+from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge
+from cloister.shapes.claims.method.choice import Chooser
+from cloister.shapes.claims.method.matching import ReleasedClaims
+from cloister.shapes.claims.method.protect import choose_and_suppress
+from cloister.shapes.claims.method.risk import ReleaseRisk, RiskFigures, RiskSettings
+from cloister.shapes.claims.method.suppression import (
     GLANCE,
     SCREEN,
     Excess,
@@ -29,7 +30,6 @@ from cloister.claims.suppression import (
     patient_risks,
     suppress,
 )
-from cloister.errors import NoSafeRelease
 
 EIGHTHS = st.lists(st.integers(0, 8).map(lambda n: n / 8), max_size=8)
 

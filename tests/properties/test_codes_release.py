@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters, same_release
+from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters, same_release
 
 CODES = st.sampled_from(["001", "250.00", "250.01", "401.9", "E936.1", "V58"])
 RECORDS = st.lists(st.lists(CODES, min_size=1, max_size=6), min_size=4, max_size=40)

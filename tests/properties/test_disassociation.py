@@ -10,19 +10,19 @@ from tests.examples import examples
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
-from cloister.codesets.disassociation.protect import (
+from cloister.errors import NoSafeRelease
+from cloister.kernels.verpart import Rule
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
+from cloister.shapes.disassociation.method.protect import (
     disassociate,
     encode_request,
     partition_horizontally,
     partition_vertically,
 )
-from cloister.codesets.disassociation.release import ItemSupport, reconstruct
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.disassociation.verify_chunks import count_ties
-from cloister.errors import NoSafeRelease
-from cloister.kernels.verpart import Rule
+from cloister.shapes.disassociation.method.release import ItemSupport, reconstruct
+from cloister.shapes.disassociation.verify.chunks import count_ties
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from tests.oracles import frontiers
 from tests.oracles.frontiers import distances, on_frontier
 from tests.tables import cases
 
-from cloister.exploration.outcome import Point, frontier, recommend
+from cloister.exploration.results import Point, frontier, recommend
 from cloister.search.risk_frontier import risk_frontier
 
 SHARES = st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5, 0.9, 1.0])

@@ -10,13 +10,13 @@ from tests.examples import examples
 from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
-from cloister.codesets.generalization.data import GeneralizationMethod, Sets, Status, TermLoss, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, combinations_in, constraints_on, maximal
-from cloister.codesets.generalization.protect import generalize, released_as, without_few_empty
-from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
-from cloister.codesets.policy import UtilityPolicy
 from cloister.errors import NoSafeRelease
 from cloister.hierarchy import hierarchy_rows
+from cloister.shapes.codes.policy import UtilityPolicy
+from cloister.shapes.generalization.format.data import GeneralizationMethod, Sets, Status, TermLoss, Uncovered
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy, combinations_in, constraints_on, maximal
+from cloister.shapes.generalization.method.protect import generalize, released_as, without_few_empty
+from cloister.shapes.generalization.verify.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 RECORDS = st.lists(st.frozensets(st.sampled_from(CODES), min_size=1, max_size=5), min_size=5, max_size=24)
 SETS = st.lists(st.frozensets(st.sampled_from([*CODES, "zz"]), min_size=1, max_size=4), min_size=1, max_size=8)
@@ -265,7 +265,7 @@ def test_all_combinations_are_those_of_the_definition(records, m):
 @given(RECORDS, st.integers(1, 4))
 def test_combinations_do_not_depend_on_how_many_are_enumerated_at_once(records, size):
     """The same sets in the same order, block by block and whatever the width of their numbers."""
-    from cloister.codesets.generalization import privacy_policy as module
+    from cloister.shapes.generalization.format import privacy_policy as module
 
     codes = code_sets(records)
     held = Sets(codes.offsets, codes.items)

@@ -11,10 +11,10 @@ from tests.examples import examples
 from tests.oracles import generalization as oracle
 
 import cloister as cl
-from cloister.codesets.generalization import verify
-from cloister.codesets.generalization.data import Sets
-from cloister.codesets.generalization.privacy_policy import CodePostings, maximal_parts, rare_parts
-from cloister.codesets.generalization.verify import has_rare_itemset, has_rare_part
+from cloister.shapes.generalization.format.data import Sets
+from cloister.shapes.generalization.format.privacy_policy import CodePostings, maximal_parts, rare_parts
+from cloister.shapes.generalization.verify import verify
+from cloister.shapes.generalization.verify.verify import has_rare_itemset, has_rare_part
 
 SMALL = st.lists(st.frozensets(st.integers(0, 7), max_size=8), min_size=1, max_size=20)
 ALIKE = st.lists(st.sampled_from([frozenset(range(9)) - {gone} for gone in range(12)]), min_size=1, max_size=25)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.codesets.generalization.data import Generalization, Sets
-from cloister.codesets.generalization.losses import queried_sets
-from cloister.codesets.generalization.release import data_frame, read_released
+from cloister.shapes.generalization.format.data import Generalization, Sets
+from cloister.shapes.generalization.method.losses import queried_sets
+from cloister.shapes.generalization.method.release import data_frame, read_released
 from cloister.utility import Reading
 
 CODES = ["001", "250.00", "250.01", "401.9", "E936.1", "V58", "other"]

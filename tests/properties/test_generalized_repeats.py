@@ -13,13 +13,13 @@ from tests.generalized import ABOVE, CODES, request_for, terms_of
 from tests.oracles import generalization as oracle
 
 import cloister as cl
-from cloister.codesets.generalization.data import GeneralizationMethod, TermLoss, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
-from cloister.codesets.generalization.protect import generalize, released_as
-from cloister.codesets.generalization.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 from cloister.errors import NoSafeRelease
-from cloister.manifests import typed
+from cloister.release.manifest import typed
 from cloister.report.sentences import guarantee_sentences
+from cloister.shapes.generalization.format.data import GeneralizationMethod, TermLoss, Uncovered
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
+from cloister.shapes.generalization.method.protect import generalize, released_as
+from cloister.shapes.generalization.verify.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 FEW = CODES[:5]
 RECORDS = st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=6), min_size=5, max_size=16)

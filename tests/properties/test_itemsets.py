@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.oracles import itemsets as oracle
 
 from cloister import CodeSets
-from cloister.codesets.request import counted
+from cloister.shapes.codes.request import counted
 from cloister.utility import case_counts, frequent_itemsets, maximal
 from cloister.utility.case_counts import pair_errors
 

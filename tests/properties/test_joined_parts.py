@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracles import disassociation as oracle
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.canonical import join_parts
-from cloister.codesets.disassociation.clusters_file import same_release
-from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.canonical import join_parts
+from cloister.shapes.disassociation.format.clusters_file import same_release
+from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 RECORDS = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1, max_size=4), min_size=2, max_size=8)
 

@@ -149,7 +149,7 @@ def test_averages_are_exact_before_rounding(values, how):
     """Mean and median are exact, and rounded half to even at the second decimal; a missing value empties the class."""
     import numpy as np
 
-    from cloister.tabular.protect import microaggregated
+    from cloister.shapes.table.method.protect import microaggregated
 
     texts = [f"{'-' if value < 0 else ''}{abs(value) // 100}.{abs(value) % 100:02}5" for value in values]
     exact = (mean if how == "mean" else median)([Fraction(text) for text in texts])
@@ -169,7 +169,7 @@ def test_averaged_releases_are_refused_where_changed(ruled, data):
     rows = len(ruled.values)
     ages = pl.Series("age", [str(data.draw(st.integers(0, 59))) for _ in range(rows)])
     request = ruled.request(microaggregate={"age": "mean"})
-    from cloister.tabular.data import QuasiIdentifier
+    from cloister.shapes.table.method.data import QuasiIdentifier
 
     request = replace(request, quasi_identifiers={**request.quasi_identifiers, "age": QuasiIdentifier(AGES)})
     source = Source(ruled.frame().with_columns(ages), "csv", ",", None, "t.csv")

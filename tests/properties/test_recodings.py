@@ -19,10 +19,10 @@ from tests.tables import Case, cases
 from cloister.errors import NoSafeRelease
 from cloister.privacy import KAnonymity
 from cloister.search import optimal
-from cloister.tabular.recoding.clustering import cluster, recode_locally
-from cloister.tabular.recoding.mondrian import blocks, mondrian
-from cloister.tabular.recoding.specialization import lowered, specialize
-from cloister.tabular.recoding.table_recoding import Partition
+from cloister.shapes.table.method.recoding.clustering import cluster, recode_locally
+from cloister.shapes.table.method.recoding.mondrian import blocks, mondrian
+from cloister.shapes.table.method.recoding.specialization import lowered, specialize
+from cloister.shapes.table.method.recoding.table_recoding import Partition
 from cloister.utility import LOSSES
 
 

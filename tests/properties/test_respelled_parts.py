@@ -12,7 +12,7 @@ from tests.examples import examples
 
 from cloister.jobs import recheck, recheck_spelling, release, spelling
 from cloister.jobs.unlinkable import ReleasedPart, _why
-from cloister.reading import USUAL, parse_date_format
+from cloister.settings.reading import USUAL, parse_date_format
 
 LOOKUPS = (release.LOOKUP, recheck.LOOKUP)
 DAYS = st.dates(date(1969, 1, 1), date(2068, 12, 31))

@@ -11,7 +11,7 @@ from tests.ruled_tables import ruled_cases, table_rules
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.encode import encode
 from cloister.utility import LOSSES
 
 SEARCHES = {"optimal": optimal, "exhaustive": exhaustive}

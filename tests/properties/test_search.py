@@ -14,7 +14,7 @@ from tests.tables import Case, cases
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal
 from cloister.search.frontier import projected_bounds
-from cloister.tabular.encode import encode
+from cloister.shapes.table.method.encode import encode
 from cloister.utility import LOSSES
 
 SEARCHES = {"optimal": optimal, "exhaustive": exhaustive}

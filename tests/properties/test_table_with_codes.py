@@ -11,9 +11,9 @@ from tests.examples import examples
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import METHODS, asked_of, in_class, protect, tables_with_codes
 
-from cloister.codesets.disassociation.data import InferenceCheck, Refine
 from cloister.errors import NoSafeRelease
-from cloister.table_with_codes.data import CodesRequested
+from cloister.shapes.disassociation.format.data import InferenceCheck, Refine
+from cloister.shapes.table_with_codes.format.data import CodesRequested
 
 methods = st.sampled_from(METHODS)
 asked_codes = st.builds(

@@ -13,9 +13,16 @@ from tests.trajectories import cases, covered, numbered, setting, trees
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress
-from cloister.trajectories.data import Attributes, Constraint, Cost, Diversity, Method, TrajectoriesRequest
-from cloister.trajectories.problem import cut, pose
-from cloister.trajectories.protect import anonymize_under
+from cloister.shapes.trajectories.format.data import (
+    Attributes,
+    Constraint,
+    Cost,
+    Diversity,
+    Method,
+    TrajectoriesRequest,
+)
+from cloister.shapes.trajectories.method.problem import cut, pose
+from cloister.shapes.trajectories.method.protect import anonymize_under
 
 
 def asked(k, weights, **options):

@@ -11,7 +11,7 @@ from tests.examples import examples
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.pipeline.trajectories import protect_trajectories
-from cloister.trajectories.data import (
+from cloister.shapes.trajectories.format.data import (
     Cost,
     Diversity,
     Method,
@@ -20,8 +20,8 @@ from cloister.trajectories.data import (
     Unknown,
     WrittenTrajectories,
 )
-from cloister.trajectories.request import AttributesTable, GivenTrajectories
-from cloister.trajectories.verify import ExpectedGuarantee, verify
+from cloister.shapes.trajectories.format.request import AttributesTable, GivenTrajectories
+from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, verify
 
 CODES = hierarchy_rows([["a", "ab", "*"], ["b", "ab", "*"], ["c", "cd", "*"], ["d", "cd", "*"], ["ab", "ab", "*"]])
 AGES = intervals(2, 4, top=7)

@@ -12,8 +12,8 @@ from cloister.hierarchy import suppress
 from cloister.kernels import _jit, clusters
 from cloister.kernels.alignment import align
 from cloister.kernels.clusters import group, make_scratch
-from cloister.trajectories.data import Cost, Method, TrajectoriesRequest
-from cloister.trajectories.problem import pose
+from cloister.shapes.trajectories.format.data import Cost, Method, TrajectoriesRequest
+from cloister.shapes.trajectories.method.problem import pose
 
 CODES = [[f"c{value // 2}" for value in range(12)], [f"C{value // 6}" for value in range(12)]]
 AGES = [[f"a{value // 3}" for value in range(12)]]

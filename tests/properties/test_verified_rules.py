@@ -12,9 +12,16 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.guarantee import Guarantee, OriginalTable, Reference, ReleasedClasses, bound_hierarchies, inside
-from cloister.tabular.verify import verify
-from cloister.tabular.verify_rules import judge, table_holds
+from cloister.shapes.table.format.guarantee import (
+    Guarantee,
+    OriginalTable,
+    Reference,
+    ReleasedClasses,
+    bound_hierarchies,
+    inside,
+)
+from cloister.shapes.table.verify.rules import judge, table_holds
+from cloister.shapes.table.verify.verify import verify
 
 VALUES = st.sampled_from([None, "10", "9", "30", "4", "50"])
 GROUPS = st.sampled_from([None, "a", "b", "c", "d"])

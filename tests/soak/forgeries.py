@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.tampering import report_rewritten, sealed
 
-from cloister.release_folder import json_bytes, read_manifest
+from cloister.release.folder import json_bytes, read_manifest
 
 from .command import Found, cloister
 from .evidence import is_evidence, may_be_recorded

@@ -10,7 +10,7 @@ from tests import claims_files
 from tests.oracles import disassociation as oracle
 from tests.tables_with_codes import in_class
 
-from cloister.codesets.disassociation.clusters_file import read_clusters
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.testing import assert_combinations_are_shared, assert_every_patient_shares, assert_k_anonymous
 
 from .command import check

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from cloister.codebook import bounds_of, codebook_of, type_of
 from cloister.hierarchy import parse_hierarchy
+from cloister.release.codebook import bounds_of, codebook_of, type_of
 
 
 @pytest.mark.parametrize(

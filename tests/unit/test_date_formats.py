@@ -3,7 +3,7 @@
 import pytest
 
 from cloister.errors import InputError
-from cloister.reading import formats_of, parse_date_format, proposal
+from cloister.settings.reading import formats_of, parse_date_format, proposal
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cloister.masking import WITHHELD, is_masked_count, mask_small_count, total_needs_suppression
+from cloister.release.masking import WITHHELD, is_masked_count, mask_small_count, total_needs_suppression
 
 COUNTS = st.integers(0, 40)
 KS = st.integers(2, 12)

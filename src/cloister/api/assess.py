@@ -6,15 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.claims.data import PATIENT as NUMBER
-from cloister.claims.data import Claims
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.prepare import prepare
-from cloister.codesets.data import CodeSets
-from cloister.compiling import say_first_call
 from cloister.errors import InputError, name_few
 from cloister.io import EventSource, Source, as_text, from_native
 from cloister.io.columns import check_columns, nearest_column
+from cloister.kernels.compiling import say_first_call
 from cloister.risk.assessment import (
     PATIENT,
     Attackers,
@@ -29,9 +24,14 @@ from cloister.risk.assessment import (
 from cloister.risk.partial_knowledge import partial_knowledge
 from cloister.risk.prosecutor import USUAL, parse_threshold
 from cloister.risk.safe_harbor import EVERY
-from cloister.settings import check_threads
-from cloister.tabular.settings import available_cores
-from cloister.trajectories.data import Trajectories
+from cloister.settings.declaration import check_threads
+from cloister.shapes.claims.format.data import PATIENT as NUMBER
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.table.method.settings import available_cores
+from cloister.shapes.trajectories.format.data import Trajectories
 
 PAIRS, CODES, AGES, CLAIMS = "pairs", "codes", "ages", "claims"
 USUAL_K = 5

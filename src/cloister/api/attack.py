@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Unpack
 
 from cloister.attacks.adversary import Attack
-from cloister.attacks.opening import check_targets, open_release
+from cloister.attacks.attack_parts import check_targets, open_release
 from cloister.attacks.simulation import BUDGET, simulate
-from cloister.checker import Request
 from cloister.hierarchy import Hierarchy
 from cloister.jobs.manifest import only_part
-from cloister.reading import HowRead, ReadingWords
-from cloister.release import Release
+from cloister.release.release import Release
+from cloister.settings.reading import HowRead, ReadingWords
+from cloister.verification.driver import Request
 
 
 def attack(
@@ -45,7 +45,7 @@ def attack(
     visit : of a privacy policy that is a file of visits, the column that tells them apart
     targets : patients looked for; a random sample where there are more
     seed : of the sample, and of what is known of each patient
-    how : how files are read; see `cloister.reading.ReadingWords`
+    how : how files are read; see `cloister.settings.reading.ReadingWords`
 
     Returns
     -------

@@ -2,12 +2,12 @@
 
 import os
 
-from cloister.claims.data import Claims
-from cloister.claims.release import ClaimsRelease
-from cloister.compiling import say_first_call
 from cloister.errors import InputError
+from cloister.kernels.compiling import say_first_call
 from cloister.pipeline.claims import protect_claims
-from cloister.settings import check_threads
+from cloister.settings.declaration import check_threads
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.method.release import ClaimsRelease
 
 
 def deidentify_claims(
@@ -37,7 +37,7 @@ def deidentify_claims(
     *Guarantee*: an adversary who knows the quasi-identifiers of a patient and a few values of each quasi-identifier of
     claims names the right patient with a probability of at most ``risk.threshold``, in the mean over patients, by
     simulation at the upper end of a 95 % interval. Not promised: a limit for each single patient; anything against an
-    adversary who knows more, or columns that are kept as they are. Cost: see `cloister.claims.protect`.
+    adversary who knows more, or columns that are kept as they are. Cost: see `cloister.shapes.claims.method.protect`.
     """
     if not isinstance(claims, Claims):
         raise InputError("deidentify_claims takes what cl.Claims.read returned.")

@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.disassociation.data import InferenceCheck, Refine
-from cloister.codesets.disassociation.release import CodesRelease
-from cloister.codesets.generalization.data import GeneralizationMethod, TermLoss, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
-from cloister.codesets.generalization.release import GeneralizedCodesRelease
-from cloister.codesets.policy import UtilityPolicy
-from cloister.codesets.request import check_codes, check_seed
-from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark, is_spark_frame
 from cloister.errors import InputError, setting
 from cloister.hierarchy import Hierarchy
 from cloister.io.attributes import joined_frame
+from cloister.kernels.compiling import say_first_call
 from cloister.pipeline.codes import protect_codes
 from cloister.pipeline.codes_shape import USUAL_M, disassociation_of, generalization_of
 from cloister.pipeline.generalized_codes import protect_by_generalization
-from cloister.settings import check_word
+from cloister.settings.declaration import check_word
+from cloister.shapes.codes.data import CodeSets, GivenCodes
+from cloister.shapes.codes.policy import UtilityPolicy
+from cloister.shapes.codes.request import check_codes, check_seed
+from cloister.shapes.disassociation.format.data import InferenceCheck, Refine
+from cloister.shapes.disassociation.method.release import CodesRelease
+from cloister.shapes.generalization.format.data import GeneralizationMethod, TermLoss, Uncovered
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
+from cloister.shapes.generalization.method.release import GeneralizedCodesRelease
 
 MEMORY = ("auto", "memory")  # Engines that work in this process
 
@@ -77,7 +77,7 @@ def disassociate(
     release in which at least k records hold them all. Not promised: that those data sets are equally likely, so that
     probabilities can be higher than 1 / k; that a code does not give another one away, unless ``safe`` is
     ``"enforce"``; anything against an adversary who knows more codes or several patients. Cost: see
-    `cloister.codesets.disassociation.protect`.
+    `cloister.shapes.disassociation.method.protect`.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def generalize_codes(
     *Guarantee*: any set of the privacy policy that a patient has, and any subset of one, matches no record or at least
     k records. Not promised: anything against an adversary who knows other codes, codes that a patient does not have, or
     the rest of a record; nor that those k records differ in their other codes.
-    Cost: see `cloister.codesets.generalization.protect`.
+    Cost: see `cloister.shapes.generalization.method.protect`.
 
     Examples
     --------

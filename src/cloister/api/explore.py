@@ -7,18 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from cloister.claims.data import Claims
 from cloister.errors import InputError
 from cloister.exploration.comparison import Comparison, compared, manifests_in
 from cloister.exploration.figures import exact_figures_of
-from cloister.exploration.outcome import Exploration, outcome_of, rule_named, summed_up
-from cloister.manifests import typed
+from cloister.exploration.results import Exploration, outcome_of, rule_named, summed_up
+from cloister.exploration.running import ExploreRequest, explored
+from cloister.exploration.setting_keys import FRONTIER, settings_in
+from cloister.jobs.running import of_part, options_of, without_keys
 from cloister.pipeline.claims_shape import changed_plan
-from cloister.pipeline.exploring import ExploreRequest, explored
-from cloister.pipeline.grids import FRONTIER, settings_in
-from cloister.pipeline.jobs import of_part, options_of, without_keys
-from cloister.release import Release
-from cloister.settings import Given, Keywords
+from cloister.release.manifest import typed
+from cloister.release.release import Release
+from cloister.settings.declaration import Given, Keywords
+from cloister.shapes.claims.format.data import Claims
 
 from .run_job import job_run
 

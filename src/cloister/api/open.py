@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from cloister.codesets.request import check_seed
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
 from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import only_part, part_names
-from cloister.manifest.head import CODEBOOK, Section
-from cloister.manifests import AnyManifest, typed
 from cloister.privacy.rule import PrivacyRule
-from cloister.release import in_rows
-from cloister.release_folder import any_manifest, read_data, read_manifest, release_around
+from cloister.release.folder import any_manifest, read_data, read_manifest, release_around
+from cloister.release.head import CODEBOOK, Section
+from cloister.release.manifest import AnyManifest, typed
+from cloister.release.release import in_rows
 from cloister.report.sentences import use_sentences
 from cloister.results import CountBounds
-from cloister.verification import verify_folder
+from cloister.shapes.codes.request import check_seed
+from cloister.verification.folder import verify_folder
 
 if TYPE_CHECKING:
-    from cloister.codesets.data import CodeSets
     from cloister.recipients.answers import Answers, ChunkAnswers
+    from cloister.shapes.codes.data import CodeSets
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class ReleasedData:
         seed : of the first one; equal seeds give equal data sets
         item_support : to how many records a code of an item chunk goes: ``one``, ``below-k`` or ``any``
         """
-        from cloister.codesets.disassociation.release import reconstruct
+        from cloister.shapes.disassociation.method.release import reconstruct
 
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"{n!r} reconstructions were asked for. Give a whole number from 1 on.")

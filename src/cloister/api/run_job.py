@@ -4,11 +4,11 @@ from functools import partial
 from pathlib import Path
 
 from cloister.errors import InputError, as_keyword, worded
+from cloister.jobs.first_jobs import SHAPES, FirstJob, FirstJobRequest, write_first_job
 from cloister.jobs.job_file import job_of, read_job
-from cloister.pipeline.first_jobs import SHAPES, FirstJob, FirstJobRequest, write_first_job
-from cloister.pipeline.jobs import JobRun, try_job, write_job
+from cloister.jobs.running import JobRun, try_job, write_job
 from cloister.results import Figures
-from cloister.settings import Keywords
+from cloister.settings.declaration import Keywords
 
 THE_JOB = "the job"
 in_python = partial(worded, how=as_keyword)

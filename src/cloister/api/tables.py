@@ -6,25 +6,25 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cloister.compiling import say_first_call
 from cloister.engines.choice import is_spark_frame
 from cloister.errors import InputError, as_keyword, worded
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import Source, from_native
 from cloister.io.columns import check_columns
+from cloister.kernels.compiling import say_first_call
 from cloister.pipeline.tables import protect_table
 from cloister.pipeline.undecided import propose_quasi_identifier, require_decided
 from cloister.privacy import PrivacyRule
 from cloister.results import Stopwatch
 from cloister.search import Report
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import with_cut_points
-from cloister.tabular.protect import TableRelease
-from cloister.tabular.roles import decide_columns
-from cloister.tabular.settings import check_kinds, read_rule, requested
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import with_cut_points
+from cloister.shapes.table.method.protect import TableRelease
+from cloister.shapes.table.method.roles import decide_columns
+from cloister.shapes.table.method.settings import check_kinds, read_rule, requested
 
 if TYPE_CHECKING:
-    from cloister.codesets.policy import UtilityPolicy
+    from cloister.shapes.codes.policy import UtilityPolicy
 
 
 def anonymize(
@@ -137,7 +137,7 @@ def anonymize(
     *Guarantee*: every rule given holds of the release. With k-anonymity, against an adversary who knows all
     quasi-identifiers of a patient and that the patient is in the data, every released record is one of at least k that
     look the same; what other rules promise stands with them; what is promised of codes stands with
-    `cloister.table_with_codes.protect.protect_codes_of`. Proven least loss where ``search.optimal`` of the manifest
+    `cloister.shapes.table_with_codes.method.protect.protect_codes_of`. Proven least loss where ``search.optimal`` of the manifest
     is true. Not promised: what no rule was given for, as that sensitive values differ; anything about columns that are
     kept; anything about several releases together. Cost: see `cloister.search.optimal`.
 
@@ -185,7 +185,7 @@ def anonymize(
     protecting: Callable[..., TableRelease] = protect_table
     if codes is not None:  # what a column of codes takes more is loaded only for that
         from cloister.pipeline.tables_with_codes import protect_table_with_codes
-        from cloister.table_with_codes.data import CodesRequested
+        from cloister.shapes.table_with_codes.format.data import CodesRequested
 
         asked = CodesRequested(codes, m, policy, max_cluster_size=max_cluster_size)
         protecting = partial(protect_table_with_codes, asked=asked)

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from cloister.codesets.policy import UtilityPolicy, as_published
-from cloister.compiling import say_first_call
 from cloister.hierarchy import Hierarchy
 from cloister.io.attributes import joined_frame
+from cloister.kernels.compiling import say_first_call
 from cloister.pipeline.trajectories import protect_trajectories
 from cloister.pipeline.trajectories_shape import clustering_on, code_set, request_of
-from cloister.settings import check_word
-from cloister.trajectories.data import Cost, Method, Number, Trajectories, Unknown
-from cloister.trajectories.release import TrajectoriesRelease
-from cloister.trajectories.request import GivenTrajectories, check_trajectories
+from cloister.settings.declaration import check_word
+from cloister.shapes.codes.policy import UtilityPolicy, as_published
+from cloister.shapes.trajectories.format.data import Cost, Method, Number, Trajectories, Unknown
+from cloister.shapes.trajectories.format.request import GivenTrajectories, check_trajectories
+from cloister.shapes.trajectories.method.release import TrajectoriesRelease
 
 
 def anonymize_trajectories(
@@ -82,7 +82,7 @@ def anonymize_trajectories(
     -----
     *Guarantee*: any combination of a patient's codes and ages matches no released trajectory or those of at least k
     patients. Not promised: anything against an adversary who knows an auxiliary column, which is released as it is;
-    that the k patients differ in their codes. Cost: see `cloister.trajectories.protect`.
+    that the k patients differ in their codes. Cost: see `cloister.shapes.trajectories.method.protect`.
 
     Examples
     --------

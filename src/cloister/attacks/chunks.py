@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checker import Request
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import ChunkIndex, Disassociation, lay_out
-from cloister.codesets.disassociation.manifest import DisassociationManifest
-from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.manifest.head import CLUSTERS
-from cloister.runs import owners, postings
+from cloister.kernels.ragged import owners, postings
+from cloister.release.head import CLUSTERS
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.format.data import ChunkIndex, Disassociation, lay_out
+from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+from cloister.verification.codes_original import CodesOriginal, read_original
+from cloister.verification.driver import Request
 
 from .adversary import ELSEWHERE, GONE, NOT_KNOWN, THERE, UNKNOWN, Adversary, Integers, Match
 from .codes import FurtherCode, as_recorded, code_steps, found_by_terms, read_cells, record_ids

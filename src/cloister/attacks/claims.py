@@ -15,18 +15,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.checker import Request
-from cloister.claims.data import PATIENT, Claims
-from cloister.claims.form import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
-from cloister.claims.hierarchies import hierarchy_named, relabelled
-from cloister.claims.manifest import ClaimsManifest, ClaimsPromise
-from cloister.claims.recheck import ClaimsChecker, prepared_again, read_original
-from cloister.claims.verify_risk import powers
-from cloister.claims.verify_simulation import ColumnHolders, History
 from cloister.io import as_text
+from cloister.shapes.claims.format.data import PATIENT, Claims
+from cloister.shapes.claims.format.hierarchies import hierarchy_named, relabelled
+from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise
+from cloister.shapes.claims.format.released_columns import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, WrittenClaims
+from cloister.shapes.claims.verify.recheck import ClaimsChecker, prepared_again, read_original
+from cloister.shapes.claims.verify.risk import powers
+from cloister.shapes.claims.verify.simulation import ColumnHolders, History
+from cloister.verification.driver import Request
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, RecordGroups, order_of
-from .labelled import numbered
+from .label_matching import numbered
 from .simulation import OpenedRelease, Traces, as_lists, patient_ids, released_of
 
 ALONE, ONE, AS_PLANNED, EVERYTHING = range(1, 5)

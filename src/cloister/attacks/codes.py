@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Request
-from cloister.codesets.data import CODES, CodeSets
-from cloister.codesets.generalization.data import BETWEEN, CLOSE, OPEN, named
-from cloister.codesets.generalization.manifest import GeneralizationManifest, GeneralizationSettings
-from cloister.codesets.generalization.recheck import known_privacy
-from cloister.codesets.manifest import CodesManifest
-from cloister.codesets.original import CodesOriginal, read_original
 from cloister.errors import InputError
-from cloister.release_folder import read_data
-from cloister.runs import owners, postings
+from cloister.kernels.ragged import owners, postings
+from cloister.release.folder import read_data
+from cloister.shapes.codes.data import CODES, CodeSets
+from cloister.shapes.codes.manifest import CodesManifest
+from cloister.shapes.generalization.format.data import BETWEEN, CLOSE, OPEN, named
+from cloister.shapes.generalization.format.manifest import GeneralizationManifest, GeneralizationSettings
+from cloister.shapes.generalization.verify.recheck import known_privacy
+from cloister.verification.codes_original import CodesOriginal, read_original
+from cloister.verification.driver import Request
 
 from .adversary import NOT_KNOWN, Adversary, Inference, Integers, KnowledgeStep, RecordGroups, order_of
 from .simulation import OpenedRelease, Traces, patient_ids, released_of

@@ -8,25 +8,30 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Request
-from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import Disassociation
 from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import as_text, from_native, without_formulas
-from cloister.manifest.head import CLUSTERS
-from cloister.reading import how_read
-from cloister.release_folder import read_data
+from cloister.release.folder import read_data
+from cloister.release.head import CLUSTERS
+from cloister.settings.reading import how_read
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.format.data import Disassociation
+from cloister.shapes.table.format.guarantee import Guarantee
+from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
+from cloister.shapes.table.verify.recheck import source_of
+from cloister.shapes.table_with_codes.format.data import (
+    CodesRequested,
+    TableWithCodesManifest,
+    read_codes,
+    with_presence,
+)
 from cloister.sources import read_table
-from cloister.table_with_codes.data import CodesRequested, TableWithCodesManifest, read_codes, with_presence
-from cloister.tabular.guarantee import Guarantee
-from cloister.tabular.manifest import TableManifest, guarantee_of
-from cloister.tabular.recheck import source_of
+from cloister.verification.driver import Request
 
 from .adversary import GONE, NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, match_of
 from .chunks import InChunks
 from .codes import TermRecords, as_recorded, code_steps
-from .labelled import Labelled, Nearest, grouped, labels_of, numbered
+from .label_matching import Labelled, Nearest, grouped, labels_of, numbered
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 QI = "quasi-identifier"

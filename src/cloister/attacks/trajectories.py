@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from cloister.checker import Request
 from cloister.errors import InputError
 from cloister.hierarchy import BoundHierarchy
-from cloister.runs import owners, picked
-from cloister.trajectories.data import AGE, CODE, ID, Trajectories
-from cloister.trajectories.manifest import PublishedTrajectories, TrajectoriesManifest
-from cloister.trajectories.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
+from cloister.kernels.ragged import owners, picked
+from cloister.shapes.trajectories.format.data import AGE, CODE, ID, Trajectories
+from cloister.shapes.trajectories.format.manifest import PublishedTrajectories, TrajectoriesManifest
+from cloister.shapes.trajectories.verify.recheck import TrajectoriesChecker, TrajectoriesOriginal, read_original
+from cloister.verification.driver import Request
 
 from .adversary import NOT_KNOWN, Adversary, Integers, KnowledgeStep, Match, RecordGroups, match_of
-from .labelled import labels_of, numbered
+from .label_matching import labels_of, numbered
 from .simulation import OpenedRelease, Sensitive, Traces, as_lists, patient_ids, released_of
 
 NUMBERS = (1, 2, 3)  # Pairs, or codes, that adversaries know, besides all

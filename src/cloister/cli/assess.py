@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cloister.api import assess as verb
-from cloister.claims.data import Claims
-from cloister.claims.plan import ClaimsPlan
 from cloister.cli.options import (
     AssessClaimsOptions,
     AssessCodesOptions,
@@ -16,19 +14,21 @@ from cloister.cli.options import (
     AssessTrajectoriesOptions,
 )
 from cloister.cli.output import Screen, note, print_json, show
-from cloister.codesets.data import read_given
-from cloister.codesets.request import check_seed
 from cloister.errors import InputError
 from cloister.io import CodeColumns, EventColumns, Query, write_private
 from cloister.io.columns import check_header
-from cloister.pipeline.table_words import split_wanted
-from cloister.reading import how_read
-from cloister.release_folder import MANIFEST
+from cloister.pipeline.table_request import split_wanted
+from cloister.release.folder import MANIFEST
 from cloister.results import Figures
 from cloister.risk.assessment import Attackers
-from cloister.shape import Run
+from cloister.settings.reading import how_read
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.codes.data import read_given
+from cloister.shapes.codes.request import check_seed
+from cloister.shapes.protocol import Run
+from cloister.shapes.trajectories.format.options import UNITS
 from cloister.sources import read_claim_tables, read_code_events, read_table
-from cloister.trajectories.options import UNITS
 
 SHOWN = 3
 """Combinations of columns of each size that stand on the screen."""

@@ -6,9 +6,8 @@ from pathlib import Path
 from typer import Exit
 
 from cloister.attacks.adversary import Attack
-from cloister.attacks.opening import OpenedPart, PartsAttack, attack_parts, check_targets, open_release
+from cloister.attacks.attack_parts import OpenedPart, PartsAttack, attack_parts, check_targets, open_release
 from cloister.attacks.simulation import simulate
-from cloister.checker import Request
 from cloister.cli.hierarchy import hierarchies_named
 from cloister.cli.options import AttackOptions
 from cloister.cli.output import Screen, print_json, show
@@ -16,10 +15,11 @@ from cloister.cli.verify import typed_or_none
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import is_job, part_names
-from cloister.pipeline.jobs import JobRun, parts_as_read
-from cloister.pipeline.places import release_at, tidy_beside
-from cloister.reading import reading_of
-from cloister.release_folder import MANIFEST, any_manifest
+from cloister.jobs.running import JobRun, parts_as_read
+from cloister.pipeline.output_paths import release_at, tidy_beside
+from cloister.release.folder import MANIFEST, any_manifest
+from cloister.settings.reading import reading_of
+from cloister.verification.driver import Request
 
 
 def run_attack(options: AttackOptions) -> None:

@@ -17,8 +17,8 @@ from typer import Argument, Option
 
 from cloister.cli.output import speak_of
 from cloister.errors import InputError, setting
-from cloister.registry import SHAPES, load
-from cloister.settings import Keywords, Setting, Words, settings_of
+from cloister.settings.declaration import Keywords, Setting, Words, settings_of
+from cloister.shapes.registry import SHAPES, load
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

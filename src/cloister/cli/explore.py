@@ -11,15 +11,15 @@ from cloister.cli.options import CompareOptions, ExploreOptions
 from cloister.cli.output import Screen, StoppedLate, Terminated, console, grid, note, print_json
 from cloister.errors import InputError, NoSafeRelease
 from cloister.exploration.comparison import compared, comparison_page, manifests_in, rows_of
-from cloister.exploration.outcome import RECORD, Exploration, Outcome, Setting, word_of
+from cloister.exploration.results import RECORD, Exploration, Outcome, Setting, word_of
+from cloister.exploration.running import PAGE, ExploreRequest, explored, in_words
+from cloister.exploration.setting_keys import parse_grid
 from cloister.io import write_private
-from cloister.pipeline.exploring import PAGE, ExploreRequest, explored, in_words
-from cloister.pipeline.grids import parse_grid
-from cloister.pipeline.places import tidy_beside
-from cloister.registry import SHAPES
-from cloister.release_folder import release_around
+from cloister.pipeline.output_paths import tidy_beside
+from cloister.release.folder import release_around
 from cloister.results import STARTED
-from cloister.settings import Keywords, RunOptions, command_words
+from cloister.settings.declaration import Keywords, RunOptions, command_words
+from cloister.shapes.registry import SHAPES
 
 OF_THE_ADVERSARY = {"m", "privacy", "rules", "sensitive", "sensitive_codes", "diversity"}
 OF_THE_ADVERSARY |= {"codes", "drop", "undecided", "keep"}

@@ -22,9 +22,9 @@ from cloister.hierarchy import BoundHierarchy, Hierarchy, check_file, hierarchy_
 from cloister.hierarchy.file_hierarchy import FileHierarchy
 from cloister.io import as_text, distinct_values, write_private
 from cloister.io.columns import check_columns, listed
-from cloister.manifests import AnyManifest
-from cloister.pipeline.table_words import hierarchy_files, split_wanted
-from cloister.reading import how_read
+from cloister.pipeline.table_request import hierarchy_files, split_wanted
+from cloister.release.manifest import AnyManifest
+from cloister.settings.reading import how_read
 from cloister.sources import read_table
 
 

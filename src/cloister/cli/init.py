@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from cloister.claims.first_plan import first_plan
 from cloister.cli.options import InitClaimsOptions, InitCodesOptions, InitJobOptions, InitOptions
 from cloister.cli.output import console, grid, in_options, note, print_json
 from cloister.errors import InputError
@@ -11,8 +10,9 @@ from cloister.evidence.column import Guess
 from cloister.evidence.roles import UNDECIDED
 from cloister.io import CodeColumns, is_taken, write_private
 from cloister.io.columns import check_header
-from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
-from cloister.reading import how_read, reading_of
+from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
+from cloister.settings.reading import how_read, reading_of
+from cloister.shapes.claims.method.first_plan import first_plan
 from cloister.sources import read_claim_tables
 
 

@@ -25,8 +25,8 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from cloister.cli.commands import command_tree
 from cloister.cli.output import WRITTEN, StoppedLate, Terminated, complain, refused_by_system, say, unexpected
-from cloister.compiling import compiles_only_ours
 from cloister.errors import CloisterError, InputError
+from cloister.kernels.compiling import compiles_only_ours
 from cloister.results import STARTED  # noqa: F401  (the clock starts before other imports)
 from cloister.version import __version__
 

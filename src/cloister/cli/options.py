@@ -1,10 +1,10 @@
-"""The options of all commands but ``protect``, each declared once; see `cloister.settings`."""
+"""The options of all commands but ``protect``, each declared once; see `cloister.settings.declaration`."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cloister.settings import (
+from cloister.settings.declaration import (
     AsJson,
     CleaningOptions,
     Delimiter,

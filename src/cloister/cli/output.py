@@ -19,8 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cloister.errors import CloisterError, InputError, InternalError, UndecidedColumns, as_option, worded
-from cloister.registry import SHAPES
-from cloister.settings import settings_of
+from cloister.settings.declaration import settings_of
+from cloister.shapes.registry import SHAPES
 
 if TYPE_CHECKING:  # what a help page needs loads no search
     from cloister.search.problem import Progress, Report

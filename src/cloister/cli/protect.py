@@ -18,13 +18,13 @@ from cloister.cli.output import (
     show,
 )
 from cloister.io.folder import identity
-from cloister.manifests import typed
 from cloister.pipeline.releasing import WrittenRelease, write_release
-from cloister.registry import FORMS
-from cloister.release_folder import REPORT
+from cloister.release.folder import REPORT
+from cloister.release.manifest import typed
 from cloister.results import STARTED, Stopwatch
-from cloister.settings import RunOptions
-from cloister.shape import Run
+from cloister.settings.declaration import RunOptions
+from cloister.shapes.protocol import Run
+from cloister.shapes.registry import FORMS
 
 
 def run_protect(shape: str, options: RunOptions) -> None:

@@ -11,17 +11,17 @@ from cloister.cli.options import DemoOptions, RunJobOptions
 from cloister.cli.output import Screen, after_writing, in_options, note, print_json, say, show
 from cloister.cli.protect import as_json, late_stops_reported, tell
 from cloister.cli.ui import EXTRA, has_ui
-from cloister.compiling import compiling_ahead
 from cloister.errors import InputError, UndecidedColumns
 from cloister.jobs.job_file import read_job
 from cloister.jobs.manifest import UNLINKABLE, JobManifest
-from cloister.manifest.head import read_section
-from cloister.manifests import typed
-from cloister.pipeline.jobs import DryRun, JobRun, try_job, write_job
-from cloister.pipeline.places import release_at
-from cloister.release_folder import REPORT
+from cloister.jobs.running import DryRun, JobRun, try_job, write_job
+from cloister.kernels.compiling import compiling_ahead
+from cloister.pipeline.output_paths import release_at
+from cloister.release.folder import REPORT
+from cloister.release.head import read_section
+from cloister.release.manifest import typed
 from cloister.results import STARTED, Stopwatch
-from cloister.shape import Run
+from cloister.shapes.protocol import Run
 from cloister.testing import Hospital, hospital
 
 

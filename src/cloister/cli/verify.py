@@ -16,15 +16,15 @@ from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
 from cloister.jobs.manifest import JOB, only_part, promises_of_folder
-from cloister.manifests import WITH_CODES, AnyManifest, codes_of, outline_of, typed
-from cloister.pipeline.places import release_at
-from cloister.reading import KEYS, how_read, reading_of
-from cloister.registry import SHAPES
+from cloister.pipeline.output_paths import release_at
+from cloister.release.manifest import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.results import Caveat, Manifest, Verdict
-from cloister.settings import settings_of
+from cloister.settings.declaration import settings_of
+from cloister.settings.reading import KEYS, how_read, reading_of
+from cloister.shapes.registry import SHAPES
+from cloister.shapes.table.format.manifest import TableManifest
 from cloister.sources import read_table
-from cloister.tabular.manifest import TableManifest
-from cloister.verification import verify_folder
+from cloister.verification.folder import verify_folder
 
 OF_ALL = {"folder", "k", "original", *KEYS, "missing_as", "engine", "accept_unchecked"}
 OF_OUTPUT = {"as_json", "quiet", "verbose"}

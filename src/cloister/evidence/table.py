@@ -11,9 +11,9 @@ from cloister.hierarchy import parse_hierarchy
 from cloister.io import as_text
 from cloister.io.csv import Source
 from cloister.io.read import cleaned, days_written, with_decimal_points
-from cloister.reading import DateFormat, ReadingWords, formats_of, parse_date_format, unit_of
 from cloister.risk.column_names import is_named_birth_year
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
+from cloister.settings.reading import DateFormat, ReadingWords, formats_of, parse_date_format, unit_of
 
 from . import hierarchies
 from .column import NEARLY_ALL, NUMBER, UNIQUE_SHARE, Column, Guess

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from cloister.errors import InputError
 from cloister.jobs.manifest import only_part, part_names
-from cloister.manifests import AnyManifest, typed
-from cloister.release_folder import read_manifest
+from cloister.release.folder import read_manifest
+from cloister.release.manifest import AnyManifest, typed
 from cloister.report import render_comparison, render_exploration
 from cloister.report.chart import Placed, Scatter, scatter
 from cloister.results import Figures as Content
 
 from .figures import Figures, figures_of
-from .outcome import Exploration, comparable, frontier, points_of, word_of
+from .results import Exploration, comparable, frontier, points_of, word_of
 
 
 @dataclass(frozen=True)

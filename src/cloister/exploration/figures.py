@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cloister.manifests import AnyManifest, rule_words, rules_of, typed
-from cloister.registry import FORMS, load
-from cloister.release import Release
+from cloister.release.manifest import AnyManifest, rule_words, rules_of, typed
+from cloister.release.release import Release
 from cloister.results import Figures as Exact
+from cloister.shapes.registry import FORMS, load
 
 if TYPE_CHECKING:
-    from cloister.claims.manifest import ClaimsManifest
-    from cloister.codesets.disassociation.manifest import DisassociationManifest
-    from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.codesets.manifest import CodesUtility
-    from cloister.table_with_codes.data import TableWithCodesManifest
-    from cloister.tabular.manifest import TableManifest
-    from cloister.trajectories.manifest import TrajectoriesManifest
+    from cloister.shapes.claims.format.manifest import ClaimsManifest
+    from cloister.shapes.codes.manifest import CodesUtility
+    from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.table.format.manifest import TableManifest
+    from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+    from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 SETS = ("constraints_satisfied", "constraints_preserved")
 MEAN = "mean loss of the quasi-identifiers"

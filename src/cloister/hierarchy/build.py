@@ -18,7 +18,7 @@ from cloister.hierarchy.categories import GroupsHierarchy, KeepHierarchy, RareHi
 from cloister.hierarchy.file_hierarchy import hierarchy_file
 from cloister.hierarchy.icd import icd9, icd10
 from cloister.hierarchy.interval import CutHierarchy, IntervalHierarchy, Number, QuantileHierarchy
-from cloister.reading import day_of, proposal
+from cloister.settings.reading import day_of, proposal
 
 UNITS: dict[str, tuple[int, Callable[[date], str]]] = {
     "day": (3, date.isoformat),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloister.errors import InputError, setting
 from cloister.hierarchy.bound import BuiltHierarchy, Levels, MadeOfRecords, require_cover
-from cloister.reading import unit_of
+from cloister.settings.reading import unit_of
 
 NUMBER = re.compile(r"([+-]?)([0-9]{0,15})(?:\.([0-9]*))?")
 OPEN = re.compile(

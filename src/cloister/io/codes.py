@@ -16,7 +16,7 @@ import polars as pl
 from cloister.errors import InputError, name_few, setting
 from cloister.io.columns import AGE_NAMES, CODE_NAMES, CODES_NAMES, ID_NAMES, Header, as_text, text_of_codes
 from cloister.io.csv import Source, line_of_record, load_text
-from cloister.reading import proposal
+from cloister.settings.reading import proposal
 
 FIRST = "first"  # Stands for the first date of each patient where a column with the date to count from may be named
 NUMBER = re.compile(r"\+?([0-9]{1,9})(?:\.([0-9]{0,9}))?|\+?\.([0-9]{1,9})")

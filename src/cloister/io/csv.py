@@ -19,7 +19,7 @@ import polars as pl
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.foreign import call_foreign
-from cloister.reading import DROP, ReadingWords
+from cloister.settings.reading import DROP, ReadingWords
 
 _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"

@@ -22,7 +22,7 @@ from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.memory import memory_left
 from cloister.io.other_files import program_of, read_other
 from cloister.io.query import Call, Query
-from cloister.reading import (
+from cloister.settings.reading import (
     DROP,
     KEEP,
     TIME_AFTER,
@@ -45,7 +45,7 @@ def read_table(path: str | Path | Query, *, usual_delimiter: str | None = None, 
 
     Parameters
     ----------
-    how : see `cloister.reading.ReadingWords`
+    how : see `cloister.settings.reading.ReadingWords`
 
     Examples
     --------

@@ -30,7 +30,7 @@ from cloister.io.foreign import call_foreign
 from cloister.io.other_files import program_of
 from cloister.io.read import is_parquet, read_table, without_texts
 from cloister.io.write import csv_pieces, private_file, sha256, write_parquet_of, write_pieces
-from cloister.reading import HowRead, ReadingWords
+from cloister.settings.reading import HowRead, ReadingWords
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

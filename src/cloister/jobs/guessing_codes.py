@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from cloister.claims.first_plan import LOOKED_AT, are_dates
 from cloister.errors import InputError, setting
 from cloister.evidence.column import CODE_NAMES, IDS, Guess, are_codes, plain_name
 from cloister.hierarchy import icd9, icd10
@@ -13,6 +12,7 @@ from cloister.io import CodeColumns, as_text
 from cloister.io.codes import split_at
 from cloister.io.columns import Header
 from cloister.risk.identifiers import is_named_patient
+from cloister.shapes.claims.method.first_plan import LOOKED_AT, are_dates
 
 ID, CODE, CODES, AGE, DATE, ANCHOR, NOT_RELEASED = "id", "code", "codes", "age", "date", "anchor", "not released"
 NUMBER = re.compile(r"[0-9]{1,3}(\.[0-9]+)?")

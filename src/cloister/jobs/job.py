@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from cloister.registry import SHAPES
-from cloister.settings import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, Given, Keywords, Kind, settings_of
-from cloister.typed_toml import STRICT, key, needs, typed
+from cloister.settings.declaration import COLUMN, ENGINE, LIST, WHOLE, YES_OR_NO, Given, Keywords, Kind, settings_of
+from cloister.settings.toml import STRICT, key, needs, typed
+from cloister.shapes.registry import SHAPES
 
 if TYPE_CHECKING:
     from cloister.io.query import Query

@@ -9,10 +9,10 @@ from cloister.engines.choice import is_database, name_of_table
 from cloister.errors import InputError, did_you_mean
 from cloister.io.csv import load_text
 from cloister.io.query import check_address, is_file_of_sql
-from cloister.registry import SHAPES
-from cloister.settings import Keywords, settings_of
+from cloister.settings.declaration import Keywords, settings_of
+from cloister.settings.toml import read_toml, typed
+from cloister.shapes.registry import SHAPES
 from cloister.sources import profiled
-from cloister.typed_toml import read_toml, typed
 
 from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Part, Written, part_of
 

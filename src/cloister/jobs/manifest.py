@@ -9,9 +9,7 @@ from pydantic import Field
 
 from cloister.errors import CloisterError
 from cloister.io import sha256
-from cloister.manifest.head import Count, FileName, Hash, Moment, Positive, Section, Version
-from cloister.manifests import AnyManifest, outline_of, rules_of, typed
-from cloister.release_folder import (
+from cloister.release.folder import (
     FIGURES,
     README,
     REPORT,
@@ -21,6 +19,8 @@ from cloister.release_folder import (
     read_figures,
     read_manifest,
 )
+from cloister.release.head import Count, FileName, Hash, Moment, Positive, Section, Version
+from cloister.release.manifest import AnyManifest, outline_of, rules_of, typed
 from cloister.report import render_job, render_readme
 from cloister.report.release_warnings import warnings_of, warnings_of_job
 from cloister.report.sentences import guarantee_sentences

@@ -12,9 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cloister.errors import GuaranteeViolation, name_few
-from cloister.manifest.head import read_section
-from cloister.manifests import typed
-from cloister.release_folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
+from cloister.release.folder import MANIFEST, REPORTS, is_file, manifest_failures, read_manifest
+from cloister.release.head import read_section
+from cloister.release.manifest import typed
 from cloister.results import Manifest, Verdict
 
 from .manifest import UNLINKABLE, JobManifest, describe_job, files_of_parts, part_names, report_of_job

@@ -18,10 +18,10 @@ import polars as pl
 
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
-from cloister.manifest.head import CODEBOOK
-from cloister.manifests import outline_of, typed
-from cloister.release import is_internal
-from cloister.release_folder import MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
+from cloister.release.folder import MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
+from cloister.release.head import CODEBOOK
+from cloister.release.manifest import outline_of, typed
+from cloister.release.release import is_internal
 from cloister.results import DIGITS, Manifest
 
 from .job import Job

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from cloister.io.read import days_written
-from cloister.reading import USUAL, parse_date_format
 from cloister.risk.row_numbers import Numbers, number_values
+from cloister.settings.reading import USUAL, parse_date_format
 
 NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?$"
 DASHES = "[\u2010-\u2015\u2212]"

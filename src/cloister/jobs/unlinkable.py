@@ -15,9 +15,9 @@ import polars as pl
 from cloister.errors import name_few
 from cloister.hierarchy.bound import ROOT
 from cloister.io import as_text
-from cloister.manifest.head import QUASI
-from cloister.manifests import AnyManifest, rules_of
-from cloister.release_folder import read_data
+from cloister.release.folder import read_data
+from cloister.release.head import QUASI
+from cloister.release.manifest import AnyManifest, rules_of
 
 FULL_DOMAIN = "full-domain"
 

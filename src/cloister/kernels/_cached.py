@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from cloister.private_cache import cache_folder
+from cloister.kernels.private_cache import cache_folder
 
 SOURCES = Path(__file__).parent
 CARRIED = SOURCES / "compiled"

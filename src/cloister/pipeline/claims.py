@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from cloister.claims.data import Claims
-from cloister.claims.encode import encode
-from cloister.claims.facts import codebook, counted, facts_of, read_population, report_counts, voter_list
-from cloister.claims.figures import described, evaluate, exact_figures, risk_of_release
-from cloister.claims.form import QUASI, TABLES, plan_published
-from cloister.claims.manifest import ClaimsPromise
-from cloister.claims.prepare import prepare
-from cloister.claims.protect import deidentify, load_kernels, settings_of
-from cloister.claims.recheck import crosswalk_of
-from cloister.claims.release import ClaimsRelease, lay_out
-from cloister.claims.verify import verify
-from cloister.claims.verify_original import PreparedOriginal
 from cloister.io.foreign import interruptible
-from cloister.release import Custody
+from cloister.release.release import Custody
 from cloister.results import Stopwatch
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.facts import codebook, counted, facts_of, read_population, report_counts, voter_list
+from cloister.shapes.claims.format.manifest import ClaimsPromise
+from cloister.shapes.claims.format.released_columns import QUASI, TABLES, plan_published
+from cloister.shapes.claims.method.encode import encode
+from cloister.shapes.claims.method.figures import described, evaluate, exact_figures, risk_of_release
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.protect import deidentify, load_kernels, settings_of
+from cloister.shapes.claims.method.release import ClaimsRelease, lay_out
+from cloister.shapes.claims.verify.original import PreparedOriginal
+from cloister.shapes.claims.verify.recheck import crosswalk_of
+from cloister.shapes.claims.verify.verify import verify
 
-from .stages import check_useful, completed, passed
+from .provenance import check_useful, completed, passed
 
 
 def protect_claims(

@@ -9,30 +9,30 @@ from typing import Any
 
 import polars as pl
 
-from cloister.claims.data import Claims, claims_of
-from cloister.claims.encode import encode
-from cloister.claims.form import at_levels
-from cloister.claims.manifest import ClaimsManifest
-from cloister.claims.options import ClaimsOptions
-from cloister.claims.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
-from cloister.claims.prepare import prepare
-from cloister.claims.protect import settings_of
 from cloister.errors import InputError
+from cloister.exploration.setting_keys import GRID, candidates
 from cloister.io import Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.job_file import hmac_sentence
 from cloister.jobs.linked_columns import RecordedValues
 from cloister.jobs.manifest import only_part
-from cloister.manifests import AnyManifest, typed
-from cloister.reading import how_read
-from cloister.release import Release
-from cloister.settings import Keywords, check_threads
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.release.manifest import AnyManifest, typed
+from cloister.release.release import Release
+from cloister.settings.declaration import Keywords, check_threads
+from cloister.settings.reading import how_read
+from cloister.shapes.claims.format.data import Claims, claims_of
+from cloister.shapes.claims.format.manifest import ClaimsManifest
+from cloister.shapes.claims.format.options import ClaimsOptions
+from cloister.shapes.claims.format.plan import CHOSEN, HMAC, ClaimsPlan, plan_of
+from cloister.shapes.claims.format.released_columns import at_levels
+from cloister.shapes.claims.method.encode import encode
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.protect import settings_of
+from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.sources import read_claim_tables, read_claims, read_table
 
 from .claims import protect_claims
-from .grids import GRID, candidates
-from .places import custody_of, release_at
+from .output_paths import custody_of, release_at
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,15 @@ from functools import partial
 
 import polars as pl
 
-from cloister.codesets.data import GivenCodes
-from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
-from cloister.codesets.disassociation.manifest import (
+from cloister.io.foreign import interruptible
+from cloister.release.release import Custody
+from cloister.results import Manifest, Stopwatch
+from cloister.shapes.codes.data import GivenCodes
+from cloister.shapes.codes.manifest import data_frame, described
+from cloister.shapes.codes.policy import as_published
+from cloister.shapes.codes.request import check_codes
+from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
+from cloister.shapes.disassociation.format.manifest import (
     NO_SETS,
     codebook,
     count_sets,
@@ -16,17 +22,11 @@ from cloister.codesets.disassociation.manifest import (
     settings_of,
     shown_of,
 )
-from cloister.codesets.disassociation.protect import disassociate, load_kernels
-from cloister.codesets.disassociation.release import CodesRelease, crosswalk, exact_figures, reconstruct
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.manifest import data_frame, described
-from cloister.codesets.policy import as_published
-from cloister.codesets.request import check_codes
-from cloister.io.foreign import interruptible
-from cloister.release import Custody
-from cloister.results import Manifest, Stopwatch
+from cloister.shapes.disassociation.method.protect import disassociate, load_kernels
+from cloister.shapes.disassociation.method.release import CodesRelease, crosswalk, exact_figures, reconstruct
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
-from .stages import completed, passed
+from .provenance import completed, passed
 
 
 def protect_codes(

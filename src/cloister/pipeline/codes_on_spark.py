@@ -6,9 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.disassociation.data import DisassociationRequest, ProtectedCodes
-from cloister.codesets.disassociation.release import CodesRelease
 from cloister.engines.choice import is_spark_frame
 from cloister.engines.spark.code_blocks import Blocks, blocks_of, open_codes, read_opened
 from cloister.engines.spark.disassociation import RECORDS_A_PART, Before, disassociate_blocks
@@ -17,9 +14,12 @@ from cloister.engines.spark.tasks import forget
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns
 from cloister.results import Stopwatch
+from cloister.shapes.codes.data import CodeSets, GivenCodes
+from cloister.shapes.disassociation.format.data import DisassociationRequest, ProtectedCodes
+from cloister.shapes.disassociation.method.release import CodesRelease
 
 from .codes import verified_codes
-from .places import IN_MEMORY
+from .output_paths import IN_MEMORY
 
 Ask = Callable[[GivenCodes], DisassociationRequest]
 

@@ -3,33 +3,41 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cloister.codesets.data import GivenCodes, occurrence, read_given
-from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.options import DISASSOCIATION, METHODS_OF, CodesOptions
-from cloister.codesets.policy import UtilityPolicy, known_codes, parse_policy
-from cloister.codesets.request import CodesRequest, check_codes, check_seed, parse_workload
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
+from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import CodeColumns
 from cloister.io.columns import display_name
 from cloister.jobs.linked_columns import RecordedValues
-from cloister.manifests import AnyManifest
-from cloister.reading import how_read, reading_of
-from cloister.release import Release
+from cloister.release.manifest import AnyManifest
+from cloister.release.release import Release
 from cloister.report.release_warnings import describe_largest_term
 from cloister.report.sentences import recorded_codes
-from cloister.settings import Given, Keywords, build_request, check_numbers, check_threads, check_words, settings_given
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.settings.declaration import (
+    Given,
+    Keywords,
+    build_request,
+    check_numbers,
+    check_threads,
+    check_words,
+    settings_given,
+)
+from cloister.settings.reading import how_read, reading_of
+from cloister.shapes.codes.data import GivenCodes, occurrence, read_given
+from cloister.shapes.codes.options import DISASSOCIATION, METHODS_OF, CodesOptions
+from cloister.shapes.codes.policy import UtilityPolicy, known_codes, parse_policy
+from cloister.shapes.codes.request import CodesRequest, check_codes, check_seed, parse_workload
+from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.protocol import Original, Prepared, Rows, Run
 from cloister.sources import profiled
 
 from .codes import protect_codes
-from .grids import KeyedShape
-from .places import IN_MEMORY, WORKLOAD_NOTE, custody_of
+from .output_paths import IN_MEMORY, WORKLOAD_NOTE, custody_of
 
 if TYPE_CHECKING:  # one method loads nothing of the others
-    from cloister.codesets.generalization.data import GeneralizationRequest
-    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+    from cloister.shapes.generalization.format.data import GeneralizationRequest
+    from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
 
 IDS = ("number", "drop")
 USUAL_M = 2
@@ -242,7 +250,7 @@ def disassociation_of(keywords: Keywords, given: GivenCodes, *, accuracy: bool) 
 
 def generalization_of(keywords: Keywords, given: GivenCodes) -> "GeneralizationRequest":
     """Return what settings by name ask of generalization; the privacy policy and the hierarchy are objects."""
-    from cloister.codesets.generalization.data import GeneralizationRequest, code_weights_of
+    from cloister.shapes.generalization.format.data import GeneralizationRequest, code_weights_of
 
     check_numbers(CodesOptions, keywords)
     weights = code_weights_of(keywords.get("code_weights"))
@@ -268,8 +276,8 @@ def _typed(options: CodesOptions) -> Given:
 
 
 def _privacy(options: CodesOptions, given: GivenCodes) -> "PrivacyPolicy":
-    from cloister.codesets.generalization.data import VisitsFile
-    from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, parse_privacy
+    from cloister.shapes.generalization.format.data import VisitsFile
+    from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy, parse_privacy
 
     if options.visit is not None and not (options.privacy or "").startswith("visits:"):
         raise InputError(

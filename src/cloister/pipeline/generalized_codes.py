@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 
-from cloister.codesets.data import GivenCodes
-from cloister.codesets.generalization.data import GeneralizationRequest
-from cloister.codesets.generalization.losses import crosswalk, exact_figures, utility_of
-from cloister.codesets.generalization.manifest import facts_of, rules_of, settings_of
-from cloister.codesets.generalization.protect import generalize, load_kernels
-from cloister.codesets.generalization.release import (
+from cloister.io.foreign import interruptible
+from cloister.release.head import AttributesFile
+from cloister.release.release import Custody
+from cloister.results import Stopwatch
+from cloister.shapes.codes.data import GivenCodes
+from cloister.shapes.codes.manifest import described
+from cloister.shapes.codes.policy import as_published, classified
+from cloister.shapes.codes.request import check_codes
+from cloister.shapes.generalization.format.data import GeneralizationRequest
+from cloister.shapes.generalization.format.manifest import facts_of, rules_of, settings_of
+from cloister.shapes.generalization.method.losses import crosswalk, exact_figures, utility_of
+from cloister.shapes.generalization.method.protect import generalize, load_kernels
+from cloister.shapes.generalization.method.release import (
     GeneralizedCodesRelease,
     check_size,
     check_writable,
@@ -15,16 +22,9 @@ from cloister.codesets.generalization.release import (
     data_frame,
     shown_of,
 )
-from cloister.codesets.generalization.verify import GeneralizationSecret, guarantee_of, verify
-from cloister.codesets.manifest import described
-from cloister.codesets.policy import as_published, classified
-from cloister.codesets.request import check_codes
-from cloister.io.foreign import interruptible
-from cloister.manifest.head import AttributesFile
-from cloister.release import Custody
-from cloister.results import Stopwatch
+from cloister.shapes.generalization.verify.verify import GeneralizationSecret, guarantee_of, verify
 
-from .stages import check_useful, completed, passed
+from .provenance import check_useful, completed, passed
 
 
 def protect_by_generalization(

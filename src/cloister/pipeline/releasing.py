@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cloister.checker import Request
 from cloister.errors import InternalError, setting
 from cloister.jobs.release import earlier_manifests, what_changed
-from cloister.manifests import AnyManifest, typed
-from cloister.reading import ReadingWords
-from cloister.release import Attacked, Release
-from cloister.release_folder import read_figures
+from cloister.release.folder import read_figures
+from cloister.release.manifest import AnyManifest, typed
+from cloister.release.release import Attacked, Release
 from cloister.report.release_warnings import warnings_of
 from cloister.results import Figures, Manifest
-from cloister.settings import RunOptions
-from cloister.shape import Prepared, Run, shape_of
+from cloister.settings.declaration import RunOptions
+from cloister.settings.reading import ReadingWords
+from cloister.shapes.protocol import Prepared, Run, shape_of
+from cloister.verification.driver import Request
 
-from .places import check_places
+from .output_paths import check_places
 
 ATTACK = "attack"
 """The stage of an attack, whose time only the custodian learns."""
@@ -81,7 +81,7 @@ def protected(prepared: Prepared, *, attack: bool, seed: int | None) -> Release:
         release = replace(release, custody=replace(release.custody, figures=release.custody.figures | how_read))
     if not attack:
         return release
-    from cloister.attacks.opening import open_folder  # opens any shape: a fifth of the time of a small table
+    from cloister.attacks.attack_parts import open_folder  # opens any shape: a fifth of the time of a small table
     from cloister.attacks.simulation import simulate
 
     words = ReadingWords(original.missing)

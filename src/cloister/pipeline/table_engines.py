@@ -18,24 +18,24 @@ from cloister.errors import InputError, InternalError, TooLittleMemory, setting
 from cloister.io import RECORDS, as_text, records_of, table_columns
 from cloister.io.foreign import interruptible
 from cloister.io.query import Query
-from cloister.release import Release
-from cloister.release_folder import TABLE
+from cloister.release.folder import TABLE
+from cloister.release.release import Release
 from cloister.results import Stopwatch
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.shape import Original, Prepared, Rows, Run
-from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from cloister.tabular.encode import check_ids, encoded
-from cloister.tabular.manifest import DatabasePlace
-from cloister.tabular.options import TableOptions
-from cloister.tabular.protect import DatabaseRelease, TalliedRelease
-from cloister.tabular.recoding.choice import at_level, check_levels
-from cloister.tabular.roles import resolve_roles
-from cloister.tabular.settings import available_cores
+from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.table.format.manifest import DatabasePlace
+from cloister.shapes.table.format.options import TableOptions
+from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
+from cloister.shapes.table.method.encode import check_ids, encoded
+from cloister.shapes.table.method.protect import DatabaseRelease, TalliedRelease
+from cloister.shapes.table.method.recoding.choice import at_level, check_levels
+from cloister.shapes.table.method.roles import resolve_roles
+from cloister.shapes.table.method.settings import available_cores
 
-from .places import IN_MEMORY
-from .stages import passed
-from .table_words import PreparedRequest, rows_if_counted
+from .output_paths import IN_MEMORY
+from .provenance import passed
+from .table_request import PreparedRequest, rows_if_counted
 from .tables import TableRun, take_encoded
 
 IN_WORDS = {

@@ -10,17 +10,17 @@ import polars as pl
 
 from cloister.errors import CloisterError, InputError, NoSafeRelease, name_few, setting
 from cloister.io import as_text, is_tally
-from cloister.manifest.head import MOST_LOST
+from cloister.release.head import MOST_LOST
 from cloister.report.release_warnings import describe_empty, describe_unique
 from cloister.results import Disclosing, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
 from cloister.risk.identifiers import free_texts, ordered, repeated_patients
 from cloister.risk.recorded_columns import count_unique_records
-from cloister.tabular.data import EncodedTable, ProtectedTable, Role, TableRequest
-from cloister.tabular.encode import encode
-from cloister.tabular.manifest import TableSections
-from cloister.tabular.options import CLUSTER, FULL_DOMAIN, METHODS
-from cloister.tabular.recoding.choice import choose
+from cloister.shapes.table.format.manifest import TableSections
+from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
+from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
+from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.recoding.choice import choose
 
 RECORDED = (Role.SENSITIVE, Role.KEPT)
 

@@ -12,28 +12,28 @@ import polars as pl
 
 from cloister.engines.choice import ChosenEngine, check_table_name, check_word, choose_engine, is_database
 from cloister.errors import InputError, setting
+from cloister.exploration.setting_keys import KeyedShape
 from cloister.io import CodeColumns, Source, as_text
 from cloister.jobs.job import FileSource, Job, Part
 from cloister.jobs.linked_columns import RecordedValues
-from cloister.reading import how_read, reading_of
-from cloister.release import Release
-from cloister.settings import Keywords
-from cloister.shape import Original, Prepared, Rows, Run
+from cloister.release.release import Release
+from cloister.settings.declaration import Keywords
+from cloister.settings.reading import how_read, reading_of
+from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.table.format.options import FULL_DOMAIN, PURPOSES, TableOptions
+from cloister.shapes.table.method.encode import encode, with_cut_points, with_packed
+from cloister.shapes.table.method.recoding.choice import check_levels
 from cloister.sources import read_table
-from cloister.tabular.encode import encode, with_cut_points, with_packed
-from cloister.tabular.options import FULL_DOMAIN, PURPOSES, TableOptions
-from cloister.tabular.recoding.choice import check_levels
 
-from .grids import KeyedShape
-from .places import IN_MEMORY
+from .output_paths import IN_MEMORY
 from .table_refusals import accepted_as_recorded
-from .table_words import PreparedRequest, notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
+from .table_request import PreparedRequest, notes_on_decimals, notes_on_method, request_of, rows_if_counted, rows_of
 from .tables import protect_table
 from .undecided import find_evidence, propose_quasi_identifier, require_decided
 
 if TYPE_CHECKING:
     from cloister.search.problem import Report
-    from cloister.table_with_codes.data import CodesRequested
+    from cloister.shapes.table_with_codes.format.data import CodesRequested
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,13 @@ class PreparedTable(PreparedRequest):
             if request.levels is not None:
                 check_levels(encoded.problem, request.levels)
             return
-        from cloister.table_with_codes.data import asking_presence, check_column, k_of, read_codes, with_presence
+        from cloister.shapes.table_with_codes.format.data import (
+            asking_presence,
+            check_column,
+            k_of,
+            read_codes,
+            with_presence,
+        )
 
         codes.request(k_of(request))
         check_column(source.frame, request, codes, source.name)
@@ -226,7 +232,7 @@ def rows_where_it_runs(options: TableOptions, prepared: PreparedTable) -> Rows:
 
 def _with_codes(table: Source, options: TableOptions, source: FileSource) -> Source:
     """The table, and the codes of another source in one more column."""
-    from cloister.codesets.data import read_given
+    from cloister.shapes.codes.data import read_given
 
     from .tables_with_codes import with_codes
 
@@ -263,7 +269,7 @@ def _codes_requested(options: TableOptions, missing: tuple[str, ...]) -> "CodesR
                 f"{', '.join(given)}: for a column of codes only. Name it with {setting('codes')}, or leave it out."
             )
         return None
-    from cloister.table_with_codes.data import CodesRequested
+    from cloister.shapes.table_with_codes.format.data import CodesRequested
 
     m = 2 if options.m is None else options.m
     return CodesRequested(options.codes, m, options.policy, missing, options.max_cluster_size)

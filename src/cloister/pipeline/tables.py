@@ -9,23 +9,29 @@ import polars as pl
 
 from cloister.io import Source, as_text, is_tally, n_records, table_columns
 from cloister.io.foreign import interruptible
-from cloister.release import Custody
-from cloister.report_figures import ReportCounts
+from cloister.release.figures import ReportCounts
+from cloister.release.release import Custody
 from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.tabular.data import EncodedTable, Ids, ProtectedTable, TableRequest
-from cloister.tabular.describe import described, exact_figures, original_of, populations_of, with_published_rules
-from cloister.tabular.encode import encode, suppression_limit
-from cloister.tabular.facts import codebook, custodian_report_data
-from cloister.tabular.manifest import TableSections, guarantee_of
-from cloister.tabular.options import MONDRIAN
-from cloister.tabular.protect import TableRelease, protect
-from cloister.tabular.recoding.choice import RecordCodes
-from cloister.tabular.vanished import describe_lost, find_vanished
-from cloister.tabular.verify import verify
+from cloister.shapes.table.format.facts import codebook, custodian_report_data
+from cloister.shapes.table.format.manifest import TableSections, guarantee_of
+from cloister.shapes.table.format.options import MONDRIAN
+from cloister.shapes.table.format.vanished import describe_lost, find_vanished
+from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, TableRequest
+from cloister.shapes.table.method.describe import (
+    described,
+    exact_figures,
+    original_of,
+    populations_of,
+    with_published_rules,
+)
+from cloister.shapes.table.method.encode import encode, suppression_limit
+from cloister.shapes.table.method.protect import TableRelease, protect
+from cloister.shapes.table.method.recoding.choice import RecordCodes
+from cloister.shapes.table.verify.verify import verify
 
-from .stages import completed, passed
+from .provenance import completed, passed
 from .table_refusals import RECORDED, accepted_as_recorded, accepted_beside_labels, describe_recorded, said_of_empty
 
 Made = TypeVar("Made", bound=TableRelease)

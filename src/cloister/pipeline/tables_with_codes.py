@@ -6,19 +6,20 @@ from itertools import pairwise
 
 import polars as pl
 
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.disassociation.data import Disassociation
-from cloister.codesets.disassociation.manifest import counted
-from cloister.codesets.disassociation.protect import load_kernels
-from cloister.codesets.disassociation.release import exact_figures
-from cloister.codesets.disassociation.verify import DisassociationSecret
 from cloister.errors import InputError
 from cloister.io import Source, as_text
 from cloister.io.foreign import interruptible
-from cloister.manifests import WITH_CODES
+from cloister.release.manifest import WITH_CODES
 from cloister.results import Stopwatch, Verdict
 from cloister.search.problem import Report
-from cloister.table_with_codes.data import (
+from cloister.shapes.codes.data import CodeSets, GivenCodes
+from cloister.shapes.disassociation.format.data import Disassociation
+from cloister.shapes.disassociation.format.manifest import counted
+from cloister.shapes.disassociation.method.protect import load_kernels
+from cloister.shapes.disassociation.method.release import exact_figures
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret
+from cloister.shapes.table.method.data import Ids, TableRequest
+from cloister.shapes.table_with_codes.format.data import (
     CodesRequested,
     asking_presence,
     check_column,
@@ -28,11 +29,10 @@ from cloister.table_with_codes.data import (
     read_codes,
     with_presence,
 )
-from cloister.table_with_codes.protect import TableWithCodesRelease, protect_codes_of, record_codes
-from cloister.table_with_codes.verify import verify_both
-from cloister.tabular.data import Ids, TableRequest
+from cloister.shapes.table_with_codes.method.protect import TableWithCodesRelease, protect_codes_of, record_codes
+from cloister.shapes.table_with_codes.verify.verify import verify_both
 
-from .stages import passed
+from .provenance import passed
 from .tables import take_table
 
 

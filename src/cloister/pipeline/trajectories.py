@@ -8,19 +8,32 @@ import polars as pl
 from cloister.errors import InternalError
 from cloister.io.foreign import interruptible
 from cloister.recipients.pairs import ReleasedPairs, average_relative_error
-from cloister.release import Custody
+from cloister.release.release import Custody
 from cloister.results import Stopwatch
-from cloister.trajectories.data import AGE, CODE, Attributes, Integers, Trajectories, TrajectoriesRequest, percent_of
-from cloister.trajectories.domain import FittedTrajectories, fitted
-from cloister.trajectories.facts import codebook, facts_of, shown_of
-from cloister.trajectories.figures import exact_figures, frequent_pairs, utility_of
-from cloister.trajectories.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
-from cloister.trajectories.protect import ClusterBlocks, anonymize, load_kernels
-from cloister.trajectories.release import TrajectoriesRelease, crosswalk, order_of, written
-from cloister.trajectories.request import GivenTrajectories, attributes_of, check_known, check_trajectories
-from cloister.trajectories.verify import ExpectedGuarantee, Secret, losses_agree, verify
+from cloister.shapes.trajectories.format.data import (
+    AGE,
+    CODE,
+    Attributes,
+    Integers,
+    Trajectories,
+    TrajectoriesRequest,
+    percent_of,
+)
+from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
+from cloister.shapes.trajectories.format.facts import codebook, facts_of, shown_of
+from cloister.shapes.trajectories.format.manifest import Clustering, TrajectoriesGuarantee, columns_of, settings_of
+from cloister.shapes.trajectories.format.request import (
+    GivenTrajectories,
+    attributes_of,
+    check_known,
+    check_trajectories,
+)
+from cloister.shapes.trajectories.method.figures import exact_figures, frequent_pairs, utility_of
+from cloister.shapes.trajectories.method.protect import ClusterBlocks, anonymize, load_kernels
+from cloister.shapes.trajectories.method.release import TrajectoriesRelease, crosswalk, order_of, written
+from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, Secret, losses_agree, verify
 
-from .stages import check_useful, completed, passed
+from .provenance import check_useful, completed, passed
 
 
 def fit_to_each_other(given: GivenTrajectories, request: TrajectoriesRequest) -> tuple[FittedTrajectories, Attributes]:

@@ -5,26 +5,39 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
 from cloister.engines.choice import check_memory_or_spark, is_spark
 from cloister.errors import InputError, setting
+from cloister.exploration.setting_keys import KeyedShape
 from cloister.hierarchy import parse_hierarchy
 from cloister.io import EventColumns
 from cloister.jobs.linked_columns import RecordedValues
-from cloister.manifests import AnyManifest
-from cloister.reading import how_read, reading_of
-from cloister.release import Release
-from cloister.settings import Keywords, build_request, check_numbers, check_threads, check_words, settings_given
-from cloister.shape import Original, Prepared, Rows, Run
-from cloister.trajectories.data import Constraint, Diversity, Trajectories, TrajectoriesRequest, weights_of
-from cloister.trajectories.domain import USUAL_AGES, usual_codes
-from cloister.trajectories.options import UNITS, TrajectoriesOptions
-from cloister.trajectories.protect import ClusterBlocks
-from cloister.trajectories.request import GivenTrajectories, read_given
+from cloister.release.manifest import AnyManifest
+from cloister.release.release import Release
+from cloister.settings.declaration import (
+    Keywords,
+    build_request,
+    check_numbers,
+    check_threads,
+    check_words,
+    settings_given,
+)
+from cloister.settings.reading import how_read, reading_of
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.codes.policy import GWAS, UtilityPolicy, as_published, gwas_diseases, parse_policy
+from cloister.shapes.protocol import Original, Prepared, Rows, Run
+from cloister.shapes.trajectories.format.data import (
+    Constraint,
+    Diversity,
+    Trajectories,
+    TrajectoriesRequest,
+    weights_of,
+)
+from cloister.shapes.trajectories.format.domain import USUAL_AGES, usual_codes
+from cloister.shapes.trajectories.format.options import UNITS, TrajectoriesOptions
+from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
+from cloister.shapes.trajectories.method.protect import ClusterBlocks
 
-from .grids import KeyedShape
-from .places import WORKLOAD_NOTE, custody_of
+from .output_paths import WORKLOAD_NOTE, custody_of
 from .trajectories import fit_to_each_other, protect_trajectories
 
 USUAL_DIVERSITY = 2

@@ -8,8 +8,8 @@ from cloister.evidence.hierarchies import propose_hierarchy
 from cloister.evidence.uniqueness import describe_columns
 from cloister.hierarchy import parse_hierarchy
 from cloister.io.columns import check_columns, looks_like_value
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.roles import check_named, find_undecided, refuse_undecided
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.roles import check_named, find_undecided, refuse_undecided
 
 
 def propose_quasi_identifier(frame: pl.DataFrame, column: str) -> QuasiIdentifier:

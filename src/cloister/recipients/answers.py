@@ -5,7 +5,7 @@
   al. 2010, ITAB, section III.B). Expected answers are those of section V.B, all subsets equally likely.
 * Trajectories: a released pair is one of the patient's, generalized (Tamersoy et al. 2012, section IV). Pairs may be
   suppressed, how many is bounded by the published losses, in which a suppressed pair counts one.
-* Disassociated codes: see `cloister.codesets.disassociation.counts`.
+* Disassociated codes: see `cloister.shapes.disassociation.method.counts`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cloister.codesets.data import occurrence
-from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.counts import ChunkCounts
-from cloister.codesets.disassociation.verify import verify
-from cloister.codesets.generalization.data import Generalization
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
-from cloister.manifest.head import CLUSTERS
-from cloister.manifests import AnyManifest, codes_of
-from cloister.registry import FORMS, load
-from cloister.release_folder import read_data
+from cloister.release.folder import read_data
+from cloister.release.head import CLUSTERS
+from cloister.release.manifest import AnyManifest, codes_of
 from cloister.results import CountBounds
+from cloister.shapes.codes.data import occurrence
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.method.counts import ChunkCounts
+from cloister.shapes.disassociation.verify.verify import verify
+from cloister.shapes.generalization.format.data import Generalization
+from cloister.shapes.registry import FORMS, load
 from cloister.utility import CountedSets
 from cloister.utility.case_counts import TermSets
 
@@ -39,10 +39,10 @@ from .labels import LabelledColumn, Meeting, Wanted, bounds_on
 from .pairs import Asked, ReleasedPairs
 
 if TYPE_CHECKING:
-    from cloister.codesets.disassociation.manifest import DisassociationManifest
-    from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.tabular.manifest import TableManifest
-    from cloister.trajectories.manifest import TrajectoriesManifest
+    from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.table.format.manifest import TableManifest
+    from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 HALF_STEP = 0.0005  # Published losses are rounded to three decimals
 Conditions = Mapping[str, Wanted]
@@ -309,7 +309,7 @@ def of_terms(
     folder: Path, manifest: "GeneralizationManifest", _codebook: pl.DataFrame, _hierarchies: Mapping[str, Hierarchy]
 ) -> Answers:
     """Return what generalized code sets can be asked."""
-    from cloister.codesets.generalization.recheck import GeneralizationChecker
+    from cloister.shapes.generalization.verify.recheck import GeneralizationChecker
 
     released = GeneralizationChecker().read_files(folder, manifest).released
     return TermAnswers(released, manifest.utility.suppressed_codes > 0, most_left_out(manifest.records.suppressed))

@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codebook import bounds_of
 from cloister.errors import InputError, setting
 from cloister.hierarchy import ROOT, FileHierarchy, GroupsHierarchy, Hierarchy, IcdHierarchy
+from cloister.release.codebook import bounds_of
 from cloister.results import CountBounds
 
 Shares = NDArray[np.float64]

@@ -16,7 +16,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.results import CountBounds
-from cloister.trajectories.figures import MOST_PAIRS, Workload
+from cloister.shapes.trajectories.method.figures import MOST_PAIRS, Workload
 
 from .labels import LabelledColumn, Mask, Meeting, Part, Places, Shares, Wanted, bounds_on
 

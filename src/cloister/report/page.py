@@ -6,12 +6,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloister.manifest.head import Section
-from cloister.manifests import AnyManifest, typed
-from cloister.private_cache import cache_folder
-from cloister.registry import FORMS
-from cloister.release_folder import FIGURES, README, REPORT, SCHEMA, json_bytes
+from cloister.kernels.private_cache import cache_folder
+from cloister.release.folder import FIGURES, README, REPORT, SCHEMA, json_bytes
+from cloister.release.head import Section
+from cloister.release.manifest import AnyManifest, typed
 from cloister.results import Figures, Manifest
+from cloister.shapes.registry import FORMS
 
 from .chart import Scatter, class_size_chart, in_order
 from .release_warnings import warnings_of
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
     from markupsafe import Markup
 
-    from cloister.claims.data import Step
-    from cloister.claims.manifest import ClaimsManifest, Sensitivity
+    from cloister.shapes.claims.format.data import Step
+    from cloister.shapes.claims.format.manifest import ClaimsManifest, Sensitivity
 
 PAGE, JOB, READ_ME, CLAIMS_WORDS = "page.html", "job.html", "readme", "claims_words.txt"
 ENDING = ".j2"

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cloister.errors import name_few
-from cloister.manifest.head import MOST_LOST
-from cloister.manifests import AnyManifest, codes_of
+from cloister.release.head import MOST_LOST
+from cloister.release.manifest import AnyManifest, codes_of
 from cloister.results import Figures
 
 from .sentences import accepted_words
 
 if TYPE_CHECKING:
-    from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.trajectories.manifest import TrajectoriesManifest
+    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 Part = tuple[AnyManifest, Figures]
 AS_RECORDED = "whoever knows a patient's values there may find the patient by them"

@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from cloister.manifests import AnyManifest, codes_of
-from cloister.registry import FORMS, load
+from cloister.release.manifest import AnyManifest, codes_of
+from cloister.shapes.registry import FORMS, load
 
 if TYPE_CHECKING:
-    from cloister.claims.manifest import ClaimsManifest
-    from cloister.codesets.disassociation.manifest import DisassociationManifest
-    from cloister.codesets.generalization.manifest import GeneralizationManifest
-    from cloister.table_with_codes.data import TableWithCodesManifest
-    from cloister.tabular.manifest import AcceptedColumn, TableManifest
-    from cloister.trajectories.manifest import TrajectoriesManifest
+    from cloister.shapes.claims.format.manifest import ClaimsManifest
+    from cloister.shapes.disassociation.format.manifest import DisassociationManifest
+    from cloister.shapes.generalization.format.manifest import GeneralizationManifest
+    from cloister.shapes.table.format.manifest import AcceptedColumn, TableManifest
+    from cloister.shapes.table_with_codes.format.data import TableWithCodesManifest
+    from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
 
 def guarantee_sentences(manifest: AnyManifest) -> list[str]:

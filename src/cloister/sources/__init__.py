@@ -18,7 +18,7 @@ from cloister.io import read_table as table_in_file
 from cloister.io.codes import completed_years
 from cloister.io.columns import display_name
 from cloister.io.tally import read_packed
-from cloister.reading import HowRead, ReadingWords
+from cloister.settings.reading import HowRead, ReadingWords
 
 from . import fhir, omop, synpuf, synthea
 from .columns import AGE, BIRTH, CODE, DATE, END, FILE, ID, ROW, SEX, parsed

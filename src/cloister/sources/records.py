@@ -19,7 +19,7 @@ from cloister.io.columns import as_text, display_name
 from cloister.io.csv import csv_of, load_bytes, text_of, unpacked
 from cloister.io.foreign import call_foreign
 from cloister.io.read import MAGIC, parquet_of, without_texts
-from cloister.reading import ReadingWords
+from cloister.settings.reading import ReadingWords
 
 from .columns import FILE, ID, ROW, parsed
 

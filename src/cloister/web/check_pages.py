@@ -15,10 +15,10 @@ from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import compared, manifests_in, rows_of
 from cloister.io import sha256, write_private
 from cloister.jobs.manifest import promises_of_folder
-from cloister.release_folder import MANIFEST, REPORT
+from cloister.release.folder import MANIFEST, REPORT
 from cloister.results import Verdict
-from cloister.settings import Given
-from cloister.verification import verify_folder
+from cloister.settings.declaration import Given
+from cloister.verification.folder import verify_folder
 
 from .app import Visit, address
 from .job_state import load_job

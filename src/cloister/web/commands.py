@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from cloister.errors import InputError
 from cloister.jobs.job import CLAIMS, Part
-from cloister.registry import SHAPES
-from cloister.settings import Given, command_words, settings_of
+from cloister.settings.declaration import Given, command_words, settings_of
+from cloister.shapes.registry import SHAPES
 
 from .job_state import JobState
 

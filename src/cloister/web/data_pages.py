@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from cloister.errors import CloisterError, InputError
 from cloister.jobs.job import CLAIMS, FileSource, Job
-from cloister.settings import Given, Keywords, RunOptions, settings_of
+from cloister.settings.declaration import Given, Keywords, RunOptions, settings_of
 from cloister.sources import Form, form_of
 
 from .app import OTHER_STEPS, TABLE_STEPS, Visit, status_of

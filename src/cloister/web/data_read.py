@@ -16,27 +16,27 @@ import polars as pl
 from cloister.errors import InputError, NoSafeRelease
 from cloister.evidence.column import Guess
 from cloister.evidence.table import guess_table
+from cloister.exploration.running import files_named
 from cloister.hierarchy import Hierarchy, preview
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import Source, as_text, sha256
 from cloister.io.query import file_of, is_address, is_file_of_sql
 from cloister.jobs.job import FileSource, Job
-from cloister.pipeline.exploring import files_named
-from cloister.pipeline.jobs import JobRun, options_of
+from cloister.jobs.running import JobRun, options_of
 from cloister.pipeline.table_shape import PreparedTable, rows_where_it_runs
-from cloister.reading import how_read
-from cloister.release_folder import MANIFEST
+from cloister.release.folder import MANIFEST
 from cloister.results import SearchResult
 from cloister.risk.prosecutor import group
 from cloister.risk.safe_harbor import IdentifierSign, look_for_identifiers
 from cloister.risk.special_uniques import Separation, separation_of
 from cloister.search import load_kernels, search
 from cloister.search.problem import Candidate, SearchProblem
-from cloister.shape import Prepared, Rows, Run, shape_of
+from cloister.settings.reading import how_read
+from cloister.shapes.protocol import Prepared, Rows, Run, shape_of
+from cloister.shapes.table.format.options import FULL_DOMAIN, TableOptions
+from cloister.shapes.table.method.data import EncodedTable
+from cloister.shapes.table.method.encode import encode
 from cloister.sources import Form, profiled, read_table
-from cloister.tabular.data import EncodedTable
-from cloister.tabular.encode import encode
-from cloister.tabular.options import FULL_DOMAIN, TableOptions
 
 from .job_state import JobState, version_of
 

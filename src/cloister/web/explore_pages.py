@@ -9,16 +9,16 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from cloister.claims.plan import ClaimsPlan
 from cloister.errors import CloisterError, InputError
 from cloister.exploration.comparison import pictures, rows_of
-from cloister.exploration.outcome import RULES, figures_of_record, outcome_from_record, word_of
+from cloister.exploration.results import RULES, figures_of_record, outcome_from_record, word_of
+from cloister.exploration.running import JSON
+from cloister.exploration.setting_keys import FRONTIER, NOT_IN_A_GRID
 from cloister.io import write_private
 from cloister.jobs.job import CLAIMS
-from cloister.pipeline.exploring import JSON
-from cloister.pipeline.grids import FRONTIER, NOT_IN_A_GRID
-from cloister.settings import Given, Keywords
-from cloister.shape import shape_of
+from cloister.settings.declaration import Given, Keywords
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.protocol import shape_of
 
 from .app import Visit, address
 from .commands import NOT_EXPLORED, words_of

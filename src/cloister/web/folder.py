@@ -10,7 +10,7 @@ from pathlib import Path
 from cloister.errors import InputError
 
 MANIFEST, EXPLORATION = "release.json", "exploration.json"
-"""As `cloister.release_folder` and `cloister.pipeline.exploring` call them, whose dataframes take a second to load."""
+"""As `cloister.release.folder` and `cloister.exploration.running` call them, whose dataframes take a second to load."""
 
 TABLES = (
     ".csv",

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from starlette.datastructures import FormData
 
 from cloister.errors import SETTING, CloisterError, as_key, worded
-from cloister.registry import SHAPES
-from cloister.settings import Given, Keywords, Kind, Setting, settings_of
+from cloister.settings.declaration import Given, Keywords, Kind, Setting, settings_of
+from cloister.shapes.registry import SHAPES
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}")
 DECIMAL = re.compile(r"[+-]?([0-9]{1,15}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -97,7 +97,7 @@ def specs_of_shape(shape: str, of_columns: Sequence[str] = ()) -> list[Spec]:
     """
     found = [_of_setting(one, of_columns) for one in settings_of(SHAPES[shape].options) if one.key is not None]
     if shape == "claims":
-        from cloister.claims.plan import ClaimsPlan
+        from cloister.shapes.claims.format.plan import ClaimsPlan
 
         found = [*specs_of_record(ClaimsPlan, ("plan",)), *found]
     return found

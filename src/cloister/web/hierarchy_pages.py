@@ -10,8 +10,8 @@ from cloister.errors import CloisterError, InputError
 from cloister.hierarchy import check_rows, describe_builders
 from cloister.hierarchy.file_hierarchy import LevelPreview
 from cloister.io import distinct_values, write_private
+from cloister.pipeline.table_request import BOUNDS
 from cloister.pipeline.table_shape import PreparedTable
-from cloister.pipeline.table_words import BOUNDS
 
 from .app import Visit, status_of
 from .data_pages import job_page, read_part, saved, seen_or_refuse

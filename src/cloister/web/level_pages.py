@@ -7,7 +7,7 @@ import numpy as np
 from starlette.responses import RedirectResponse, Response
 
 from cloister.search.problem import Candidate, SearchProblem
-from cloister.tabular.options import FULL_DOMAIN
+from cloister.shapes.table.format.options import FULL_DOMAIN
 
 from .app import Visit
 from .data_pages import job_page, saved

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
-from cloister.codesets.options import DISASSOCIATION
 from cloister.errors import CloisterError
 from cloister.jobs.job import CLAIMS
 from cloister.pipeline.table_shape import PreparedTable
 from cloister.privacy.parse import RULES
-from cloister.settings import Given
+from cloister.settings.declaration import Given
+from cloister.shapes.codes.options import DISASSOCIATION
 
 from .app import Visit, status_of
 from .data_pages import job_page, saved, source_of
@@ -108,15 +108,15 @@ def _promised(visit: Visit, section: Given) -> tuple[Promised, dict[str, str]]:
 def _method(shape: str, method: str) -> object:
     """What protects data that are no table, loaded when it is asked what it promises; None where nothing says so."""
     if shape == "trajectories":
-        from cloister.trajectories.protect import anonymize
+        from cloister.shapes.trajectories.method.protect import anonymize
 
         return anonymize
     if shape == "codes" and method == DISASSOCIATION:
-        from cloister.codesets.disassociation.protect import disassociate
+        from cloister.shapes.disassociation.method.protect import disassociate
 
         return disassociate
     if shape == "codes":
-        from cloister.codesets.generalization.protect import generalize
+        from cloister.shapes.generalization.method.protect import generalize
 
         return generalize
     return None

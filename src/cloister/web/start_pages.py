@@ -13,7 +13,7 @@ from .glossary import sections
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cloister.settings import Given
+    from cloister.settings.declaration import Given
 
     from .work import Work
 
@@ -93,7 +93,7 @@ def make_of_database(visit: Visit) -> Response:
     from cloister.errors import InputError
     from cloister.io import write_private
     from cloister.io.query import Query
-    from cloister.pipeline.first_jobs import name_of
+    from cloister.jobs.first_jobs import name_of
 
     from .data_read import confine_address
 
@@ -125,7 +125,7 @@ def _likely(names: list[str]) -> str:
 def make(visit: Visit) -> Response:
     """Make a first job of a file, by ``cloister init``; an empty one where nothing is to be guessed."""
     from cloister.errors import InputError
-    from cloister.settings import RunOptions, command_words
+    from cloister.settings.declaration import RunOptions, command_words
 
     from .data_pages import reading_specs
     from .forms import filled
@@ -222,7 +222,7 @@ def _look(visit: Visit, job: Path) -> None:
 
 def _free(path: Path) -> Path:
     """A name for the job of a file that nothing has yet, neither it nor its release."""
-    from cloister.pipeline.first_jobs import name_of
+    from cloister.jobs.first_jobs import name_of
 
     usual = path.with_name(f"{name_of(path.name)}.toml")
     names = [usual, *(usual.with_stem(f"{usual.stem}-{number}") for number in range(2, 1000))]
@@ -243,7 +243,7 @@ def _started(visit: Visit, target: Path, shape: str, source: "Given") -> Respons
 def _of_claims(target: Path, plan: Path, name: str, patients: "Given", claims: "Given") -> None:
     """The job of a plan that was written for two files."""
     from cloister.io.csv import load_text
-    from cloister.typed_toml import read_toml
+    from cloister.settings.toml import read_toml
 
     from .job_state import new_job
 

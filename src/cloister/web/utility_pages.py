@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from starlette.responses import Response
 
-from cloister.recipients.beside_original import Conditions, beside_original
+from cloister.recipients.utility_comparison import Conditions, beside_original
 
 from .app import Visit
 from .check_pages import verdict_of

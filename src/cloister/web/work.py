@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cloister.errors import CloisterError
-from cloister.settings import Given
+from cloister.settings.declaration import Given
 
 MOST_KEPT, MOST_NOTES = 50, 20
 GRACE_S = 10.0

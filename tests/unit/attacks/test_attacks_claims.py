@@ -6,13 +6,13 @@ from tests.claims_files import write_files
 from tests.oracles.attacks import patients_with
 
 from cloister.api.attack import attack
+from cloister.attacks.attack_parts import open_release
 from cloister.attacks.claims import ABSENT, STEPS, Histories
-from cloister.attacks.opening import open_release
-from cloister.checker import Request
-from cloister.claims.data import Claims
-from cloister.claims.plan import ClaimsPlan
 from cloister.errors import InputError
 from cloister.pipeline.claims import protect_claims
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.verification.driver import Request
 
 
 @pytest.fixture(scope="module")

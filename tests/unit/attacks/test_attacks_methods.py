@@ -10,8 +10,8 @@ from tests.oracles.attacks import candidates, records_with, rows_like, sequences
 
 import cloister as cl
 from cloister.attacks.adversary import UNKNOWN, order_of
-from cloister.attacks.opening import open_release
-from cloister.checker import Request
+from cloister.attacks.attack_parts import open_release
+from cloister.verification.driver import Request
 
 K, N = 3, 60
 DRAW = random.Random(7)

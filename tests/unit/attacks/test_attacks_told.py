@@ -5,9 +5,9 @@ import pytest
 
 import cloister as cl
 from cloister.attacks.adversary import Attack, Inference, Level, Matches, found_among, level_of
-from cloister.attacks.opening import OpenedPart, attack_parts
-from cloister.checker import Request
+from cloister.attacks.attack_parts import OpenedPart, attack_parts
 from cloister.errors import InputError
+from cloister.verification.driver import Request
 
 K = 4
 AGES = [20 + number % 40 for number in range(80)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
-from cloister.claims.knowledge import adversary_power
+from cloister.shapes.claims.method.adversary_draws import adversary_power
 
 claim = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", None]))
 patients = st.lists(st.lists(claim, max_size=8), min_size=1, max_size=7).filter(any)

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
 
-from cloister.claims.data import PATIENT, Claims
-from cloister.claims.plan import ClaimsPlan
 from cloister.errors import InputError
+from cloister.shapes.claims.format.data import PATIENT, Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
 
 
 def test_claims_are_joined_to_their_patients():

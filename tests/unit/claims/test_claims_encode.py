@@ -9,14 +9,14 @@ from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 from tests.encoded_claims import text_at
 from tests.examples import examples
 
-import cloister.claims.encode as encoding
-from cloister.claims.choice import truncation
-from cloister.claims.codes import grouping
-from cloister.claims.encode import encode, numbers_by_content
-from cloister.claims.form import kept_columns
-from cloister.claims.knowledge import adversary_power
-from cloister.claims.prepare import derived, leave_out_without_claims, prepare
+import cloister.shapes.claims.method.encode as encoding
 from cloister.errors import InputError
+from cloister.shapes.claims.format.code_systems import grouping
+from cloister.shapes.claims.format.released_columns import kept_columns
+from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.method.choice import truncation
+from cloister.shapes.claims.method.encode import encode, numbers_by_content
+from cloister.shapes.claims.method.prepare import derived, leave_out_without_claims, prepare
 
 VALUES = st.sampled_from(["410.01", "786.5", "786.2", "V10", None])
 EVENTS = st.tuples(

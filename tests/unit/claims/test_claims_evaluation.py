@@ -15,24 +15,24 @@ from tests.claims_data import plan as parsed
 from tests.oracles import claims_steps as oracle
 from tests.tampering import restated
 
-from cloister.checker import Request, check_folder
-from cloister.claims.adversaries import stays_of
-from cloister.claims.codes import exclusions
-from cloister.claims.data import PATIENT, claims_of
-from cloister.claims.encode import EncodedClaims, encode
-from cloister.claims.facts import counted, read_population
-from cloister.claims.knowledge import adversary_power
-from cloister.claims.manifest import ClaimsPromise, ClaimsRisk
-from cloister.claims.matching import ReleasedClaims
-from cloister.claims.prepare import prepare
-from cloister.claims.recheck import ClaimsChecker
-from cloister.claims.release import lay_out
-from cloister.claims.verify import verify
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
-from cloister.manifests import typed
 from cloister.pipeline.claims import protect_claims
+from cloister.release.manifest import typed
 from cloister.report.page import assumed_words
-from cloister.verification import verify_folder
+from cloister.shapes.claims.format.code_systems import exclusions
+from cloister.shapes.claims.format.data import PATIENT, claims_of
+from cloister.shapes.claims.format.facts import counted, read_population
+from cloister.shapes.claims.format.manifest import ClaimsPromise, ClaimsRisk
+from cloister.shapes.claims.method.adversaries import stays_of
+from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.method.encode import EncodedClaims, encode
+from cloister.shapes.claims.method.matching import ReleasedClaims
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.release import lay_out
+from cloister.shapes.claims.verify.recheck import ClaimsChecker
+from cloister.shapes.claims.verify.verify import verify
+from cloister.verification.driver import Request, check_folder
+from cloister.verification.folder import verify_folder
 
 THREE_PARTS = """
 [patients.roles]

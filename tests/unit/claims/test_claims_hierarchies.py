@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.claims.hierarchies import bounds_of, hierarchies, hierarchy_named
 from cloister.errors import InputError
+from cloister.shapes.claims.format.hierarchies import bounds_of, hierarchies, hierarchy_named
 
 NUMBERS = st.integers(0, 400).map(str)
 CODES = st.from_regex(r"[0-9]{3}(\.[0-9]{1,2})?|V[0-9]{2}(\.[0-9])?|E[0-9]{3}", fullmatch=True)

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from tests.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
-from cloister.claims import adversaries
-from cloister.claims.adversaries import AttackedClaims, Stays, in_population
-from cloister.claims.facts import PeopleCounted, alike, people_of, voter_list
-from cloister.claims.figures import attacks_on
-from cloister.claims.knowledge import REPEAT, DrawnKnowledge, chosen_draws, interleaved
-from cloister.claims.matching import Matching, ReleasedClaims
-from cloister.claims.protect import load_kernels
-from cloister.claims.risk import NodeRisk, RiskSettings, maximum_likelihood_risk, release_risk
-from cloister.compiling import must_compile
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Recoding, draw_patients, draw_values, ordered_class_sizes
 from cloister.kernels.claim_leeway import make_leeway
 from cloister.kernels.claim_matches import are_contained, class_sizes
+from cloister.kernels.compiling import must_compile
 from cloister.kernels.postings import make_postings, with_bits
 from cloister.report.page import assumed_words
+from cloister.shapes.claims.format.facts import PeopleCounted, alike, people_of, voter_list
+from cloister.shapes.claims.method import adversaries
+from cloister.shapes.claims.method.adversaries import AttackedClaims, Stays, in_population
+from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge, chosen_draws, interleaved
+from cloister.shapes.claims.method.figures import attacks_on
+from cloister.shapes.claims.method.matching import Matching, ReleasedClaims
+from cloister.shapes.claims.method.protect import load_kernels
+from cloister.shapes.claims.method.risk import NodeRisk, RiskSettings, maximum_likelihood_risk, release_risk
 
 LEVELS = (3, 1, 2, 2, 1, 1)
 

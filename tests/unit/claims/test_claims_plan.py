@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.claims_data import PLAN, plan
 
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.protect import settings_of
 from cloister.errors import InputError
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.method.protect import settings_of
 
 
 def keys_of(kind, before=""):

@@ -8,14 +8,22 @@ import polars as pl
 import pytest
 from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
-from cloister.claims.codes import exclusions, grouping, top_coding
-from cloister.claims.data import PATIENT, StepLine
-from cloister.claims.form import plan_published
-from cloister.claims.prepare import derived, leave_out_without_claims, numbered, prepare, pseudonyms, removals, years_of
-from cloister.claims.representativeness import representativeness
 from cloister.errors import InputError
-from cloister.masking import WITHHELD
+from cloister.release.masking import WITHHELD
 from cloister.report.page import worded_steps
+from cloister.shapes.claims.format.code_systems import exclusions, grouping, top_coding
+from cloister.shapes.claims.format.data import PATIENT, StepLine
+from cloister.shapes.claims.format.released_columns import plan_published
+from cloister.shapes.claims.method.prepare import (
+    derived,
+    leave_out_without_claims,
+    numbered,
+    prepare,
+    pseudonyms,
+    removals,
+    years_of,
+)
+from cloister.shapes.claims.method.representativeness import representativeness
 
 EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
 UNSEEN = "Not looked for, as no column has them: procedure, place."

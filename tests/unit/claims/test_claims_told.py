@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 from tests.claims_files import DIAGNOSES, PLAN
 
-from cloister.claims.data import claims_of
-from cloister.claims.encode import encode
-from cloister.claims.facts import counts_of
-from cloister.claims.matching import ReleasedClaims, level_losses, loss_of_released
-from cloister.claims.plan import parse_plan
-from cloister.claims.prepare import prepare
-from cloister.claims.release import lay_out
-from cloister.claims.representativeness import compared, statistic
 from cloister.io import Source
 from cloister.pipeline.claims import protect_claims
+from cloister.shapes.claims.format.data import claims_of
+from cloister.shapes.claims.format.facts import counts_of
+from cloister.shapes.claims.format.plan import parse_plan
+from cloister.shapes.claims.method.encode import encode
+from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, loss_of_released
+from cloister.shapes.claims.method.prepare import prepare
+from cloister.shapes.claims.method.release import lay_out
+from cloister.shapes.claims.method.representativeness import compared, statistic
 
 K = 10
 RARE = ("800.1", "811.0", "820.2", "835.0", "190.1")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
-from cloister.claims.choice import truncation
-from cloister.claims.matching import ReleasedClaims
+from cloister.shapes.claims.method.choice import truncation
+from cloister.shapes.claims.method.matching import ReleasedClaims
 
 claim = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(["x", "y", None]))
 patients = st.lists(st.lists(claim, max_size=6), min_size=1, max_size=7).filter(any)

@@ -12,14 +12,22 @@ from tests.claims_data import encoded
 from tests.claims_files import write_files
 
 import cloister as cl
-from cloister.claims.knowledge import adversary_power
-from cloister.claims.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures
-from cloister.claims.release import FileRows, released_order
-from cloister.claims.risk import wilson
-from cloister.claims.verify import verify
-from cloister.claims.verify_original import ID, KEY, RELEASED_ID, Pseudonyms
-from cloister.claims.verify_risk import agree, can_be, enough_draws, powers
-from cloister.claims.verify_simulation import SURE, ColumnHolders, History, Simulated, Simulation, ones, share_error
+from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures
+from cloister.shapes.claims.method.adversary_draws import adversary_power
+from cloister.shapes.claims.method.release import FileRows, released_order
+from cloister.shapes.claims.method.risk import wilson
+from cloister.shapes.claims.verify.original import ID, KEY, RELEASED_ID, Pseudonyms
+from cloister.shapes.claims.verify.risk import agree, can_be, enough_draws, powers
+from cloister.shapes.claims.verify.simulation import (
+    SURE,
+    ColumnHolders,
+    History,
+    Simulated,
+    Simulation,
+    ones,
+    share_error,
+)
+from cloister.shapes.claims.verify.verify import verify
 
 AMI, STROKE = "AMI", "STROKE"
 HISTORIES = [["AMI", "AMI", "UTI"], ["AMI", "UTI"], ["AMI", "AMI"], ["UTI", "UTI", "UTI"], ["AMI", None]]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.encoded_claims import form_of
 from tests.examples import examples
 
-from cloister.claims import verify_original
-from cloister.claims.form import WrittenClaims
-from cloister.claims.verify_original import ID, KEY, RELEASED_ID, ClaimRows, Pseudonyms
-from cloister.claims.verify_risk import whole_claims
-from cloister.claims.verify_simulation import History, Simulated, Simulation
+from cloister.shapes.claims.format.released_columns import WrittenClaims
+from cloister.shapes.claims.verify import original as verify_original
+from cloister.shapes.claims.verify.original import ID, KEY, RELEASED_ID, ClaimRows, Pseudonyms
+from cloister.shapes.claims.verify.risk import whole_claims
+from cloister.shapes.claims.verify.simulation import History, Simulated, Simulation
 
 FORM = form_of((), ("dx", "pos"), ("doctor", "vendor"))
 VALUES = st.sampled_from(["a", "b", None])

@@ -11,8 +11,8 @@ import pytest
 from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
-from cloister.claims.risk import wilson
 from cloister.cli.main import run
+from cloister.shapes.claims.method.risk import wilson
 
 FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
 ORIGINAL = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml")

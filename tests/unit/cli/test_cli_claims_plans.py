@@ -10,7 +10,7 @@ from tests.claims_files import PLAN, write_files
 from tests.tampering import resealed, restated
 
 import cloister as cl
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 KEY = b"k" * 40
 GIVEN = ("patients.csv", "claims.csv", "--plan", "plan.toml", "-q", "--out")

@@ -10,8 +10,8 @@ import pytest
 from tests.tampering import report_rewritten, resealed
 
 from cloister.cli.main import run
-from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
+from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),

@@ -8,7 +8,7 @@ import pytest
 from tests.claims_files import write_files
 from tests.jobs_files import write_hospital
 
-from cloister.pipeline import exploring
+from cloister.exploration import running as exploring
 
 TABLE = (
     *(

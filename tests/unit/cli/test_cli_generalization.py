@@ -10,7 +10,7 @@ import pytest
 from tests.tampering import resealed, restated
 
 from cloister.io.columns import CODES_NAMES
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 RECORDS = [
     *(["250.00", "401.9", "V58.66"] for _ in range(9)),
@@ -390,7 +390,7 @@ def test_a_policy_file_may_be_called_like_a_policy(protect, cloister, tmp_path):
 
 def test_files_too_large_to_be_read_are_refused(protect, refused, monkeypatch):
     """Terms are spelled out in each record, so that there is a largest size; the message says what to do."""
-    monkeypatch.setattr("cloister.codesets.generalization.release.MOST_BYTES", 400)
+    monkeypatch.setattr("cloister.shapes.generalization.method.release.MOST_BYTES", 400)
 
     assert "Give a utility policy with smaller sets" in refused(protect(), new=frozenset({"diagnoses.csv"}))
 

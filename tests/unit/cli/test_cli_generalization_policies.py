@@ -385,7 +385,7 @@ def test_what_is_no_policy_is_refused(protect, data, tmp_path, given):
 def test_a_utility_policy_by_the_words_of_protect(protect, cloister, monkeypatch, promised, given):
     """The words that were used, or others that mean the same, are taken for the policy that the release names."""
     assert protect("-q", "--policy", promised).code == 0
-    monkeypatch.setattr("cloister.codesets.policy.frequent_itemsets", None)
+    monkeypatch.setattr("cloister.shapes.codes.policy.frequent_itemsets", None)
 
     checked = cloister("verify", "release", "--policy", given)
     assert checked.code == 0, checked.err
@@ -470,7 +470,7 @@ def test_too_many_choices_along_the_hierarchy_are_refused(protect, data, monkeyp
     lines = [f"{n}," + " ".join(name for name in names if name != left) + "\n" for n, left in enumerate(names)]
     data(HEADER + "".join(lines))
     assert protect("-q", "-m", "5", k=2, method="apriori").code == 0
-    monkeypatch.setattr("cloister.codesets.generalization.terms.MOST_CHOICES", 100)
+    monkeypatch.setattr("cloister.shapes.generalization.method.terms.MOST_CHOICES", 100)
     refused = protect("-q", "-m", "6", k=2, method="apriori", out="again")
 
     assert refused.code == 2

@@ -7,10 +7,10 @@ import tomllib
 import pytest
 from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS
 
-from cloister.claims.data import Claims
-from cloister.claims.encode import encode
-from cloister.claims.plan import ClaimsPlan
-from cloister.claims.prepare import prepare
+from cloister.shapes.claims.format.data import Claims
+from cloister.shapes.claims.format.plan import ClaimsPlan
+from cloister.shapes.claims.method.encode import encode
+from cloister.shapes.claims.method.prepare import prepare
 
 
 def written(path, columns, rows):

@@ -7,7 +7,7 @@ import pytest
 from tests.patients import COMMON, HEADER
 from tests.tampering import report_rewritten
 
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 SPREAD = [
     f"M8{i:02d},Name 8{i},{52 + 3 * i},{'FM'[i % 2]},{('02140', '02151', '02162', '03199')[i % 4]},V51\n"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.patients import COMMON, HEADER
 
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 LONG = "x" * 300
 DIGITS = "9" * 5000
@@ -224,7 +224,7 @@ def test_an_error_without_number_is_ours(protect, refused, monkeypatch):
 PANIC = """
 import os, sys
 from cloister.cli import main
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 def noisy(_):
     os.write(2, b"a value")
     print("ours", file=sys.stderr)

@@ -14,7 +14,7 @@ import pytest
 from tests.patients import COMMON, HEADER, RARE
 from tests.tampering import report_rewritten
 
-from cloister.release_folder import read_figures
+from cloister.release.folder import read_figures
 
 
 def mode(path):
@@ -223,7 +223,7 @@ def test_a_failed_overwrite_leaves_the_earlier_release(protect, release, monkeyp
     """Whatever goes wrong, the earlier release stays."""
     before = {path.name: path.read_bytes() for path in release.iterdir()}
     assert protect("--overwrite", "-k", "100").code == 1
-    monkeypatch.setattr("cloister.release.report_files", lambda *_: 1 / 0)
+    monkeypatch.setattr("cloister.release.release.report_files", lambda *_: 1 / 0)
     assert protect("--overwrite").code == 3
 
     assert {path.name: path.read_bytes() for path in release.iterdir()} == before

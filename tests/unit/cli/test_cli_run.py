@@ -12,9 +12,9 @@ from tests.claims_files import write_files
 from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 
 from cloister.cli.main import run
-from cloister.pipeline import jobs
-from cloister.release import Release
-from cloister.release_folder import json_bytes
+from cloister.jobs import running as jobs
+from cloister.release.folder import json_bytes
+from cloister.release.release import Release
 from cloister.testing import hospital as hospital_of_testing
 
 PARTS = ["patients", "diagnoses", "visits", "both"]

@@ -110,7 +110,7 @@ def test_interrupted_while_writing_leaves_the_earlier_release(protect, release, 
     def stopped(*_args, **_named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cloister.release.report_files", stopped)
+    monkeypatch.setattr("cloister.release.release.report_files", stopped)
     ran = protect("--overwrite", "--crosswalk", "map.csv")
 
     assert ran.code == 130

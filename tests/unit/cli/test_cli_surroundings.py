@@ -179,8 +179,8 @@ def test_the_child_that_is_watched_dies(place, monkeypatch):
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**36,) * 2)
 sys.argv[1:] = {PROTECT}
-import cloister.release
-cloister.release.Release.write_into = lambda *_, **__: os.abort()
+import cloister.release.release
+cloister.release.release.Release.write_into = lambda *_, **__: os.abort()
 from cloister.cli.main import main
 main()
 """
@@ -197,18 +197,18 @@ def test_a_stop_in_a_destructor(place, number, code):
     script = f"""
 import os, sys
 sys.argv[1:] = {PROTECT}
-import cloister.release
+import cloister.release.release
 class Dropped:
     def __del__(self):
         os.kill(os.getpid(), {int(number)})
         sum(range(1000))
-write = cloister.release.Release.write_into
+write = cloister.release.release.Release.write_into
 def slowly(*arguments, **options):
     import time
     Dropped()
     time.sleep(5)
     return write(*arguments, **options)
-cloister.release.Release.write_into = slowly
+cloister.release.release.Release.write_into = slowly
 from cloister.cli.main import main
 main()
 """

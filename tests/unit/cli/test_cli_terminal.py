@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cloister.cli.output import printable
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 PAINT = "\x1b[2J\x1b[Hrelease holds\n  all is well\x9b31m\u202etxt.exe\x07\r"
 UNSAFE = ("\x1b", "\x9b", "\u202e", "\x07", "\r", "\nrelease holds", "\n  all is well")

@@ -7,11 +7,11 @@ import pytest
 from tests.tampering import restated
 
 import cloister as cl
-from cloister.codesets.policy import gwas_diseases
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.trajectories.data import WrittenTrajectories
-from cloister.trajectories.facts import codebook
-from cloister.trajectories.request import GWAS_SETS
+from cloister.shapes.codes.policy import gwas_diseases
+from cloister.shapes.trajectories.format.data import WrittenTrajectories
+from cloister.shapes.trajectories.format.facts import codebook
+from cloister.shapes.trajectories.format.request import GWAS_SETS
 
 CODES = hierarchy_rows([[code, "401", "*"] for code in ("401.1", "401.9")] + [["042", "042", "*"]])
 RECORDS = [[("401.1", 50), ("401.1", 51)], [("401.9", 50), ("401.1", 51)]] * 2

@@ -10,7 +10,7 @@ import pytest
 from tests.patients import COMMON, HEADER
 from tests.tampering import report_rewritten
 
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 
 def seal(folder):
@@ -359,7 +359,7 @@ def test_no_manifest_breaks_the_verifier(coarse, data, monkeypatch, more):
     """Whatever stands in a manifest, or is missing from it, the verifier answers: it never falls over."""
     from cloister.errors import GuaranteeViolation, InputError
     from cloister.io import read_table
-    from cloister.verification import verify_folder
+    from cloister.verification.folder import verify_folder
 
     whole = json.loads((coarse / "release.json").read_text())
     frame = read_table(data).frame if more else None

@@ -6,7 +6,7 @@ import json
 import pytest
 from tests.tampering import report_rewritten
 
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 RULES = (
     *("--rule", "l-diversity:diagnosis=2", "--rule", "entropy-l-diversity:diagnosis=1.5"),
@@ -128,7 +128,7 @@ def test_no_rule_breaks_the_verifier(ruled, data, census, more):
     """Whatever a manifest says of rules, the verifier answers: it never falls over."""
     from cloister.errors import GuaranteeViolation, InputError
     from cloister.io import read_table
-    from cloister.verification import verify_folder
+    from cloister.verification.folder import verify_folder
 
     whole = json.loads((ruled / "release.json").read_text())
     frame = read_table(data).frame if more else None

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloister import CodeSets
-from cloister.codesets import data as module
-from cloister.codesets.data import encode
 from cloister.errors import InputError
 from cloister.io import CodeColumns, Source, code_lists
+from cloister.shapes.codes import data as module
+from cloister.shapes.codes.data import encode
 
 RECORDS = st.lists(
     st.lists(st.sampled_from(["a", "a.1", "B", "001", "é"]), min_size=1, max_size=6), min_size=1, max_size=9

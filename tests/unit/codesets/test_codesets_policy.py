@@ -6,8 +6,8 @@ import pytest
 
 import cloister as cl
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.policy import known_codes, least_support, parse_policy
 from cloister.errors import InputError
+from cloister.shapes.codes.policy import known_codes, least_support, parse_policy
 
 CODES = CodeSets.from_records([["250.00", "250.01", "401.9", "V58.66"], ["250.00", "251.0", "E936.1", "made-up"]])
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.patients_with_codes import RECORDS, ids_of
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from cloister.engines.choice import approximate_records, check_word, choose_engi
 from cloister.errors import InputError
 from cloister.io import tally, write_csv, write_parquet
 from cloister.io.query import Query
-from cloister.verification import verify_folder
+from cloister.verification.folder import verify_folder
 
 URL = "postgresql://host/hospital"
 QUERY = Query(URL, "select 1 as one", "one")

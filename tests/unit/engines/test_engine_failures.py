@@ -22,7 +22,7 @@ from cloister.io import write_csv, write_parquet
 from cloister.io.query import Query
 from cloister.io.write import write_parquet_of
 from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 SECRETS = ("it's", "Zoë", "p007", "back\\slash")
 WORDS = (
@@ -136,7 +136,7 @@ def test_an_account_that_may_make_nothing(hospital, tmp_path, monkeypatch, capsy
     assert not (tmp_path / "release").exists()
 
 
-@pytest.mark.parametrize("where", ["cloister.release.write_csv", "cloister.pipeline.table_engines.passed"])
+@pytest.mark.parametrize("where", ["cloister.release.release.write_csv", "cloister.pipeline.table_engines.passed"])
 def test_what_fails_on_our_side_undoes_the_table(hospital, tmp_path, monkeypatch, where, capsys):
     """When the folder cannot be written, or our own check fails, the table does not stay either."""
 

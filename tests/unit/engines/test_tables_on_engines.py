@@ -30,8 +30,8 @@ from cloister.io.read import read_query
 from cloister.pipeline.table_engines import protect_counted_table, protect_table_in_database
 from cloister.pipeline.tables import protect_table
 from cloister.privacy import DeltaPresence, KAnonymity, LDiversity, TCloseness
-from cloister.tabular.data import Ids, QuasiIdentifier, TableRequest
-from cloister.verification import verify_folder
+from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
+from cloister.verification.folder import verify_folder
 
 TABLE = "protected"
 DIFFER = {"seconds", "created", "machine", "table", "files"}

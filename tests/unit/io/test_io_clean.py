@@ -5,7 +5,7 @@ import pytest
 
 from cloister.errors import InputError
 from cloister.io import read_table
-from cloister.reading import formats_of
+from cloister.settings.reading import formats_of
 
 
 def table(folder, text, **how):

@@ -5,7 +5,7 @@ import pytest
 
 from cloister.errors import InputError
 from cloister.io import read, read_table
-from cloister.release_folder import read_data
+from cloister.release.folder import read_data
 
 WHY = "needs the extra files"
 FRAME = pl.DataFrame({"id": [1, 2, 3, 4], "name": ["Zq7a", "Zq7b", "Zq7c", "Zq7d"], "x": [1.5, 2.5, None, 4.0]})

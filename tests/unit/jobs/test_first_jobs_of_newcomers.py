@@ -13,8 +13,8 @@ import pytest
 
 import cloister as cl
 from cloister.errors import UndecidedColumns
-from cloister.pipeline.first_jobs import FirstJobRequest, write_first_job
-from cloister.pipeline.jobs import JobRun, write_job
+from cloister.jobs.first_jobs import FirstJobRequest, write_first_job
+from cloister.jobs.running import JobRun, write_job
 
 N = 300
 

@@ -8,7 +8,7 @@ from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 from cloister.errors import InputError
 from cloister.jobs.job import SHAPES, FileSource, Written, section_of
 from cloister.jobs.job_file import parse_job
-from cloister.settings import settings_of
+from cloister.settings.declaration import settings_of
 
 OF_THE_RUN = {"data", "out", "overwrite", "custodian_dir", "as_json", "quiet", "verbose"}
 INLINE = """

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles import joined_parts as oracle
 
-from cloister.codesets.data import CodeSets
 from cloister.errors import InputError
 from cloister.io import Source
 from cloister.jobs import recheck, release
 from cloister.jobs.unlinkable import ReleasedPart, _why
 from cloister.pipeline.tables_with_codes import with_codes
+from cloister.shapes.codes.data import CodeSets
 
 NAMES = ("u", "v", "w", "x", "y")
 CELLS = st.sampled_from(["a", "b", None])

@@ -10,8 +10,8 @@ from cloister.errors import InputError
 from cloister.hierarchy import suppress
 from cloister.kernels.alignment import align, distances
 from cloister.kernels.clusters import group
-from cloister.trajectories.data import TrajectoriesRequest
-from cloister.trajectories.problem import pose
+from cloister.shapes.trajectories.format.data import TrajectoriesRequest
+from cloister.shapes.trajectories.method.problem import pose
 
 RECORDS = [((0, 0), (1, 1)), ((1, 0),), ((1, 0),)]
 NUMBERS = np.array([0, 1], dtype=np.int32)

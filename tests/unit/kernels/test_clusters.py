@@ -12,7 +12,7 @@ from tests.recoded import recoding
 from tests.tables import cases
 
 from cloister.kernels.shared_labels import Clusters, common_levels, furthest, grow, join, nearest, single_clusters
-from cloister.tabular.recoding.clustering import prices_of
+from cloister.shapes.table.method.recoding.clustering import prices_of
 
 
 class Rows:

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from cloister import private_cache
-from cloister.compiling import (
+from cloister.kernels import _cached, private_cache
+from cloister.kernels.compiling import (
     _AHEAD,
     KERNELS,
     baseline_environment,
@@ -18,8 +18,7 @@ from cloister.compiling import (
     load,
     must_compile,
 )
-from cloister.kernels import _cached
-from cloister.private_cache import cache_folder
+from cloister.kernels.private_cache import cache_folder
 
 
 @pytest.mark.parametrize("method", [*KERNELS, "datafly"])

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from cloister.codesets.options import CodesOptions
 from cloister.pipeline.codes_shape import CodesShape
 from cloister.pipeline.releasing import write_release
 from cloister.report.sentences import recorded_codes
-from cloister.shape import Run
+from cloister.shapes.codes.options import CodesOptions
+from cloister.shapes.protocol import Run
 from cloister.testing import hospital
 
 

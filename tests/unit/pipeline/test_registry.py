@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from cloister.checker import Checker
-from cloister.manifest.head import ManifestHead
-from cloister.registry import FORMS, SHAPES, load
+from cloister.release.head import ManifestHead
 from cloister.report.page import environment
-from cloister.shape import shape_of
+from cloister.shapes.protocol import shape_of
+from cloister.shapes.registry import FORMS, SHAPES, load
+from cloister.verification.driver import Checker
 
 
 @pytest.mark.parametrize("shape", SHAPES)

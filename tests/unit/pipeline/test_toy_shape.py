@@ -9,9 +9,9 @@ import toy_shape
 from cloister.cli.main import run
 from cloister.jobs.job import section_of
 from cloister.pipeline.releasing import write_release
-from cloister.registry import FORMS, SHAPES
 from cloister.report.page import environment
-from cloister.shape import Run
+from cloister.shapes.protocol import Run
+from cloister.shapes.registry import FORMS, SHAPES
 
 
 @pytest.fixture

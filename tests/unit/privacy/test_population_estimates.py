@@ -22,7 +22,7 @@ from cloister.privacy.uniqueness import (
     snb,
     zayatz,
 )
-from cloister.tabular.verify_uniqueness import population_uniqueness
+from cloister.shapes.table.verify.uniqueness import population_uniqueness
 
 SIZES = [1] * 40 + [2] * 9 + [3] * 3 + [4, 6, 13]
 """A sample of 90 records in 55 classes."""

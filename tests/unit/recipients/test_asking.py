@@ -10,9 +10,9 @@ import pytest
 from tests.claims_files import write_files
 
 import cloister as cl
-from cloister.codebook import codebook_of
-from cloister.codesets.generalization.data import Generalization, Sets
 from cloister.recipients.answers import TermAnswers, TrajectoryAnswers
+from cloister.release.codebook import codebook_of
+from cloister.shapes.generalization.format.data import Generalization, Sets
 from cloister.testing import hospital as made_hospital
 
 PATIENTS = [("F", 31 + n % 9, "250.00 401.9") for n in range(6)] + [("M", 51 + n % 9, "401.9 414.01") for n in range(6)]

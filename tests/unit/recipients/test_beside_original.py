@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.recipients.beside_original import MOST, conditions
 from cloister.recipients.labels import LabelledColumn
+from cloister.recipients.utility_comparison import MOST, conditions
 
 
 @examples(40)

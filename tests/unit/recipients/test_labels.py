@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.codebook import codebook_of
 from cloister.recipients.labels import LabelledColumn
+from cloister.release.codebook import codebook_of
 
 
 def column(labels, hierarchy=None, level="0 1", kind="interval", recorded=()):

@@ -12,9 +12,9 @@ from tests.oracles import answers as slow
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 import cloister as cl
-from cloister.codebook import codebook_of
 from cloister.recipients.pairs import MOST_PAIRS, ReleasedPairs, average_relative_error
-from cloister.trajectories.figures import frequent_pairs
+from cloister.release.codebook import codebook_of
+from cloister.shapes.trajectories.method.figures import frequent_pairs
 
 CODES = cl.hierarchy_rows(
     [["a1", "a", "x", "*"], ["a2", "a", "x", "*"], ["b1", "b", "x", "*"], ["c1", "c", "y", "*"], ["c2", "c", "y", "*"]]

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 from tests.unit.report.conftest import of_table, table
 
-from cloister.manifests import typed
+from cloister.release.figures import figures_of
+from cloister.release.manifest import typed
 from cloister.report.release_warnings import (
     describe_empty,
     describe_formulas,
@@ -16,7 +17,6 @@ from cloister.report.release_warnings import (
     warnings_of,
     warnings_of_job,
 )
-from cloister.report_figures import figures_of
 
 MANY = [f"g{number}" for number in range(50)]
 

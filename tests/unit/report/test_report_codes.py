@@ -6,7 +6,7 @@ import pytest
 from test_report_page import NASTY, parsed
 
 import cloister as cl
-from cloister.manifests import typed
+from cloister.release.manifest import typed
 from cloister.report import render_report
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]

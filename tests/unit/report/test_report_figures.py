@@ -7,8 +7,8 @@ import pytest
 from tests.tampering import report_rewritten
 
 import cloister as cl
-from cloister.release_folder import read_figures
-from cloister.report_figures import banded
+from cloister.release.figures import banded
+from cloister.release.folder import read_figures
 
 
 def test_sizes_by_hand():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.manifests import typed
+from cloister.release.manifest import typed
 from cloister.report import render_report
 
 NASTY = "<b>\"age\" & 'sex'</b><script>alert(1)</script>"

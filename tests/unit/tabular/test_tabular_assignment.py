@@ -11,11 +11,11 @@ from tests.examples import examples
 from tests.oracles.slow_assignment import can_be_assigned, patients_can_be_assigned
 
 import cloister as cl
-from cloister.manifests import typed
-from cloister.tabular.flow import Flow
-from cloister.tabular.guarantee import OriginalTable, bound_hierarchies
-from cloister.tabular.manifest import guarantee_of
-from cloister.tabular.verify import verify
+from cloister.release.manifest import typed
+from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.manifest import guarantee_of
+from cloister.shapes.table.verify.flow import Flow
+from cloister.shapes.table.verify.verify import verify
 
 METHODS = [{"method": "mondrian"}, {"method": "cluster"}, {"method": "top-down"}]
 HIERARCHIES = {"age": cl.intervals(5, 20, 40), "sex": cl.suppress()}
@@ -126,8 +126,8 @@ def test_the_flow_is_that_of_all_assignments(original, labels):
 def found_by_flow(released, frame, hierarchy):
     """Whether the verifier gives each record one of the original, and each number of a class a patient."""
     from cloister.results import Checks
-    from cloister.tabular.guarantee import Guarantee, ReleasedClasses
-    from cloister.tabular.verify_assignment import check_assignment, find_beneath
+    from cloister.shapes.table.format.guarantee import Guarantee, ReleasedClasses
+    from cloister.shapes.table.verify.assignment import check_assignment, find_beneath
 
     guarantee = Guarantee(
         ("age", "dx", "whose"), {"age": 1}, 1, None, None, id="whose", patient="whose", recoded={"age": (0, 1)}

@@ -10,9 +10,9 @@ from cloister.errors import InputError
 from cloister.hierarchy import hierarchy_rows, intervals, prefix, suppress
 from cloister.io import distinct_values
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode, suppression_limit
-from cloister.tabular.settings import suppression_share
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode, suppression_limit
+from cloister.shapes.table.method.settings import suppression_share
 
 
 def request(frame, **hierarchies):

@@ -10,11 +10,11 @@ from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy import KAnonymity
 from cloister.results import Utility
 from cloister.risk.prosecutor import measure_risk
-from cloister.tabular.data import QuasiIdentifier, TableRequest
-from cloister.tabular.encode import encode
-from cloister.tabular.facts import class_sizes, facts_of
-from cloister.tabular.manifest import PublishedSettings
-from cloister.tabular.measure import confirm_loss, measure_utility
+from cloister.shapes.table.format.facts import class_sizes, facts_of
+from cloister.shapes.table.format.manifest import PublishedSettings
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.encode import encode
+from cloister.shapes.table.method.measure import confirm_loss, measure_utility
 from cloister.utility import ARX, parse_loss
 
 RELEASED = pl.DataFrame({"age": ["young"] * 5 + ["old"] * 3, "sex": ["F"] * 2 + ["M"] * 3 + ["F"] * 3})

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.manifests import typed
-from cloister.tabular.manifest import guarantee_of
-from cloister.tabular.verify import verify
+from cloister.release.manifest import typed
+from cloister.shapes.table.format.manifest import guarantee_of
+from cloister.shapes.table.verify.verify import verify
 
 K = 3
 ROWS = st.lists(

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.tabular.recoding.mondrian import MOST_RELEVANT, relevance
+from cloister.shapes.table.method.recoding.mondrian import MOST_RELEVANT, relevance
 
 N = 600
 RNG = np.random.default_rng(3)

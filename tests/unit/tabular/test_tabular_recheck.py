@@ -7,7 +7,7 @@ import pytest
 from tests.tampering import report_rewritten, restated
 
 import cloister as cl
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
 
 AGES = [20, 22, 24, 31, 33, 35, 37, 41, 43, 45, 58, 71]
 PEOPLE = pl.DataFrame({"age": AGES, "sex": ["F", "M"] * 6, "dx": list("abcabcabcabc")})

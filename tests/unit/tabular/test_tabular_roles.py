@@ -6,8 +6,8 @@ import pytest
 from cloister.errors import InputError
 from cloister.hierarchy import suppress
 from cloister.privacy import KAnonymity
-from cloister.tabular.data import QuasiIdentifier, Role, TableRequest
-from cloister.tabular.roles import resolve_roles
+from cloister.shapes.table.method.data import QuasiIdentifier, Role, TableRequest
+from cloister.shapes.table.method.roles import resolve_roles
 
 FRAME = pl.DataFrame({"mrn": range(40), "sex": ["F", "M"] * 20, "note": ["n"] * 39 + ["rare"], "zip": ["1"] * 40})
 

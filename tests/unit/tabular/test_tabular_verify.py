@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.tabular.facts import class_sizes
-from cloister.tabular.guarantee import Guarantee, OriginalTable
-from cloister.tabular.verify import released_texts, verify
+from cloister.shapes.table.format.facts import class_sizes
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
+from cloister.shapes.table.verify.verify import released_texts, verify
 
 AGES = hierarchy_rows([["31", "30s", "*"], ["35", "30s", "*"], ["42", "40s", "*"], ["99", "90s", "*"]])
 TABLE = pl.DataFrame(

@@ -13,7 +13,7 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy.uniqueness import Sample, estimated_share
-from cloister.tabular.guarantee import (
+from cloister.shapes.table.format.guarantee import (
     Guarantee,
     OriginalTable,
     Reference,
@@ -21,9 +21,9 @@ from cloister.tabular.guarantee import (
     bound_hierarchies,
     natural_order,
 )
-from cloister.tabular.verify import verify
-from cloister.tabular.verify_rules import judge
-from cloister.tabular.verify_uniqueness import population_uniqueness
+from cloister.shapes.table.verify.rules import judge
+from cloister.shapes.table.verify.uniqueness import population_uniqueness
+from cloister.shapes.table.verify.verify import verify
 
 WARDS = hierarchy_rows([["wardA", "*"], ["wardB", "*"], ["wardC", "*"]])
 TABLE = pl.DataFrame(

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import cloister as cl
-from cloister.claims.group_tables import OTHER, place_codes, shipped_groups, words
 from cloister.hierarchy import icd9, icd10
+from cloister.shapes.claims.format.group_tables import OTHER, place_codes, shipped_groups, words
 from cloister.testing import Hospital, hospital, hospital_patients
 from cloister.testing.patients import conditions
 

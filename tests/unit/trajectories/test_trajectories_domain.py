@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from cloister import InputError, Trajectories, anonymize_trajectories, hierarchy_rows, icd9, intervals
-from cloister.trajectories.data import TrajectoriesRequest, weights_of
-from cloister.trajectories.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
-from cloister.trajectories.request import attributes_of, joined
+from cloister.shapes.trajectories.format.data import TrajectoriesRequest, weights_of
+from cloister.shapes.trajectories.format.domain import USUAL_AGES, Unknown, ValueTree, fitted, usual_codes
+from cloister.shapes.trajectories.format.request import attributes_of, joined
 
 
 def pairs_of(trajectories):

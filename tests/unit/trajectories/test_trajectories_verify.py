@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
-from cloister.trajectories.data import Diversity, WrittenTrajectories
-from cloister.trajectories.verify import ExpectedGuarantee, Secret, exact_losses, verify
+from cloister.shapes.trajectories.format.data import Diversity, WrittenTrajectories
+from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, Secret, exact_losses, verify
 
 FIGURE_1C = [
     (1, "401", "38"),

@@ -8,7 +8,7 @@ from tests.oracles import trajectories as slow
 from tests.trajectories import cases, figure_1, numbered
 
 from cloister.errors import InputError
-from cloister.trajectories.figures import frequent_pairs
+from cloister.shapes.trajectories.method.figures import frequent_pairs
 
 
 def count(original, query):

@@ -4,7 +4,7 @@ from hypothesis import given
 from tests.trajectories import FIGURE_3, hierarchies, nodes_above, tree_of
 
 from cloister.hierarchy import hierarchy_rows, icd9
-from cloister.trajectories.domain import ValueTree
+from cloister.shapes.trajectories.format.domain import ValueTree
 
 
 def test_nodes_are_where_values_meet():

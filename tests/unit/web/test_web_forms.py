@@ -12,8 +12,8 @@ from tests.examples import examples
 
 from cloister.errors import InputError, setting
 from cloister.jobs.job import SHAPES
-from cloister.settings import command_words, settings_of
-from cloister.typed_toml import read_toml
+from cloister.settings.declaration import command_words, settings_of
+from cloister.settings.toml import read_toml
 from cloister.web.forms import asked, errors_of, filled, in_words, specs_of_record, specs_of_shape
 from cloister.web.job_state import toml_of
 

@@ -17,7 +17,7 @@ from tests.unit.web.conftest import SHAPED, opened, plain
 from cloister.cli.main import run
 from cloister.engines import choice
 from cloister.jobs.job import SHAPES
-from cloister.settings import settings_of
+from cloister.settings.declaration import settings_of
 from cloister.web.job_state import load_job
 from cloister.web.server import prepare
 
@@ -172,7 +172,7 @@ def test_a_column_that_is_no_role_any_more_is_undecided(window):
 
 def test_every_key_of_a_plan_stands_on_a_page(window):
     """So is every key of the plan of claims."""
-    from cloister.claims.plan import ClaimsPlan
+    from cloister.shapes.claims.format.plan import ClaimsPlan
     from cloister.web.forms import specs_of_record
 
     _, job = made(window, "claims")

@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets, check_writable, codes_by_record, counted_once
 from cloister.errors import InputError, setting
 from cloister.io import CodeColumns, CodeSource, Source, as_text, code_lists, plain_columns
 from cloister.io.codes import split_at
 from cloister.io.columns import check_names, display_name, text_of_codes
+from cloister.shapes.codes.data import CodeSets, check_writable, codes_by_record, counted_once
 
 from .tables import UNREADABLE, SparkFiles, files_frame, in_polars, quoted
 from .tasks import Row, call_spark, collected, contents, forget, frame_of, in_pieces, on_workers, pack, rows_of, unpack

@@ -13,19 +13,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.canonical import join_parts
-from cloister.codesets.disassociation.data import (
+from cloister.errors import InternalError, NoSafeRelease, setting
+from cloister.kernels.ragged import owners
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.codes.request import check_codes
+from cloister.shapes.disassociation.format.canonical import join_parts
+from cloister.shapes.disassociation.format.data import (
     Disassociation,
     DisassociationFigures,
     DisassociationRequest,
     InferenceCheck,
 )
-from cloister.codesets.disassociation.protect import disassociate, encode_request, load_kernels
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.request import check_codes
-from cloister.errors import InternalError, NoSafeRelease, setting
-from cloister.runs import owners
+from cloister.shapes.disassociation.method.protect import disassociate, encode_request, load_kernels
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 from .code_blocks import Blocks, CodeBlock, Codes, Integers, block_rows
 from .tasks import Row, collected, computed, contents, in_pieces, on_workers, pack, rows_of, unpack
@@ -100,7 +100,7 @@ class _Growing:
 def split_top(blocks: Blocks, request: SplitRequest) -> Splits:
     """Split all records as HORPART does, until the parts have fewer records than the limit.
 
-    Each code is the one that `cloister.codesets.disassociation.protect` takes: of the constraint of the code that
+    Each code is the one that `cloister.shapes.disassociation.method.protect` takes: of the constraint of the code that
     the node was split off by, else of any constraint, else any; the most frequent, then the smallest. The parts are
     nodes of its tree, so what is split further inside a part is what would be split without parts. (With a policy the
     constraint that a part was split off by is not handed on into it.)
@@ -272,7 +272,7 @@ def disassociate_blocks(
 ) -> Parted:
     """Disassociate code sets that Spark keeps.
 
-    *Guarantee*: that of `cloister.codesets.disassociation.protect.disassociate`, in each part and so in all of them:
+    *Guarantee*: that of `cloister.shapes.disassociation.method.protect.disassociate`, in each part and so in all of them:
     a data set that each part may stand for makes one that all of them may stand for. If all records fit one part, the
     release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
     records are kept nor on the number of workers.

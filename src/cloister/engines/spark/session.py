@@ -20,9 +20,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
+from cloister.engines.choice import SPARK, is_spark
 from cloister.errors import InputError
 
-from ..choice import SPARK, is_spark
 from .tasks import call_spark, impatient, quiet, unwarned
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from uuid import uuid4
 import polars as pl
 from sqlglot import exp
 
+from cloister.engines.statements import Engine, EngineColumn, as_in_file, kind_of, parquet_schema
 from cloister.errors import InputError, setting
 from cloister.io import RECORDS, plain_columns, table_columns
 from cloister.io.columns import check_names, display_name
 from cloister.io.csv import csv_of, head_of
 from cloister.io.read import is_parquet
-from cloister.reading import ReadingWords
+from cloister.settings.reading import ReadingWords
 
-from ..statements import Engine, EngineColumn, as_in_file, kind_of, parquet_schema
 from .session import session_of, spark_session
 from .tasks import call_spark
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cloister.errors import InternalError
 from cloister.kernels.alignment import Domain
 from cloister.kernels.clusters import Groups, Sequences, group
-from cloister.trajectories.protect import ClusterBlocks, check_groups
+from cloister.shapes.trajectories.method.protect import ClusterBlocks, check_groups
 
 from .tasks import Row, computed, contents, frame_of, in_pieces, on_workers, rows_of
 

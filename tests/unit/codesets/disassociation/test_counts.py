@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.codesets.disassociation.counts import ChunkCounts
-from cloister.codesets.disassociation.programs import Program, most_taken
+from cloister.shapes.disassociation.method.counts import ChunkCounts
+from cloister.shapes.disassociation.method.integer_programs import Program, most_taken
 from oracles.disassociation import Reconstructions, reconstructions, written
 from plain_clusters import Chunk, Plain, random_release
 

@@ -6,9 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloister.codesets.disassociation import clusters_file as module
-from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters, same_release, write_clusters
 from cloister.errors import InputError
+from cloister.shapes.disassociation.format import clusters_file as module
+from cloister.shapes.disassociation.format.clusters_file import (
+    cluster_lines,
+    read_clusters,
+    same_release,
+    write_clusters,
+)
 
 CHUNK_1 = {
     "domain": ["296.00", "296.01", "296.02"],

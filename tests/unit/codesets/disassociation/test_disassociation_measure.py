@@ -13,15 +13,21 @@ from tests.examples import examples
 from tests.unit.codesets.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.disassociation import verify_chunks
-from cloister.codesets.disassociation.clusters_file import read_clusters
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.manifest import NO_SETS, MethodSettings, count_sets, facts_of, method_settings
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.release import lost_codes, measure_accuracy, reconstruct
-from cloister.codesets.disassociation.verify_chunks import count_ties, ties_of_repeats
-from cloister.codesets.request import counted, frequent_workload, parse_workload, random_workload
 from cloister.errors import InputError
+from cloister.shapes.codes.request import counted, frequent_workload, parse_workload, random_workload
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.shapes.disassociation.format.manifest import (
+    NO_SETS,
+    MethodSettings,
+    count_sets,
+    facts_of,
+    method_settings,
+)
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.method.release import lost_codes, measure_accuracy, reconstruct
+from cloister.shapes.disassociation.verify import chunks as verify_chunks
+from cloister.shapes.disassociation.verify.chunks import count_ties, ties_of_repeats
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
 
 NAMES = "abcdefg"

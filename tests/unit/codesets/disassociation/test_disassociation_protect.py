@@ -7,13 +7,13 @@ import pytest
 from tests.oracles.disassociation import unprotected, written
 
 import cloister as cl
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck, Refine
-from cloister.codesets.disassociation.protect import disassociate, neighbour_tree
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.disassociation.verify_chunks import count_ties
 from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.shapes.disassociation.method.protect import disassociate, neighbour_tree
+from cloister.shapes.disassociation.verify.chunks import count_ties
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import pytest
 from tests.tampering import report_rewritten
 
 import cloister as cl
-from cloister.codesets.disassociation.clusters_file import cluster_lines, read_clusters
-from cloister.codesets.disassociation.release import reconstruct
-from cloister.codesets.policy import parse_policy
 from cloister.errors import CloisterError, GuaranteeViolation, InputError
-from cloister.release_folder import json_bytes
+from cloister.release.folder import json_bytes
+from cloister.shapes.codes.policy import parse_policy
+from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
+from cloister.shapes.disassociation.method.release import reconstruct
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
 REPEATED = [["250.00", "250.00", "401.9"]] * 9 + [["250.00", "401.9", "042", "042"]] + [["250.00", "401.9"]] * 8

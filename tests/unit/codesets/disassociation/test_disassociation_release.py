@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import cloister as cl
-from cloister.codesets.disassociation.clusters_file import read_clusters, same_release
-from cloister.codesets.manifest import data_frame
-from cloister.codesets.request import counted
 from cloister.errors import InputError
+from cloister.shapes.codes.manifest import data_frame
+from cloister.shapes.codes.request import counted
+from cloister.shapes.disassociation.format.clusters_file import read_clusters, same_release
 
 RECORDS = [["250.00", "401.9", "V58.66"]] * 9 + [["250.00", "401.9"]] * 8 + [["001", "250.01"]] * 6 + [["001", "042"]]
-RELEASE = "cloister.codesets.disassociation.release"
+RELEASE = "cloister.shapes.disassociation.method.release"
 
 
 @pytest.fixture

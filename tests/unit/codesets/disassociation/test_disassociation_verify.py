@@ -7,11 +7,11 @@ import pytest
 from tests.oracles.disassociation import is_anonymous
 from tests.plain_clusters import Chunk, Plain, packed, unpack
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
-from cloister.codesets.disassociation.verify_chunks import rare_chunks
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.verify.chunks import rare_chunks
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 A, B, C, D, E, F = range(6)
 
@@ -442,8 +442,8 @@ def test_rare_sets_are_found_either_way(m, monkeypatch):
         chunks.append(Chunk(owner, sorted({code for subrecord in subrecords for code in subrecord}), subrecords))
     expected = [chunk.owner for chunk in chunks if not is_anonymous([frozenset(s) for s in chunk.subrecords], 2, m)]
     counted = rare_chunks(packed(chunks), 2, m).tolist()
-    monkeypatch.setattr("cloister.codesets.disassociation.verify_chunks.MANY_SETS", 0)
-    monkeypatch.setattr("cloister.codesets.disassociation.verify_chunks.SETS_A_SUBRECORD", 0)
+    monkeypatch.setattr("cloister.shapes.disassociation.verify.chunks.MANY_SETS", 0)
+    monkeypatch.setattr("cloister.shapes.disassociation.verify.chunks.SETS_A_SUBRECORD", 0)
 
     assert 5 < len(expected) < 60 or m == 1
     assert expected == counted == rare_chunks(packed(chunks), 2, m).tolist()

@@ -14,8 +14,8 @@ from tests.oracles import generalization as oracle
 
 import cloister as cl
 from cloister.cli.main import run
-from cloister.codesets.generalization.data import GeneralizationMethod, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
+from cloister.shapes.generalization.format.data import GeneralizationMethod, Uncovered
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
 
 FEW = CODES[:5]
 RECORDS = st.lists(st.frozensets(st.sampled_from(FEW), min_size=1, max_size=4), min_size=5, max_size=20)

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from cloister import CodeSets, InputError, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationMethod, GeneralizationRequest, Status, named
-from cloister.codesets.generalization.losses import icd_tree
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
-from cloister.codesets.generalization.protect import generalize, statuses
-from cloister.codesets.policy import gwas_diseases
+from cloister.shapes.codes.policy import gwas_diseases
+from cloister.shapes.generalization.format.data import GeneralizationMethod, GeneralizationRequest, Status, named
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy, constraints_on, parse_privacy
+from cloister.shapes.generalization.method.losses import icd_tree
+from cloister.shapes.generalization.method.protect import generalize, statuses
 
 RECORDS = [["250.01", "401.9", "V51"], ["250.01", "401.9"], ["401.9"], ["493.00"]]
 

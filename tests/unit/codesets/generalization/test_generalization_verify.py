@@ -10,10 +10,10 @@ from tests.generalized import code_sets, request_for
 
 import cloister as cl
 from cloister import CodeSets, UtilityPolicy
-from cloister.codesets.generalization.data import GeneralizationRequest, Sets, Uncovered
-from cloister.codesets.generalization.privacy_policy import PrivacyPolicy
-from cloister.codesets.generalization.protect import generalize
-from cloister.codesets.generalization.verify import (
+from cloister.shapes.generalization.format.data import GeneralizationRequest, Sets, Uncovered
+from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
+from cloister.shapes.generalization.method.protect import generalize
+from cloister.shapes.generalization.verify.verify import (
     GeneralizationGuarantee,
     GeneralizationSecret,
     has_rare_itemset,
@@ -165,9 +165,9 @@ def test_sets_of_several_terms_are_counted():
 
 def test_the_verifier_loads_nothing_of_what_it_checks():
     """In a fresh interpreter it loads no Numba, no kernels and nothing that protects."""
-    never = ("cloister.kernels", "cloister.search", "cloister.codesets.generalization.protect")
+    never = ("cloister.kernels", "cloister.search", "cloister.shapes.generalization.method.protect")
     program = (
-        "import sys, cloister.codesets.generalization.verify\n"
+        "import sys, cloister.shapes.generalization.verify.verify\n"
         f"print([m for m in sys.modules if m.split('.')[0] == 'numba' or m.startswith({never})])"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

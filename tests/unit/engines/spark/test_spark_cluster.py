@@ -18,8 +18,8 @@ from cloister.testing import hospital
 DRIVER = """
 import json, os, pathlib, signal, sys
 from cloister.cli.main import run
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest
 from cloister.engines.spark import session
 from cloister.errors import InputError
 from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark

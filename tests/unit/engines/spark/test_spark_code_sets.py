@@ -10,12 +10,6 @@ from tests.oracles import disassociation as oracle
 from tests.patients_with_codes import RECORDS, long, wide
 
 import cloister as cl
-from cloister.codesets.data import CodeSets, GivenCodes
-from cloister.codesets.disassociation.canonical import join_parts
-from cloister.codesets.disassociation.clusters_file import same_release
-from cloister.codesets.disassociation.data import DisassociationRequest, InferenceCheck
-from cloister.codesets.disassociation.protect import disassociate
-from cloister.codesets.disassociation.verify import DisassociationSecret, verify
 from cloister.engines.spark.code_blocks import blocks_of
 from cloister.engines.spark.disassociation import SplitRequest, split_top
 from cloister.engines.spark.tables import SparkFiles
@@ -24,7 +18,13 @@ from cloister.io import CodeColumns
 from cloister.kernels.horpart import Records, split_records
 from cloister.pipeline.codes import protect_codes
 from cloister.pipeline.codes_on_spark import CodesOnSpark, protect_codes_on_spark
-from cloister.verification import verify_folder
+from cloister.shapes.codes.data import CodeSets, GivenCodes
+from cloister.shapes.disassociation.format.canonical import join_parts
+from cloister.shapes.disassociation.format.clusters_file import same_release
+from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck
+from cloister.shapes.disassociation.method.protect import disassociate
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
+from cloister.verification.folder import verify_folder
 
 SAME = ("clusters.json", "data.csv", "codebook.csv")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from cloister.codesets.data import CodeSets
-from cloister.codesets.disassociation.data import DisassociationRequest
 from cloister.engines.spark.disassociation import check_others
 from cloister.errors import NoSafeRelease
+from cloister.shapes.codes.data import CodeSets
+from cloister.shapes.disassociation.format.data import DisassociationRequest
 
 
 @pytest.mark.parametrize(("others", "is_refused"), [(0, True), (2, True), (3, False)])

@@ -11,10 +11,10 @@ from cloister.errors import InputError, InternalError
 from cloister.hierarchy import suppress
 from cloister.kernels.clusters import Groups, Sequences
 from cloister.pipeline.trajectories import protect_trajectories
+from cloister.shapes.trajectories.format.data import Trajectories, TrajectoriesRequest
+from cloister.shapes.trajectories.format.request import GivenTrajectories
+from cloister.shapes.trajectories.method.protect import check_groups
 from cloister.testing import hospital
-from cloister.trajectories.data import Trajectories, TrajectoriesRequest
-from cloister.trajectories.protect import check_groups
-from cloister.trajectories.request import GivenTrajectories
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,322 @@
+"""A release and its original, opened for an attack by what its shape asks; alone, or as parts of a job.
+
+Of several releases in one folder somebody knows the same patient in all of them. Each part is protected by itself. The
+parts are linkable if whoever looks for a patient in two of them is left with fewer candidates than the guarantee of one
+says: since what both release as recorded fits together in few records only, or since numbers of records tell whose
+they are.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.release.folder import read_manifest
+from cloister.release.manifest import AnyManifest, typed
+from cloister.release.release import Release
+from cloister.settings.reading import ReadingWords
+from cloister.shapes.protocol import Original
+from cloister.shapes.registry import FORMS, load
+from cloister.verification.driver import Request
+
+from .adversary import ALL, Adversary, Attack, Integers, is_above, sample_targets
+from .simulation import BUDGET, OpenedRelease, Traces, simulate
+
+SHARED = 0.5
+"""Share of the values of a column that must occur in another one for the two to be taken for the same thing."""
+
+MOST_COMPARED = 100_000
+"""Pairs of combinations of values that are compared for one patient; where there are more, nothing is narrowed down."""
+
+Combination = tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What leads from the records of one part to those of another."""
+
+    # first, second: names of the parts
+    first: str
+    second: str
+    # pairs of columns that are released as recorded in both and hold values in common
+    columns: tuple[tuple[str, str], ...]
+    targets: int  # patients looked for in both; none where one part is of claims, whose guarantee is about the mean
+    # of these, patients of whom fewer than k records are left, in the first part or the second, where only records
+    # count that have a partner in the other part by some of these columns
+    fewer: int
+    least: int  # fewest records left, where any are
+    # records, of those looked at in both parts, that agree by some of these columns with at least one record of the
+    # other part but fewer than k, whoever they are
+    joined: int
+    # share of the patients whose records have the same number in both; None where that is not known
+    same_numbers: float | None
+    has_same_numbers: bool  # whether that is more than one in k, by more than chance
+
+    @property
+    def holds(self) -> bool:
+        """Whether the parts are not linkable."""
+        return not self.fewer and not self.joined and not self.has_same_numbers
+
+
+@dataclass(frozen=True)
+class PartsAttack:
+    """Several parts under attack, each by itself and two by two."""
+
+    parts: tuple[tuple[str, Attack], ...]  # names of the parts, and what was found in each
+    links: tuple[Link, ...]  # between every two parts that have records and ids
+    not_compared: tuple[tuple[str, str], ...] = ()  # pairs of parts that have none, by name
+
+    @property
+    def broken(self) -> int:
+        """Targets for whom a guarantee does not hold, in the part or the pair of parts with the most."""
+        return max(
+            [found.broken for _, found in self.parts] + [max(link.fewer, link.joined) for link in self.links], default=0
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee of each part holds, and no two are linkable."""
+        return all(found.holds for _, found in self.parts) and all(link.holds for link in self.links)
+
+    def summary(self) -> dict[str, object]:
+        """Return all numbers as plain values, for the custodian: counts are exact."""
+        return {
+            "holds": self.holds,
+            "parts": {name: found.summary() for name, found in self.parts},
+            "links": [asdict(link) | {"holds": link.holds} for link in self.links],
+            "not_compared": [list(pair) for pair in self.not_compared],
+        }
+
+
+def links_between(opened: Sequence[tuple[str, OpenedRelease]], *, budget: int, seed: int) -> tuple[Link, ...]:
+    """Return what leads from one part to another, of every two that have records and ids.
+
+    ``budget``: patients looked for in each pair of parts; a random sample where there are more
+    """
+    names = [name for name, _ in opened]
+    if len(set(names)) != len(names):
+        raise InputError("Two parts have the same name. Give each its own.")
+    usable = [part for part in opened if part[1].traces is not None and part[1].ids is not None]
+    return tuple(_link(one, two, budget, seed) for one, two in combinations(usable, 2))
+
+
+def _link(first: tuple[str, OpenedRelease], second: tuple[str, OpenedRelease], budget: int, seed: int) -> Link:
+    (name, one), (other, two) = first, second
+    assert one.traces is not None
+    assert two.traces is not None
+    frames = [
+        pl.DataFrame([ids.alias("id"), pl.Series(place, np.arange(len(ids)))])
+        for place, ids in (("one", one.ids), ("two", two.ids))
+        if ids is not None
+    ]
+    joined = frames[0].join(frames[1], on="id", how="inner", maintain_order="left")
+    both: Integers = joined.select("one", "two").to_numpy().astype(np.int64)  # places in both originals
+    values = [
+        {name: set(texts.explode().drop_nulls()) for name, texts in each.recorded.items()}
+        for each in (one.traces, two.traces)
+    ]
+    # Pairs of columns with values in common: those of one name, and of those without such, all with most values.
+    named = {name for name in values[0].keys() & values[1].keys() if values[0][name] & values[1][name]}
+    columns = [
+        (name, other)
+        for name, texts in sorted(values[0].items())
+        for other, others in sorted(values[1].items())
+        if (name == other and name in named)
+        or (named.isdisjoint((name, other)) and len(texts & others) > SHARED * min(len(texts), len(others)))
+    ]
+    views = (_PartRecords(one.traces, [a for a, _ in columns]), _PartRecords(two.traces, [b for _, b in columns]))
+    k = (one.k, two.k)
+    left = []
+    for target in sample_targets(len(both), budget, seed).tolist():
+        found = [view.matches(int(both[target, side]), seed) for side, view in enumerate(views)]
+        if found[0] is not None and found[1] is not None:
+            left.append(_fewest_with_partners(found[0], found[1]))
+    fewer = sum(any(0 < count < least for count, least in zip(counts, k, strict=True)) for counts in left)
+    rows = one.traces.numbers[both[:, 0]], two.traces.numbers[both[:, 1]]
+    known = (rows[0] >= 0) & (rows[1] >= 0)
+    n_known = int(known.sum())
+    share = int(np.sum(rows[0][known] == rows[1][known])) / n_known if n_known else None
+    return Link(
+        name,
+        other,
+        tuple(columns),
+        len(left),
+        fewer,
+        min((count for counts in left for count in counts if count), default=0),
+        sum(_joined(*sides, budget, seed) for sides in ((*views, two.k), (*views[::-1], one.k))) if columns else 0,
+        share,
+        share is not None and is_above(share, n_known, 1 / max(1, *k)),
+    )
+
+
+class _PartRecords:
+    """One part as the adversary sees it: who fits, and what is recorded of them."""
+
+    def __init__(self, traces: Traces, columns: Sequence[str]) -> None:
+        self.traces = traces
+        self.order = np.argsort(traces.groups, kind="stable")
+        ordered = traces.groups[self.order]
+        self.starts = np.searchsorted(ordered, np.arange(int(ordered[-1]) + 2)) if ordered.size else np.zeros(1)
+        self.recorded = [traces.recorded[column].to_list() for column in columns]
+
+    def matches(self, target: int, seed: int) -> Counter[Combination] | None:
+        """Return what is recorded of the records that fit, as often; None where the guarantee covers no knowledge."""
+        known = _covered_knowledge(self.traces.adversary, target, seed)
+        if known is None or self.traces.released is None:
+            return None
+        groups = self.traces.released.groups(target, known)
+        parts = [self.order[int(self.starts[group]) : int(self.starts[group + 1])] for group in groups.tolist()]
+        return Counter(self.combination(row) for part in parts for row in part.tolist())
+
+    def fewest_partners(self, wanted: Combination) -> int:
+        """Return how many records agree with a combination on those columns on which the fewest do, but some."""
+        agreeing = np.zeros((self.order.size, len(wanted)), dtype=np.bool_)
+        for place, (rows, texts) in enumerate(zip(self._rows_with, wanted, strict=True)):
+            agreeing[:, place] = not texts
+            for text in (*texts, None):
+                agreeing[rows.get(text, []), place] = True
+        sets, counts = np.unique(agreeing[agreeing.any(axis=1)], axis=0, return_counts=True)
+        return min((int(counts[(sets >= columns).all(axis=1)].sum()) for columns in sets), default=0)
+
+    @cached_property
+    def _rows_with(self) -> list[dict[str | None, Integers]]:
+        """By column, the records that have each value; those with none under None."""
+        found = []
+        for column in self.recorded:
+            rows: dict[str | None, list[int]] = {}
+            for row, texts in enumerate(column):
+                told = {text for text in texts or () if text is not None}
+                for text in told or {None}:
+                    rows.setdefault(text, []).append(row)
+            found.append({text: np.array(some, dtype=np.int64) for text, some in rows.items()})
+        return found
+
+    def combination(self, row: int) -> Combination:
+        return tuple(frozenset(text for text in column[row] or () if text is not None) for column in self.recorded)
+
+
+def _joined(one: _PartRecords, two: _PartRecords, k: int, budget: int, seed: int) -> int:
+    """How many records of a sample of one part have partners in the other by some columns, but fewer than k."""
+    counts: dict[Combination, int] = {}
+    found = 0
+    for row in sample_targets(one.order.size, budget, seed).tolist():
+        own = one.combination(row)
+        if own not in counts:
+            counts[own] = two.fewest_partners(own)
+        found += 0 < counts[own] < k
+    return found
+
+
+def _covered_knowledge(adversary: Adversary, target: int, seed: int) -> list[int] | None:
+    """The most that may be known of a target for the guarantee still to be about it."""
+    steps = sorted(adversary.steps, key=lambda step: (step.items is ALL, step.items or 0), reverse=True)
+    for step in steps:
+        known = adversary.known(target, step, seed)
+        if known and adversary.covers(target, known):
+            return known
+    return None
+
+
+def _fewest_with_partners(one: Counter[Combination], two: Counter[Combination]) -> tuple[int, int]:
+    """How many records of each part have a partner in the other, by those columns that leave fewest, but some."""
+    if len(one) * len(two) > MOST_COMPARED or () in one:  # too many to compare, or no columns to compare
+        return one.total(), two.total()
+    # by which columns two records may be of one patient: what is missing in one of them says nothing
+    pairs = ((a, b, enumerate(zip(a, b, strict=True))) for a in one for b in two)
+    both = ((a, b, frozenset(j for j, (x, y) in held if not (x and y and x.isdisjoint(y)))) for a, b, held in pairs)
+    agreeing = [(a, b, columns) for a, b, columns in both if columns]
+    left = [(0, 0)]
+    for wanted in {columns for *_, columns in agreeing}:
+        wide = [(a, b) for a, b, columns in agreeing if wanted <= columns]
+        left.append((sum(one[a] for a in {a for a, _ in wide}), sum(two[b] for b in {b for _, b in wide})))
+    counts = [min((pair[side] for pair in left if pair[side]), default=0) for side in (0, 1)]
+    return counts[0], counts[1]
+
+
+FOLDER = "release"
+
+
+def check_targets(targets: int, seed: int) -> None:
+    """Refuse numbers that no attack has."""
+    for name, number, least in (("targets", targets, 1), ("seed", seed, 0)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"{name} is {number!r}, but must be a whole number from {least} on.")
+
+
+def open_release(release: Release | str | Path, original: object, known: Request, seed: int = 0) -> OpenedRelease:
+    """Open a release and its original for an attack."""
+    if not isinstance(release, Release):
+        place = Path(release)
+        return open_folder(place, typed(read_manifest(place)), original, known, seed)
+    if known.crosswalk is None:
+        known = replace(known, crosswalk=release.custody.crosswalk)
+    with tempfile.TemporaryDirectory(prefix="cloister-") as private:  # mode 0700; what is in it may be released
+        folder = Path(private) / FOLDER
+        return open_folder(folder, typed(release.write(folder)), original, known, seed)
+
+
+def open_folder(folder: Path, manifest: AnyManifest, original: object, known: Request, seed: int = 0) -> OpenedRelease:
+    """Open a folder that holds the files of a release.
+
+    ``manifest``: of the release; it need not be in the folder yet
+    """
+    known = replace(known, original=original)
+    opened: OpenedRelease = load(FORMS[manifest.form].attack)(folder, manifest, known, seed)
+    return opened
+
+
+@dataclass(frozen=True)
+class OpenedPart:
+    """One release of several that are handed over together, and what it was made from."""
+
+    name: str
+    release: Release | str | Path
+    original: object
+    known: Request = Request()  # noqa: RUF009  (frozen)
+
+
+def attack_parts(parts: Sequence[OpenedPart], *, targets: int = BUDGET, seed: int = 0) -> PartsAttack:
+    """Attack several releases as somebody who knows the same patient in all of them.
+
+    ``parts``: the releases; originals name their patients by the same ids
+    ``targets, seed``: as of `attack`
+
+    Returns
+    -------
+    PartsAttack
+        What was found in each part, and what leads from one to another.
+    """
+    check_targets(targets, seed)
+    opened = _opened(parts, seed)
+    links = links_between(opened, budget=targets, seed=seed)
+    found = tuple((name, simulate(each, budget=targets, seed=seed)) for name, each in opened)
+    linked = {(link.first, link.second) for link in links}
+    left = tuple(pair for pair in combinations((part.name for part in parts), 2) if pair not in linked)
+    return PartsAttack(found, links, left)
+
+
+def links_of_parts(parts: Sequence[OpenedPart], *, seed: int = 0) -> tuple[Link, ...]:
+    """Return what leads from one of several releases to another; the releases by themselves are not attacked."""
+    return links_between(_opened(parts, seed), budget=BUDGET, seed=seed)
+
+
+def _opened(parts: Sequence[OpenedPart], seed: int) -> list[tuple[str, OpenedRelease]]:
+    return [(part.name, open_release(part.release, part.original, part.known, seed)) for part in parts]
+
+
+def part_of(name: str, folder: Path, original: Original, crosswalk: str | Path | None) -> OpenedPart:
+    """Return a part of a job with what it was made from."""
+    known = Request(
+        hierarchies=original.hierarchies or {},
+        crosswalk=crosswalk,
+        privacy=original.privacy,
+        words=ReadingWords(original.missing),
+    )
+    return OpenedPart(name, folder, original.data, known)

@@ -1,0 +1,110 @@
+"""Records with one label in each column, among which somebody with known values is looked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.hierarchy import BoundHierarchy
+from cloister.kernels.ragged import postings
+
+from .adversary import Integers, RecordGroups
+
+Floats = NDArray[np.float64]
+NEAR = 1e-9  # By how much two distances may differ and still be the same
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nearest:
+    """A column of averages: who knows a number takes the records whose average is nearest."""
+
+    averages: Floats  # (n_groups,) not a number where none is told
+    numbers: Floats  # (n_values,) the values that patients have; not a number where missing
+
+    def among(self, groups: Integers, value: int) -> Integers:
+        """Return those of some groups whose average is nearest to a value; without an average any value may be."""
+        told = self.averages[groups]
+        if np.isnan(self.numbers[value]):
+            return groups[np.isnan(told)]
+        distance = np.abs(told - self.numbers[value])
+        least = np.nanmin(distance, initial=np.inf)
+        near: Integers = groups[np.isnan(told) | (distance <= least + NEAR)]
+        return near
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labelled(RecordGroups):
+    """Records in groups that are alike in all columns."""
+
+    labels: tuple[Integers, ...]  # by column, (n_groups,) number of the label
+    sizes: Integers  # (n_groups,) records of each
+    values: tuple[Integers, ...]  # by column, (n_patients,) number of the value that is known of each patient
+    fits: tuple[Sequence[tuple[int, ...]], ...]  # by column and value, the labels that may stand for it
+    own: Integers  # (n_patients,) group of the patient's own record, `GONE` or `NOT_KNOWN`
+    # columns of averages, by their place; their labels are not looked at
+    nearest: Mapping[int, Nearest] = field(default_factory=dict)
+
+    _having: list[list[Integers]] = field(init=False)  # by column and label, the groups that have it
+
+    def __post_init__(self) -> None:
+        every = np.arange(self.sizes.size)
+        found = [postings(labels, every, int(labels.max(initial=0)) + 1) for labels in self.labels]
+        object.__setattr__(self, "_having", found)
+
+    def groups(self, target: int, known: Sequence[int]) -> Integers:
+        """Return the groups whose labels may stand for the known values of a target."""
+        exact = [(column, self.fits[column][self.values[column][target]]) for column in known]
+        exact = [(column, wanted) for column, wanted in exact if column not in self.nearest]
+        alive = np.arange(self.sizes.size)
+        if exact:
+            exact.sort(key=lambda each: sum(self._having[each[0]][label].size for label in each[1]))
+            column, wanted = exact[0]
+            parts = [self._having[column][label] for label in wanted]
+            alive = np.sort(np.concatenate(parts)) if parts else alive[:0]
+        for column, wanted in exact[1:]:
+            alive = alive[np.isin(self.labels[column][alive], wanted)]
+        for column in known:
+            if column in self.nearest:
+                alive = self.nearest[column].among(alive, int(self.values[column][target]))
+        return alive
+
+
+def numbered(text: pl.Series) -> tuple[list[str | None], Integers]:
+    """Return the distinct texts, missing first and the rest in the order of their UTF-8 bytes, and each cell's number.
+
+    Examples
+    --------
+    >>> numbered(pl.Series(["b", None, "a", "b"]))[1].tolist()
+    [2, 0, 1, 2]
+    """
+    values = [None, *text.drop_nulls().unique().sort().to_list()]
+    numbers = text.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    return values, numbers
+
+
+def grouped(columns: Sequence[Integers], n_records: int) -> tuple[tuple[Integers, ...], Integers, Integers]:
+    """Return the columns of the distinct rows, how many records have each, and the group of each record."""
+    if not columns:
+        return (), np.full(1, n_records, dtype=np.int64), np.zeros(n_records, dtype=np.int64)
+    key, width = np.zeros(n_records, dtype=np.int64), 0
+    for column in columns:
+        key, width = key * (int(column.max(initial=0)) + 1) + column, width + 1
+        key = np.unique(key, return_inverse=True)[1]
+    _, first, group, sizes = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    return tuple(column[first] for column in columns), sizes.astype(np.int64), group.astype(np.int64)
+
+
+def labels_of(
+    values: Sequence[str | None], hierarchy: BoundHierarchy, levels: Sequence[int], shown: Sequence[str | None]
+) -> list[tuple[int, ...]]:
+    """Return, for each value, the numbers of the labels that may stand for it at some of these levels."""
+    place = {value: at for at, value in enumerate(hierarchy.values)}
+    number = {text: at for at, text in enumerate(shown)}
+    found = []
+    for value in values:
+        at = place.get(value)
+        texts = set() if at is None else {hierarchy.labels[level][at] for level in levels}
+        found.append(tuple(sorted(number[text] for text in texts if text in number)))
+    return found

@@ -1,0 +1,164 @@
+"""Settings of a shape under their keys in a job: those of a part, those of a grid, and words for them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Generic, Literal, TypeVar, cast
+
+from cloister.errors import InputError, did_you_mean, setting
+from cloister.jobs.job import FileSource, Job, Part, part_of
+from cloister.jobs.job_file import check_part
+from cloister.settings.declaration import Given, Keywords, ReleaseOptions, Words, settings_of
+from cloister.settings.reading import KEYS
+from cloister.shapes.registry import SHAPES
+
+T = TypeVar("T")
+Options = TypeVar("Options", bound=ReleaseOptions)
+GRID = setting("grid")
+EXAMPLE = setting("grid", "k=2,5,11")
+FRONTIER: Final = "frontier"
+"""In place of a grid: the transformations that no other beats in risk and loss."""
+MOST_SETTINGS = 10_000
+NOT_IN_A_GRID = {"shape", "source", "name", "crosswalk", "unmatched_values", "ids"}
+OF_READING = ("id", *KEYS)
+"""What a source says of how it is read, as settings have it."""
+
+
+class KeyedShape(Generic[Options]):
+    """A shape that is read from one source, and whose settings have keys in a job."""
+
+    name: str
+    # values by key that are compared where no grid is given
+    usual_grid: Mapping[str, Sequence[str]] = MappingProxyType({})
+
+    def of_part(self, keywords: Keywords, part: Part, job: Job, _path: Path) -> Options:
+        """Return the settings of a part of a job."""
+        called = part.sources["source"]
+        source = job.sources[called]
+        of_source = {"data": source.data(called), **{key: getattr(source, key) for key in OF_READING}}
+        return cast("Options", SHAPES[self.name].options(**of_source, **keywords))
+
+    def check_grid(self, options: Options, grid: Keywords) -> None:
+        """Refuse settings that the grid changes as well, and a k that nobody gives."""
+        for one in settings_of(SHAPES[self.name].options):
+            value = getattr(options, one.name)
+            if one.word in grid and value and value != one.default:
+                raise InputError(f"{one.word} is an option and in the grid as well. Leave one of them out.")
+        if "k" not in grid and not options.k:
+            raise InputError(f"k is needed. Give {setting('k')}, or {EXAMPLE}.")
+
+    def typed(self, _options: Options, key: str, word: object) -> object:
+        """Return the value of a key that a word of a grid stands for; what is no text stands for itself."""
+        head, column = self._split(key)
+        problem = InputError(f"{GRID}: {key} has no such value.")
+        for value in candidates(word):
+            try:
+                part = self._part({head: {column: value} if column else value})
+            except InputError as error:
+                problem = error
+                continue
+            for sentence in check_part(part, GRID, {"data": FileSource("data")}):
+                raise InputError(sentence.replace(f"{GRID}.", f"{GRID}: "))
+            return value
+        raise problem
+
+    def changed(self, options: Options, setting: Keywords) -> Options:
+        """Return the settings with the values of a grid in their place."""
+        for key, value in setting.items():
+            head, column = (key, "") if isinstance(value, Mapping) else self._split(key)
+            part = self._part({head: {column: value} if column else value})
+            changes = part.options()
+            if column:
+                changes = {name: _joined(getattr(options, name), values) for name, values in changes.items()}
+            options = replace(options, **changes)
+        return options
+
+    def _part(self, keywords: Keywords) -> Part:
+        return part_of(self.name, {"shape": self.name, "source": "data", **keywords}, GRID)
+
+    def _split(self, key: str) -> tuple[str, str]:
+        """The key of the part, and the column where there is a value for each."""
+        head, dot, column = key.partition(".")
+        of_columns = {one.word: one.by_column for one in settings_of(SHAPES[self.name].options) if one.key is not None}
+        known = [name for name in of_columns if name not in NOT_IN_A_GRID]
+        if head not in known or (column and not of_columns[head]):
+            whole = head if head not in known else key
+            raise InputError(
+                f"{GRID} names the key {whole}, which a {self.name} has not.{did_you_mean(head, known)} Keys: "
+                f"{', '.join(known)}."
+            )
+        if of_columns[head] and not column:
+            raise InputError(f"{GRID} {head} has a value for each column. Name one, as in {GRID} {head}.age=...")
+        if dot and not column:
+            raise InputError(f"{GRID} names no column after {head}.")
+        return head, column
+
+
+def candidates(word: object) -> Iterator[object]:
+    """Return what a word may stand for: a number, true or false, numbers apart by commas, itself, a list of itself."""
+    if not isinstance(word, str):
+        yield list(word) if isinstance(word, tuple) else word
+        return
+    for form in (word, f"[{word}]"):
+        try:
+            yield json.loads(form)
+        except (ValueError, RecursionError):
+            continue
+    yield word
+    yield [word]
+
+
+def _joined(earlier: Keywords | Words | None, keywords: Keywords) -> Keywords | Words:
+    """Values of columns, some of them in place of earlier ones."""
+    if isinstance(earlier, Words):
+        return replace(earlier, later={**_without(earlier.later, keywords), **keywords})
+    return {**_without(earlier or {}, keywords), **keywords}
+
+
+def _without(earlier: Keywords, keywords: Keywords) -> Given:
+    return {column: value for column, value in earlier.items() if column not in keywords}
+
+
+def parse_grid(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | Literal["frontier"]:
+    """Return the values of each key as words; they stand apart by commas, or by ``;`` where values have commas.
+
+    ``frontier`` alone stands for itself.
+
+    Examples
+    --------
+    >>> parse_grid(["k=2,5", "qi.age=interval:5,10;interval:10"])
+    {'k': ('2', '5'), 'qi.age': ('interval:5,10', 'interval:10')}
+    """
+    if list(texts) == [FRONTIER]:
+        return FRONTIER
+    grid: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, equals, rest = text.partition("=")
+        key = key.strip()
+        if not (key and equals):
+            raise InputError(f"{GRID} takes KEY=VALUE,VALUE, as in {EXAMPLE}.")
+        if key in grid:
+            raise InputError(f"{GRID} names {key} twice. Give all of its values at once.")
+        values = [word.strip() for word in rest.split(";" if ";" in rest else ",")]
+        values = values[:-1] if ";" in rest and not values[-1] else values
+        if not all(values) or not values:
+            raise InputError(f"{GRID} {key} has an empty value. Give values apart by commas, as in {EXAMPLE}.")
+        if len(set(values)) < len(values):
+            raise InputError(f"{GRID} {key} has a value twice. Give each once.")
+        grid[key] = tuple(values)
+    return grid
+
+
+def settings_in(grid: Mapping[str, Sequence[T]]) -> list[dict[str, T]]:
+    """Return every combination of the values, the last key changing fastest."""
+    count = 1
+    for values in grid.values():
+        count *= len(values)
+    if not grid or not count:
+        raise InputError(f"A grid of settings is needed, as {EXAMPLE}.")
+    if count > MOST_SETTINGS:
+        raise InputError(f"The grid has {count:,} settings, more than {MOST_SETTINGS:,}. Give fewer values.")
+    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]

@@ -1,0 +1,204 @@
+"""A first job, guessed from data, as text that reads back, and tried: it runs as written, or it is said why not."""
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import chdir
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+
+from cloister.errors import InputError, InternalError, NoSafeRelease
+from cloister.evidence.column import Guess
+from cloister.evidence.roles import DROP, PATIENT, QUASI, UNDECIDED
+from cloister.evidence.table import guess_table
+from cloister.io import CodeColumns, Query, Source, as_text, is_taken, write_private
+from cloister.io.columns import check_header
+from cloister.io.query import IN_FILES
+from cloister.jobs.guessing_codes import AGE, ANCHOR, CODE, CODES, DATE, ID, guess_codes, guess_events, unknown_codes
+from cloister.jobs.job import Job
+from cloister.jobs.job_file import parse_job
+from cloister.settings.reading import ReadingWords, how_read
+from cloister.shapes.claims.method.first_plan import filled_template, roles_of, toml_text
+from cloister.sources import form_of, profiled, read_table
+
+from .running import JobRun, prepare_part
+
+SHAPES = ("table", "codes", "trajectories")
+LONGEST_NAME = 40
+UNDOES = "it would undo the protection of another column"
+NO_QUASI_IDENTIFIER = (
+    "no column is a quasi-identifier by its name, label or content. Could somebody outside know the value of a patient "
+    "in one of them? Move it to [protect.qi], with a hierarchy"
+)
+MOST_TRIED = 2_000_000  # of more cells it is not tried whether they give a release
+
+
+@dataclass(frozen=True)
+class FirstJobRequest:
+    """Of what a first job is to be made, and where it goes."""
+
+    shape: str
+    data: Path | Query
+    out: Path
+    k: int = 5
+    reading: ReadingWords = field(default_factory=ReadingWords)
+    columns: CodeColumns = CodeColumns()  # noqa: RUF009  (frozen); of codes, that need not be guessed
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """A job that was guessed."""
+
+    # the TOML; holds no value of the data but names of columns, and how missing values are written
+    text: str = field(repr=False)
+    job: Job = field(repr=False)  # the same, read back
+    columns: tuple[Guess, ...]  # what each column was taken for
+    problem: str | None = None  # why it gives no release as it is; None if it does, or was not tried
+
+
+def first_job(
+    asked: FirstJobRequest, source: Source, folder: Path, left_out: Mapping[str, str] = MappingProxyType({})
+) -> FirstJob:
+    """Guess a job in a folder that protects one file, or what one query gives.
+
+    ``left_out``: columns of a table that are not released whatever they seem to be, and why
+    """
+    said = asked.reading.said.items()
+    keywords = {key: list(value) if isinstance(value, tuple) else value for key, value in said}
+    place = _place(asked.data, folder)
+    guesses: list[Guess]
+    if asked.shape == "table":
+        found = guess_table(source.frame, source.name, source.labels)
+        guesses = [
+            Guess(one.column, DROP, "sure", left_out[one.column]) if one.column in left_out else one
+            for one in found.columns
+        ]
+        given = keywords.get("missing")
+        missing = [*dict.fromkeys([*(given if isinstance(given, list) else ()), *found.missing])]
+        seen: dict[str, object] = {
+            "missing": missing,
+            "date_format": [*found.date_format],
+            "decimal": found.decimal,
+            "numbers": [*found.numbers],
+            "dates": [*found.dates],
+        }
+        seen = {**seen, **keywords, "missing": missing}
+        keywords = {key: value for key, value in seen.items() if value not in (None, [])}
+    elif asked.shape == "codes":
+        guesses = guess_codes(source.frame, source.name, asked.columns)
+    else:
+        guesses = guess_events(source.frame, source.name)
+    roles = roles_of(guesses)
+    filled: dict[str, object] = {
+        "shape": asked.shape,
+        "name": name_of(place.get("file", source.name)),
+        "place": place,
+        "k": asked.k,
+        "source": ({"id": roles[ID]} if ID in roles else {}) | keywords,
+        "guesses": guesses,
+        "settings": _settings(asked, source.frame, roles),
+    }
+    text = filled_template("cloister.jobs", "job.toml.j2", filled)
+    return FirstJob(text, _read_back(text), tuple(guesses))
+
+
+def name_of(file: str) -> str:
+    """Return what a source is called after its file: letters, digits, - and _.
+
+    Examples
+    --------
+    >>> name_of("data/patients 2026.csv.gz"), name_of("é.csv")
+    ('patients_2026', 'data')
+    """
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(file).name.partition(".")[0]).strip("_-")
+    return stem[:LONGEST_NAME] or "data"
+
+
+def _settings(asked: FirstJobRequest, frame: pl.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the part, as TOML writes them."""
+    shape = asked.shape
+    if shape == "codes":
+        column = roles.get(CODE) or roles[CODES]
+        key = CODE if CODE in roles else CODES
+        keys = {key: toml_text(column), "m": "2", "method": toml_text("disassociation")}
+        keys |= {} if asked.columns.separator is None else {"separator": toml_text(asked.columns.separator)}
+        return keys | ({"drop_empty": "true"} if frame[column].null_count() else {})
+    if shape == "trajectories":
+        keys = {CODE: toml_text(roles[CODE])}
+        keys |= {key: toml_text(roles[key]) for key in (AGE, DATE) if key in roles}
+        if DATE in roles:
+            keys["anchor"] = toml_text(roles.get(ANCHOR, "first"))
+        unknown = unknown_codes(as_text(frame[roles[CODE]]).drop_nulls().str.strip_chars().unique().to_list())
+        if unknown == 1:
+            return keys | {"code_hierarchy": toml_text("suppress")}
+        return keys | ({"on_unknown_code": toml_text("root")} if unknown else {})
+    return {PATIENT: toml_text(roles[PATIENT])} if PATIENT in roles else {}
+
+
+def _read_back(text: str) -> Job:
+    problem = ""
+    try:
+        return parse_job(text, "the job")
+    except InputError as error:
+        problem = error.text
+    raise InternalError(f"The first job does not read back: {problem}")
+
+
+def write_first_job(asked: FirstJobRequest) -> tuple[FirstJob, Source]:
+    """Read, guess, try, and write a job that does not exist yet."""
+    out = asked.out
+    if is_taken(out):
+        raise InputError(f"{out.name} exists already. Give another name, or remove it.", file=out.name)
+    if asked.k < 2:
+        raise InputError(f"k is {asked.k}, but a patient who is alone is not protected: ask for 2 or more.")
+    source = read_table(asked.data, form_of(asked.shape), **how_read(asked.reading))
+    if source.format == "csv":
+        check_header(source.frame, source.name)
+    folder = out.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"The folder around {out.name} does not exist. Make it first.", file=out.name)
+    made = _tried(asked, source, folder)
+    write_private(out, made.text.encode())
+    return made, source
+
+
+def _tried(asked: FirstJobRequest, source: Source, folder: Path) -> FirstJob:
+    """The job, with columns left out that undo the protection of others: which do, only the release tells."""
+    left_out: dict[str, str] = {}
+    is_small = source.frame.height * source.frame.width <= MOST_TRIED
+    while True:
+        made = first_job(asked, source, folder, left_out)
+        if asked.shape == "table" and not any(guess.role == QUASI for guess in made.columns):
+            return replace(made, problem=NO_QUASI_IDENTIFIER)
+        undecided = [guess.column for guess in made.columns if guess.role in (UNDECIDED, DROP)]
+        run = JobRun(made.job.deciding(("drop",), accept=undecided), asked.out.absolute(), folder / made.job.output)
+        try:
+            with chdir(folder):  # the data must go through all that can be checked, as the job is written
+                for name in made.job.parts:
+                    prepared = prepare_part(run, name)
+                    prepared.check()
+                    if asked.shape == "table" and is_small:
+                        prepared.protect()
+            return made
+        except (InputError, NoSafeRelease) as error:
+            new = [column for column in error.columns if column not in left_out]
+            if isinstance(error, NoSafeRelease) and not new:
+                return replace(made, problem=error.text)
+            if not new:
+                raise
+            left_out |= dict.fromkeys(new, UNDOES)
+
+
+def _place(data: Path | Query, folder: Path) -> dict[str, str]:
+    """Return the keys of a source that say where its data are, as seen from the folder of the job."""
+    collection = profiled(data)
+    if collection is not None:
+        return {"file": collection.at(lambda path: Path(os.path.relpath(path, folder)))}
+    if isinstance(data, Path):
+        return {"file": Path(os.path.relpath(data, folder)).as_posix()}
+    in_file = data.scheme in IN_FILES
+    url = f"{data.scheme}:{Path(os.path.relpath(data.place, folder)).as_posix()}" if in_file else data.url
+    return {"url": str(url), "query": data.query.strip()}

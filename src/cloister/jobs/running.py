@@ -1,0 +1,324 @@
+"""The pipeline of a job: every part read and checked, then protected, verified and written, all of them or none."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloister.errors import (
+    CloisterError,
+    GuaranteeViolation,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    as_key,
+    name_few,
+    setting,
+    worded,
+)
+from cloister.io import Place, appearing, is_taken
+from cloister.jobs.job import Job, Part
+from cloister.jobs.job_file import database_of, unused
+from cloister.jobs.linked_columns import find_linked_columns
+from cloister.jobs.manifest import warnings_of_folder
+from cloister.jobs.release import (
+    earlier_manifests,
+    finish_job,
+    is_internal_of_job,
+    is_job_release,
+    refuse_joinable,
+    refuse_joined,
+    what_changed,
+)
+from cloister.pipeline.output_paths import check_places
+from cloister.pipeline.releasing import WrittenRelease, protected, warnings_and_notes
+from cloister.release.folder import read_figures
+from cloister.release.manifest import typed
+from cloister.release.release import Release
+from cloister.results import Figures, Manifest, Stopwatch
+from cloister.settings.declaration import RunOptions, settings_of
+from cloister.shapes.protocol import Original, Prepared, Rows, Run, shape_of
+from cloister.shapes.registry import SHAPES
+from cloister.verification.folder import verify_folder
+
+if TYPE_CHECKING:  # loaded where a job is attacked
+    from cloister.attacks.attack_parts import OpenedPart
+
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """How a job is run; paths in full."""
+
+    job: Job
+    path: Path
+    out: Path
+    custodian_dir: Path | None = None
+    run: Run = field(default_factory=Run)
+
+
+def options_of(job_run: JobRun, name: str) -> RunOptions:
+    """Return the settings that protect a part: those of the job, of its source and its own."""
+    job, part = job_run.job, job_run.job.parts[name]
+    keywords = {
+        "out": job_run.out / name,
+        "custodian_dir": None if job_run.custodian_dir is None else job_run.custodian_dir / name,
+        "seed": job.seed,
+        "threads": job.threads,
+        "engine": job.engine,
+        "attack": job.attack,
+    }
+    options: RunOptions = shape_of(part.shape).of_part(keywords | part.options(), part, job, job_run.path)
+    return options
+
+
+def without_keys(part: Part, keys: Iterable[str]) -> Part:
+    """Return a part without what it says of keys, ``weight.age`` being one of ``weight``; `k` is then for nobody."""
+    keywords = dict(part.keywords)
+    for key in keys:
+        head, _, column = key.partition(".")
+        if column and isinstance(keywords.get(head), Mapping):
+            keywords[head] = {name: value for name, value in keywords[head].items() if name != column}
+        elif not column:
+            keywords.pop(head, None)
+    return Part(part.shape, {"k": 0, **keywords} if "k" in part.keywords else keywords)
+
+
+def prepare_part(job_run: JobRun, name: str) -> Prepared:
+    """Read the sources of a part, and return what is about to be done with them."""
+    shape, options, run = shape_of(job_run.job.parts[name].shape), options_of(job_run, name), job_run.run
+    shape.check(options)
+    return shape.prepare(options, Run(Stopwatch(hears=run.watch.hears), run.voice, run.engines))
+
+
+def secrets_of(part: Part) -> tuple[Path | None, Path | None]:
+    """Return where the crosswalk of a part goes, and where values of it are listed."""
+    options = part.options()
+    return options.get("crosswalk"), options.get("unmatched_values")
+
+
+@contextmanager
+def of_part(job: Job, name: str) -> Iterator[None]:
+    """Say of a refusal which part of the job it is about, and call options by their keys."""
+    words = {one.name: one.word for one in settings_of(SHAPES[job.parts[name].shape].options)}
+    problem: CloisterError
+    try:
+        yield
+        return
+    except (InputError, NoSafeRelease) as error:
+        problem = error
+    text = worded(problem.text, lambda key, value: as_key(words.get(key, key), value))
+    raise problem.saying(text if text.startswith(job.file) else f"{job.file}, part {name}: {text}")
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a job would do, by part, and what a user should know of that."""
+
+    job: Job
+    parts: Mapping[str, Rows]
+    notes: list[str]
+
+    def summary(self, word: Callable[[str], str]) -> Figures:
+        """Return the same as an object of JSON, its notes in the words of a front end."""
+        parts = [
+            {"name": name, "shape": self.job.parts[name].shape, "asked": dict(rows)}
+            for name, rows in self.parts.items()
+        ]
+        return {"job": self.job.name, "dry_run": True, "parts": parts, "notes": [word(text) for text in self.notes]}
+
+
+def try_job(job_run: JobRun, *, overwrite: bool = False) -> DryRun:
+    """Read and check everything, and write nothing."""
+    with _ready(job_run, overwrite=True) as prepared:
+        there = [] if overwrite or not is_taken(job_run.out) else [
+            f"{job_run.out.name} exists already: to replace it, run with {setting('overwrite')}"
+        ]  # fmt: skip
+        for name, one in prepared.items():
+            with of_part(job_run.job, name):
+                one.check()
+        _refuse_linked(job_run.job, prepared)
+        parts = {name: one.request_in_words() for name, one in prepared.items()}
+        return DryRun(job_run.job, parts, [*unused(job_run.job), *there, *_in_common(prepared)])
+
+
+def write_job(job_run: JobRun, *, overwrite: bool = False, started: float | None = None) -> WrittenRelease:
+    """Protect, verify and write all parts."""
+    started = time.perf_counter() if started is None else started
+    with _ready(job_run, overwrite) as prepared:
+        written = _protected(job_run, prepared, overwrite, started)
+    return replace(written, notes=[*unused(job_run.job), *written.notes])
+
+
+@contextmanager
+def _ready(job_run: JobRun, overwrite: bool) -> Iterator[dict[str, Prepared]]:
+    """What is about to be done with each part, in the folder of the job, whose places were looked at."""
+    with chdir(job_run.path.parent):
+        _check_places(job_run, overwrite)
+        if is_taken(job_run.out) and not is_job_release(job_run.out):
+            raise InputError(
+                f"{job_run.out.name} exists already and is no release of a job. Give another name as output."
+            )
+        with job_run.run.engines:
+            yield {name: _prepared(job_run, name) for name in job_run.job.parts}
+
+
+def _prepared(job_run: JobRun, name: str) -> Prepared:
+    with of_part(job_run.job, name):
+        return prepare_part(job_run, name)
+
+
+def _check_places(job_run: JobRun, overwrite: bool) -> None:
+    voice, custodian_dir = job_run.run.voice, job_run.custodian_dir
+    check_places(voice, job_run.out, overwrite=overwrite, custodian_dir=custodian_dir)
+    if custodian_dir is not None and is_taken(custodian_dir) and not (overwrite and is_internal_of_job(custodian_dir)):
+        raise InputError(
+            f"{custodian_dir.name} exists already, or is not of a job. Give another name for "
+            f"{setting('custodian_dir')}."
+        )
+    taken = set()
+    for name, part in job_run.job.parts.items():
+        crosswalk, values = secrets_of(part)
+        with of_part(job_run.job, name):
+            check_places(voice, job_run.out, overwrite=overwrite, crosswalk=crosswalk, values=values)
+        for secret in (place.absolute() for place in (crosswalk, values) if place is not None):
+            if secret in taken:
+                raise InputError(f"{job_run.job.file}: two parts would write the file {secret.name}. Name another one.")
+            taken.add(secret)
+
+
+def _in_common(prepared: Mapping[str, Prepared]) -> list[str]:
+    """Notes on columns that two parts release as recorded: whether they join rows is known once both are protected."""
+    return [
+        f"{own} and {other} both release {name_few(both)} as recorded; the job is refused if that joins their rows"
+        for (own, one), (other, two) in combinations(prepared.items(), 2)
+        if (both := [column for column in one.recorded if column in two.recorded])
+    ]
+
+
+def _refuse_linked(job: Job, prepared: Mapping[str, Prepared]) -> None:
+    """Refuse columns of two parts that say the same of a patient, whatever they are called."""
+    if len(prepared) > 1:
+        found = {name: values for name, one in prepared.items() if (values := one.recorded_values()) is not None}
+        refuse_joined(job, find_linked_columns(found))
+
+
+def _protected(job_run: JobRun, prepared: dict[str, Prepared], overwrite: bool, started: float) -> WrittenRelease:
+    """Protect, write and verify all parts; they appear together, or nothing does."""
+    job, earlier = job_run.job, earlier_manifests(job_run.out) if overwrite else {}
+    maps = {name: path for name, part in job.parts.items() if (path := secrets_of(part)[0]) is not None}
+    places = [Place(job_run.out, overwrite, is_job_release), *(Place(path, is_file=True) for path in maps.values())]
+    if job_run.custodian_dir is not None:
+        places.append(Place(job_run.custodian_dir, overwrite, is_internal_of_job))
+    _refuse_linked(job, prepared)
+    notes, manifests = [], {}
+    releases: list[Release] = []
+    with _settling(releases), appearing(*places) as (partial, *others):
+        inside = others[-1] if job_run.custodian_dir is not None else None
+        originals = {name: one.original for name, one in prepared.items()} if job.attack else {}
+        for name in list(prepared):
+            secret = others[list(maps).index(name)] if name in maps else None
+            with of_part(job, name):
+                release, written = _write_part(job, prepared.pop(name), partial / name, secret, inside)
+            releases.append(release)
+            job_run.run.voice.note(f"{name}: protected and verified after {time.perf_counter() - started:.1f} s.")
+            manifests[name] = written.manifest
+            notes += [f"{name}: {text}" if len(job.parts) > 1 else text for text in written.notes]
+        for release in releases:
+            release.commit(partial)
+        refuse_joinable(job, partial, manifests)
+        tested = None
+        if job.attack and len(manifests) > 1:
+            tested = _attack_together(job, partial, originals, dict(zip(maps, others, strict=False)))
+        manifest, warnings = _finish(job_run, partial, manifests, started, tested), warnings_of_folder(partial)
+    return WrittenRelease(manifest, warnings, [*notes, *what_changed(earlier, manifests)])
+
+
+@contextmanager
+def _settling(releases: list[Release]) -> Iterator[None]:
+    """Take back what was made to stay outside the folder, if the folder does not appear after all."""
+    try:
+        yield
+    except BaseException:
+        for release in releases:
+            release.rollback()
+        raise
+
+
+def _write_part(
+    job: Job, prepared: Prepared, folder: Path, secret: Path | None, inside: Path | None
+) -> tuple[Release, WrittenRelease]:
+    """Protect a part, write its release and what only the custodian may see."""
+    release = protected(prepared, attack=job.attack, seed=job.seed)
+    if secret is not None and release.custody.crosswalk is None:
+        raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
+    own = None if inside is None else inside / folder.name
+    for place in (folder, own):
+        if place is not None:
+            place.mkdir(mode=0o700)
+    with prepared.run.watch.stage("write"):
+        manifest = release.write_into(folder, secret, own)
+    written = typed(manifest), read_figures(folder)
+    return release, WrittenRelease(manifest, *warnings_and_notes(prepared, release, *written))
+
+
+def _attack_together(job: Job, folder: Path, originals: dict[str, Original], maps: dict[str, Path]) -> Pairs:
+    """Refuse parts that lead from one to another for somebody who knows the same patient in all of them.
+
+    Returns the pairs of parts between which links were looked for: those with ids and records.
+    """
+    from cloister.attacks.attack_parts import links_of_parts, part_of
+
+    parts = [part_of(name, folder / name, original, maps.get(name)) for name, original in originals.items()]
+    links = links_of_parts(parts, seed=job.seed)
+    linkable = [f"{link.first} and {link.second}" for link in links if not link.holds]
+    if linkable:
+        raise NoSafeRelease(
+            f"{job.file}: the attack finds that records of {', '.join(linkable)} lead to each other: columns of "
+            "other names may hold the same values. Drop them from one part, or release one part."
+        )
+    return [(link.first, link.second) for link in links]
+
+
+def _finish(
+    job_run: JobRun, partial: Path, manifests: dict[str, Manifest], started: float, tested: Pairs | None
+) -> Manifest:
+    """Write manifest and report, and verify all from the files, and from the database of tables that stay in it."""
+    job = job_run.job
+    manifest = finish_job(job, partial, manifests, time.perf_counter() - started, tested)
+    made_in = (database_of(part, job.engine) for part in job.parts.values())
+    failure = ""
+    try:
+        with job_run.run.watch.stage("verify"):
+            verify_folder(partial, database=next((place for place in made_in if place is not None), None))
+    except (GuaranteeViolation, InputError) as error:
+        failure = error.text
+    if failure:
+        raise InternalError(f"What was written did not pass verification: {failure}")
+    return manifest
+
+
+def parts_as_read(job_run: JobRun, folders: Mapping[str, Path], crosswalks: Mapping[str, str]) -> list["OpenedPart"]:
+    """Return parts of a release with what the job reads for them, and the maps that it wrote if they are there."""
+    from cloister.attacks.attack_parts import part_of
+
+    for name in folders:
+        if name not in job_run.job.parts:
+            raise InputError(
+                f"{job_run.job.file} has no part {name}, which the release has. Give the job that it is of."
+            )
+    found: list[OpenedPart] = []
+    places = {name: folder.absolute() for name, folder in folders.items()}
+    given = {name: Path(file).absolute() for name, file in crosswalks.items()}
+    with chdir(job_run.path.parent), job_run.run.engines:
+        for name, place in places.items():
+            original = _prepared(job_run, name).original
+            written, _ = secrets_of(job_run.job.parts[name])
+            usual = written.absolute() if written is not None and written.exists() else None
+            found.append(part_of(name, place, original, given.get(name, usual)))
+    return found

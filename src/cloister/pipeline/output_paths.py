@@ -1,0 +1,74 @@
+"""Where a run writes, and what its custodian learns of where the data came from: the same for all shapes."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from cloister.errors import InputError, setting
+from cloister.io import Query, is_taken, remove_dead_partials, sha256
+from cloister.release.folder import read_manifest
+from cloister.release.release import check_apart
+from cloister.results import Manifest
+from cloister.shapes.protocol import SILENCE, Voice
+from cloister.sources import profiled
+
+IN_MEMORY = setting("engine", "memory")
+WORKLOAD_NOTE = f"only the custodian gets the errors of a workload, in the folder that {setting('custodian_dir')} names"
+
+
+def tidy_beside(place: Path, voice: Voice) -> None:
+    """Remove what killed runs left beside a place, and say so, also which tables may have stayed in a database."""
+    for name, tables in remove_dead_partials(Path(os.path.abspath(place)).parent, with_tables=True).items():
+        voice.note(f"Note: removed {name}, which an interrupted run left.", always=True)
+        for table in tables:
+            voice.note(
+                f"Note: that run may have left the protected table {table} in its database. No report tells of it: "
+                "remove it there.",
+                always=True,
+            )
+
+
+def check_places(
+    voice: Voice,
+    out: Path,
+    *,
+    overwrite: bool,
+    custodian_dir: Path | None = None,
+    crosswalk: Path | None = None,
+    values: Path | None = None,
+) -> None:
+    """Refuse at once what would fail at the end: a place that exists, lies inside another, or has no folder around."""
+    places = [place for place in (out, custodian_dir, crosswalk, values) if place is not None]
+    for place in places:
+        tidy_beside(place, voice)
+    taken = [place for place in places if is_taken(place)]
+    if out in taken and not overwrite:
+        raise InputError(
+            f"{out.name or out} exists already. Give another name, or {setting('overwrite')} to replace a release."
+        )
+    check_apart(out, custodian_dir, crosswalk, values)
+    for place in places:
+        if not os.path.isdir(place.absolute().parent):
+            raise InputError(f"The folder around {place.name} does not exist. Make it first.", file=place.name)
+
+
+def custody_of(data: Path | Query, custodian_dir: Path | None) -> dict[str, str]:
+    """Return what only the custodian may see, where that was asked for: where the data came from, and its hash."""
+    if custodian_dir is None:
+        return {}
+    if isinstance(data, Query):
+        return {"query": data.query}
+    collection = profiled(data)
+    if collection is None:
+        return {"path": str(data.resolve()), "sha256": sha256(data)}
+    files = collection.files()
+    digests = [sha256(file) for file in files]
+    together = "".join(f"{file.name} {digest}\n" for file, digest in zip(files, digests, strict=True))
+    whole = digests[0] if len(files) == 1 else hashlib.sha256(os.fsencode(together)).hexdigest()
+    return {"path": collection.at(Path.resolve), "sha256": whole}
+
+
+def release_at(folder: Path, voice: Voice = SILENCE) -> Manifest:
+    """Return the manifest of a release folder; what killed runs left beside it is removed before."""
+    tidy_beside(folder, voice)
+    return read_manifest(folder)

@@ -1,0 +1,48 @@
+"""What every pipeline goes through, whatever the shape: a verdict that must hold, and the head of the manifest."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from cloister.errors import InternalError, NoSafeRelease, setting
+from cloister.release.folder import SCHEMA
+from cloister.release.head import MOST_LOST
+from cloister.results import Manifest, Stopwatch, Verdict
+
+
+def passed(verdict: Verdict) -> Verdict:
+    """Return the verdict on our own output, if it holds."""
+    if not verdict.holds:
+        raise InternalError(f"The release did not pass verification: {verdict.problem()}.")
+    return verdict
+
+
+def check_useful(loss: float, *, accept_empty: bool) -> None:
+    """Refuse a release that loses nearly everything, unless that was accepted."""
+    if loss > MOST_LOST and not accept_empty:
+        raise NoSafeRelease(
+            f"A release would be safe and useless: it would lose {loss:.0%} of what the data say. Ask for a smaller k "
+            f"or a weaker adversary. To release all the same: {setting('accept_empty')}."
+        )
+
+
+def completed(described: Manifest, *, source: str, seed: int, watch: Stopwatch) -> Manifest:
+    """Return the whole manifest: what is particular to the release, and when, where and from what it was made."""
+    head = {
+        "schema": SCHEMA,
+        "cloister": version("cloister"),
+        "shape": described["shape"],
+        "method": described["method"],
+        "settings": {"source": source} | described["settings"],
+        "seed": seed,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            "system": platform.system(),
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "numba", "polars")},
+        },
+    }
+    particular = {name: part for name, part in described.items() if name not in head}
+    return head | particular | {"seconds": watch.table(), "files": {}}

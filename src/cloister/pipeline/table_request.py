@@ -1,0 +1,369 @@
+"""From settings in words to what is asked of a table: hierarchies, weights and levels of its columns, rules and ids."""
+
+import os
+import re
+import stat
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from cloister.errors import InputError, name_few, setting
+from cloister.hierarchy import CutHierarchy, IntervalHierarchy, hierarchy_file, parse_hierarchy, suppress
+from cloister.io import Query, as_text, distinct_values, write_csv
+from cloister.io.other_files import KINDS as PROGRAMS
+from cloister.jobs.manifest import only_part
+from cloister.privacy import KAnonymity
+from cloister.release.manifest import AnyManifest, typed
+from cloister.release.release import Release
+from cloister.settings.declaration import ByColumn, Words
+from cloister.settings.reading import how_read
+from cloister.shapes.protocol import Prepared, Rows, Run
+from cloister.shapes.table.format.manifest import TableManifest
+from cloister.shapes.table.format.options import AVERAGES, FULL_DOMAIN, TableOptions
+from cloister.shapes.table.method.data import Ids, QuasiIdentifier, TableRequest
+from cloister.shapes.table.method.protect import TableRelease
+from cloister.shapes.table.method.roles import decide_columns
+from cloister.shapes.table.method.settings import method_in_memory, parse_ids, read_rule, requested
+from cloister.sources import profiled
+
+from .output_paths import IN_MEMORY, custody_of, release_at
+
+if TYPE_CHECKING:
+    from cloister.search.problem import Report
+    from cloister.shapes.table_with_codes.format.data import CodesRequested
+
+BOUNDS = re.compile(r"(?P<spec>.*)@(?P<low>[0-9]+)(-(?P<high>[0-9]+))?", re.DOTALL)
+HIGHEST_DIGITS = 9
+"""A level of more digits is a mistake; Python refuses to read numbers of some thousand."""
+Value = TypeVar("Value")
+SUFFIXES = (".gz", ".zip", ".csv", ".tsv", ".txt", ".parquet", ".ndjson", *PROGRAMS)
+
+
+class PreparedRequest(Prepared):
+    """A table whose settings were looked up, wherever its rows are."""
+
+    def __init__(self, options: TableOptions, run: Run, request: TableRequest, earlier_notes: Sequence[str]) -> None:
+        self.options, self.run, self.request, self.earlier_notes = options, run, request, earlier_notes
+        self.recorded = (*request.sensitive, *request.keep)
+
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the table."""
+
+    @abstractmethod
+    def values(self, column: str) -> pl.Series:
+        """Return the values of a column, each at least once."""
+
+    def protect_or_list(
+        self, what: str, protect: Callable[["Report | None", Mapping[str, object]], Release]
+    ) -> Release:
+        """Protect the table; values without a place in their hierarchy are listed if asked for, for the owner alone.
+
+        Parameters
+        ----------
+        what : what is compiled before
+        protect : from what hears of the progress, and what only the custodian may see
+        """
+        options, custody = self.options, custody_of(self.options.data, self.options.custodian_dir)
+        self.run.compiling(self.request.kernels, what)
+        try:
+            with self.run.voice.searching() as progress:
+                return protect(progress, custody)
+        except InputError:
+            if options.unmatched_values is not None:
+                known, schema = self.columns(), {"column": pl.String, "value": pl.String}
+                outside = [
+                    (column, value)
+                    for column, wanted in self.request.quasi_identifiers.items()
+                    if column in known
+                    for value in wanted.hierarchy.outside(distinct_values(self.values(column)))
+                ]
+                if outside:
+                    write_csv(pl.DataFrame(outside, schema=schema, orient="row"), options.unmatched_values)
+            raise
+
+    def notes(self, release: Release, _manifest: AnyManifest) -> list[str]:
+        """Return what was taken for granted, and what says nothing."""
+        return [*self.earlier_notes, *(release.notes if isinstance(release, TableRelease) else ())]
+
+
+def notes_on_decimals(request: TableRequest, frame: pl.DataFrame) -> list[str]:
+    """Return notes on decimal numbers whose intervals have the labels of whole numbers."""
+    grids = {
+        column: wanted.hierarchy
+        for column, wanted in request.quasi_identifiers.items()
+        if isinstance(wanted.hierarchy, IntervalHierarchy | CutHierarchy) and column in frame.columns
+    }
+    return [
+        f"{column} has decimals, which {grid.spec} counts by their whole part; with a decimal point in a number, as "
+        f"{grid.decimal_spec}, labels are half-open: [5, 10)"
+        for column, grid in grids.items()
+        if not grid.scale.is_half_open and as_text(frame[column]).str.contains(r"\.[0-9]*[1-9]").any()
+    ]
+
+
+def stem_of(data: Path | Query) -> str:
+    """Name of a data file without its format: ``adult`` of ``adult.csv.gz``."""
+    collection = profiled(data)
+    name = data.name if collection is None else collection.path.name
+    for suffix in SUFFIXES:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def hierarchy_files(folder: Path, data: Path | Query) -> dict[str, Path]:
+    """Files of a hierarchy folder by column: ``STEM_hierarchy_COLUMN.csv``, or ``COLUMN.csv`` if there is none such."""
+    if not os.path.isdir(folder):
+        raise InputError(f"The hierarchies were to be in the folder {folder.name}, but there is no such folder.")
+    start = f"{stem_of(data)}_hierarchy_"
+    itself = None if isinstance(data, Query) else os.path.realpath(data)
+    every = sorted(path for path in folder.glob("*.csv") if os.path.realpath(path) != itself)
+    named = {path.stem.removeprefix(start): path for path in every if path.name.startswith(start)}
+    found = named or {path.stem: path for path in every}
+    if not found:
+        raise InputError(f"The folder {folder.name} holds no hierarchies: no {start}COLUMN.csv and no COLUMN.csv.")
+    return found
+
+
+def quasi_identifiers(
+    wanted: ByColumn[object], folder: Path | None, data: Path | Query, columns: Sequence[str], missing_as: str | None
+) -> tuple[dict[str, QuasiIdentifier], list[str]]:
+    """Return the quasi-identifiers that are asked for, and what the user should know of how they were found.
+
+    Parameters
+    ----------
+    wanted : for each column nothing, ``HIERARCHY`` or ``HIERARCHY@LOW-HIGH``; or words, as ``COLUMN=HIERARCHY``
+    columns : of the data
+    """
+    files = {} if folder is None else hierarchy_files(folder, data)
+    notes: list[str] = []
+    found: dict[str, QuasiIdentifier] = {}
+    if not wanted:
+        orphans = [path.name for column, path in files.items() if column not in columns]
+        if orphans:
+            notes.append(f"hierarchy files without a column, not used: {name_few(orphans)}")
+        wanted = {column: "" for column in columns if column in files}
+    for column, spec in _wanted(wanted, columns):
+        spec, low, high = _split_bounds(column, spec)
+        if column in found:
+            raise InputError(
+                f"Column {column!r} is named twice by {setting('quasi_identifiers')}. Name it once.", column=column
+            )
+        if not spec and column in columns and column not in files:
+            if folder is not None:
+                raise InputError(
+                    f"Column {column!r} has no hierarchy file in {folder.name}. Name one, as "
+                    f"{setting('quasi_identifiers', f'{column}=suppress')}.",
+                    column=column,
+                )
+            notes.append(f"{column} has no hierarchy: it is kept as it is or suppressed")
+        if spec:
+            hierarchy = parse_hierarchy(spec, missing_as=missing_as)
+        else:
+            hierarchy = hierarchy_file(files[column], missing_as=missing_as) if column in files else suppress()
+        found[column] = QuasiIdentifier(hierarchy, low, high)
+    return found, notes
+
+
+def split_wanted(text: str, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the column that a ``--qi`` names, and what follows: ``HIERARCHY``, ``HIERARCHY@LOW-HIGH``, ``@LOW-HIGH``.
+
+    Names may hold ``=`` and ``@``: a column of the data that is the whole text wins, then the longest that begins it.
+
+    Examples
+    --------
+    >>> split_wanted("age=interval:5@1", ["age"]), split_wanted("a=b=suppress", ["a", "a=b"])
+    (('age', 'interval:5@1'), ('a=b', 'suppress'))
+    """
+    if text in columns:
+        return text, ""
+    for column in sorted(columns, key=len, reverse=True):
+        rest = text.removeprefix(column)
+        if rest == text:
+            continue
+        if rest.startswith("="):
+            return column, rest[1:]
+        if rest.startswith("@") and BOUNDS.fullmatch(rest):
+            return column, rest
+    column, _, rest = text.partition("=")
+    return column, rest
+
+
+def _split_bounds(column: str, spec: str) -> tuple[str, int, int | None]:
+    """Take the bounds of levels off the words for a hierarchy."""
+    match = BOUNDS.fullmatch(spec)
+    if match is None or os.path.exists(spec):
+        return spec, 0, None
+    low, high = match["low"], match["high"] or match["low"]
+    if max(len(low), len(high)) > HIGHEST_DIGITS:
+        raise InputError(f"No hierarchy has levels as high as those after @ for column {column!r}.", column=column)
+    return match["spec"], int(low), int(high)
+
+
+def _wanted(wanted: ByColumn[object], columns: Sequence[str]) -> list[tuple[str, str]]:
+    if not isinstance(wanted, Words):
+        return [(column, str(spec)) for column, spec in wanted.items()]
+    typed = [split_wanted(text, columns) for text in wanted.texts]
+    return [*(pair for pair in typed if pair[0] not in wanted.later), *wanted.later.items()]
+
+
+def by_column(
+    given: ByColumn[Value] | None,
+    name: str,
+    read: Callable[[str], Value | None],
+    takes: str,
+    example: str,
+    columns: Sequence[str],
+) -> dict[str, Value]:
+    """Return a value for each column: as given, or from words as typed; several may stand in one, apart by commas.
+
+    Parameters
+    ----------
+    read : from the word for a column to its value; None where it is none
+    columns : of the data; a text that as a whole names one of them is not split at the commas of the name
+    """
+    if not isinstance(given, Words):
+        return dict(given or {})
+    found: dict[str, Value] = {}
+    for text in given.texts:
+        for part in [text] if text.rpartition("=")[0] in columns else text.split(","):
+            column, _, word = part.rpartition("=")
+            value = read(word)
+            if not column or value is None:
+                raise InputError(f"{setting(name)} takes {takes}, as in {setting(name, example)}.")
+            if column in found:
+                raise InputError(f"{setting(name)} names column {column!r} twice.", column=column)
+            found[column] = value
+    return {column: value for column, value in found.items() if column not in given.later} | dict(given.later)
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if value == value else None  # not a number
+
+
+def rows_of(request: TableRequest, records: str, codes: "CodesRequested | None" = None) -> Rows:
+    """Return what is asked of a table, in words."""
+    wanted = sorted(request.quasi_identifiers.items())
+    return [
+        ("records", records),
+        ("quasi-identifiers", ", ".join(f"{name} ({one.hierarchy.spec})" for name, one in wanted)),
+        *([] if codes is None else [("codes", f"{codes.column}, m = {codes.m}")]),
+        (
+            "released as recorded",
+            ", ".join((*request.sensitive, *request.keep, *([] if codes is None else ["all codes"]))) or "nothing",
+        ),
+        ("rules", "; ".join(rule.sentence() for rule in request.rules)),
+        ("suppressed", f"at most {request.suppression} of the records"),
+        ("method", request.chosen_method),
+    ]
+
+
+def rows_if_counted(options: TableOptions, request: TableRequest, records: str, engine: str) -> Rows:
+    """Return what is asked of a table that an engine counts, and why the method is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    why = "" if method == usual else f" ({engine} counts records, which {usual} cannot do with; the engine memory can)"
+    return [*rows_of(request, records)[:-1], ("method", f"{method}{why}")]
+
+
+def notes_on_method(options: TableOptions, request: TableRequest, engine: str) -> list[str]:
+    """Return the note on a method that is another one than in memory."""
+    usual, method = method_in_memory(options, request), request.chosen_method
+    instead = f"the method is {method} in place of {usual}, which needs all rows: {engine} counts records"
+    return [] if method == usual else [f"{instead}. For {usual}, give {IN_MEMORY}"]
+
+
+def request_of(
+    options: TableOptions,
+    columns: Sequence[str],
+    *,
+    file: str = "the table",
+    propose: Callable[[str], QuasiIdentifier] | None = None,
+    is_counted: bool = False,
+) -> tuple[TableRequest, list[str]]:
+    """Return the request that settings state, and what the user should know of how it was found; see `requested`.
+
+    ``propose``: see `decide_columns`
+    """
+    found, notes = quasi_identifiers(
+        options.quasi_identifiers, options.hierarchies, options.data, columns, options.missing_as
+    )
+    # population tables are read as the table is
+    rules = [read_rule(str(rule), missing_as=options.missing_as, **how_read(options)) for rule in options.rules]
+    ids, key = _ids(options.ids)
+    if key is not None:
+        notes.append("ids are keyed hashes: releases made with the same key can be linked")
+
+    def average(word: str) -> str | None:
+        return word if word in AVERAGES else None
+
+    looked_up = {
+        "quasi_identifiers": found,
+        "rules": (KAnonymity(options.k), *rules),
+        "weights": by_column(options.weights, "weights", _number, "COLUMN=NUMBER", "age=2", columns),
+        "levels": _levels(options, columns),
+        "microaggregate": by_column(
+            options.microaggregate, "microaggregate", average, "COLUMN=mean or COLUMN=median", "age=mean", columns
+        ),
+        "ids": ids,
+        "id_key": key,
+    }
+    request = requested(vars(options) | looked_up, is_counted=is_counted)
+    of_codes = [] if options.codes is None else [options.codes]  # which have a role of their own
+    return decide_columns(request, columns, file, propose, of_codes), notes
+
+
+def _levels(options: TableOptions, columns: Sequence[str]) -> dict[str, int] | None:
+    """The fixed transformation, if one was given."""
+    if options.levels and options.levels_from is not None:
+        raise InputError(
+            f"{setting('levels')} and {setting('levels_from')} both fix the transformation. Give one of them."
+        )
+    if options.levels:
+        given: ByColumn[float] = options.levels
+        levels = by_column(given, "levels", _number, "COLUMN=NUMBER", "age=2", columns)
+        for column, level in levels.items():
+            if level < 0 or level != level // 1:
+                raise InputError(f"The level of column {column!r} must be a whole number from 0 on.", column=column)
+        return {column: int(level) for column, level in levels.items()}
+    if options.levels_from is None:
+        return None
+    earlier = typed(release_at(only_part(options.levels_from)))
+    if not isinstance(earlier, TableManifest) or earlier.method != FULL_DOMAIN:
+        raise InputError(
+            f"The release {options.levels_from.name} has levels that differ between classes; none can be like it. "
+            "Take a release by full-domain generalization.",
+            file="release.json",
+        )
+    if earlier.search is None:
+        raise InputError(f"The release {options.levels_from.name} states no levels to be like.", file="release.json")
+    return earlier.search.levels
+
+
+def _ids(text: str) -> tuple[Ids, bytes | None]:
+    choice, _, file = text.partition(":")
+    ids = parse_ids(choice)
+    if (ids is Ids.HMAC) != bool(file):
+        raise InputError(
+            f"Keyed ids need the file of the key, as in {setting('ids', 'hmac:KEYFILE')}; other ids take none."
+        )
+    return ids, _key(Path(file)) if file else None
+
+
+def _key(path: Path) -> bytes:
+    """Read a secret key that nobody else can read."""
+    try:
+        status, key = path.stat(), path.read_bytes()
+    except OSError:
+        status, key = None, b""
+    if status is None:
+        raise InputError(f"The key file {path.name} cannot be read.", file=path.name)
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        raise InputError(f"The key file {path.name} can be read by others. Set its mode to 0600.", file=path.name)
+    return key

@@ -1,0 +1,174 @@
+"""What a report shows beside the manifest: class sizes, labels and how many have them, signs of identifiers.
+
+What the recipient gets is a function of the released files, and is recomputed by the same function when a release is
+verified. Counts of the original are for the custodian alone: beside the released ones they tell what was left out.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from cloister.io import records_of, table_columns
+from cloister.release.masking import mask_small_count
+from cloister.risk.recorded_columns import UniqueRecords
+from cloister.risk.safe_harbor import look_for_identifiers
+
+NAMED = 12
+"""Labels of a column that are listed by themselves: the most frequent."""
+
+BANDS = (1, 2, 5, 10, 20, 50, 100, 500, 1000)
+"""Lower ends of the sizes that are counted together."""
+
+Label = str | None
+Counts = Mapping[Label, int]
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many have each label of a column."""
+
+    # file, column: where it stands
+    file: str
+    column: str
+    of: str  # what is counted: records, patients, pairs or claims
+    after: Counts = field(repr=False)  # by label, as released
+    # by label, at the released level, of the original, for the custodian; None where there is no one level
+    before: Callable[[], Counts] | None = field(default=None, repr=False)
+    least: frozenset[str] = frozenset()  # labels of which more may be there than are counted
+
+
+@dataclass(frozen=True)
+class ReportCounts:
+    """What the figures of a report are made of."""
+
+    k: int  # counts of fewer are masked
+    sizes: pl.Series = field(repr=False)  # how many share each class, term, cluster or trajectory
+    # of, by: what is counted, and by what, in words
+    of: str
+    by: str
+    columns: tuple[Counted, ...]  # those whose labels are counted
+    # name and text of each released file, or the tally of that, for signs of identifiers; columns that only number
+    # records left out
+    files: Mapping[str, pl.DataFrame] = field(repr=False)
+    # patients made up from released labels, by column
+    examples: tuple[Mapping[str, str], ...] = ()
+    members: bool = True  # whether the members of the classes are counted, or the classes
+    recorded: UniqueRecords | None = None  # what the columns released as recorded do, if there are any
+    complete: int | None = None  # released records in which every quasi-identifier says something
+    # the same of the original as recorded; for the custodian
+    sizes_before: Callable[[], pl.Series] | None = field(default=None, repr=False)
+
+
+def figures_of(shown: ReportCounts, created: str) -> Figures:
+    """Return the figures for the recipient.
+
+    ``created``: date and time of the release, ISO 8601; years of birth are compared with its year
+    """
+    examples = {"examples": [dict(one) for one in shown.examples]} if shown.examples else {}
+    recorded: Figures = {} if shown.recorded is None else {"recorded": _plain(shown.recorded)}
+    recorded |= {} if shown.complete is None else {"complete": shown.complete}
+    return (
+        examples
+        | recorded
+        | {
+            "class_sizes": {
+                "of": shown.of,
+                "by": shown.by,
+                "bands": banded(shown.sizes, members=shown.members),
+                "before": None,
+            },
+            "marginals": [_marginal(column, shown.k) for column in shown.columns],
+            "identifiers": _identifiers(shown, datetime.date.fromisoformat(created[:10])),
+        }
+    )
+
+
+def _plain(found: UniqueRecords) -> Figures:
+    """The same as JSON has it."""
+    return {**asdict(found), "contributors": [list(one) for one in found.contributors]}
+
+
+def exact_figures_of(shown: ReportCounts, published: Figures) -> Figures:
+    """Return the same with exact counts of the original, for the custodian; unreleased labels are not named either."""
+    before = None if shown.sizes_before is None else banded(shown.sizes_before(), members=shown.members)
+    return published | {
+        "class_sizes": published["class_sizes"] | {"before": before},
+        "marginals": [_exact_marginal(column) for column in shown.columns],
+    }
+
+
+def label_counts(texts: pl.Series, records: pl.Series | None = None) -> dict[Label, int]:
+    """Return how often each text occurs."""
+    times = pl.ones(len(texts), dtype=pl.Int64, eager=True) if records is None else records
+    counted = pl.DataFrame([texts.alias("label"), times.alias("n")]).group_by("label").agg(pl.col("n").sum())
+    return dict(zip(counted["label"].to_list(), counted["n"].to_list(), strict=True))
+
+
+def banded(sizes: pl.Series, *, members: bool) -> dict[str, int]:
+    """Return how many members, or how many classes, there are by the size of the class."""
+    found = {}
+    for low, high in pairwise(BANDS):
+        inside = sizes.filter((sizes >= low) & (sizes < high))
+        found[str(low) if high == low + 1 else f"{low}-{high - 1}"] = int(inside.sum()) if members else len(inside)
+    largest = sizes.filter(sizes >= BANDS[-1])
+    return found | {f"{BANDS[-1]} and more": int(largest.sum()) if members else len(largest)}
+
+
+def _identifiers(shown: ReportCounts, today: datetime.date) -> list[Figures]:
+    """Signs of what Safe Harbor names, by file."""
+    every = {name: (texts.select(table_columns(texts)), records_of(texts)) for name, texts in shown.files.items()}
+    return [
+        {
+            "file": name,
+            "column": finding.column,
+            "letter": finding.letter,
+            "what": finding.what,
+            "records": mask_small_count(finding.records, shown.k),
+            "confidence": finding.confidence,
+        }
+        for name, (texts, records) in every.items()
+        for finding in look_for_identifiers(texts, texts, records=records, today=today)
+    ]
+
+
+def _marginal(counted: Counted, k: int) -> Figures:
+    """The most frequent labels with their counts, and all others together."""
+    after = counted.after
+    ordered = sorted(after, key=lambda label: (-after[label], label is not None, label or ""))
+    named, others = ordered[:NAMED], ordered[NAMED:]
+    rest = {
+        "labels": len(others),
+        "after": mask_small_count(sum(after[label] for label in others), k),
+        "exact": counted.least.isdisjoint(others),
+    }
+    return {
+        "file": counted.file,
+        "column": counted.column,
+        "of": counted.of,
+        "labels": [
+            {"label": label, "after": mask_small_count(after[label], k), "exact": label not in counted.least}
+            for label in named
+        ],
+        "others": rest if others else None,
+    }
+
+
+def _exact_marginal(counted: Counted) -> Figures:
+    """The same without masking, and with counts of the original where there are any."""
+    marginal = _marginal(counted, k=0)
+    if counted.before is None:
+        return marginal
+    before = counted.before()
+    released = sum(count for label, count in before.items() if label in counted.after)
+    labels = [cell | {"before": before.get(cell["label"], 0)} for cell in marginal["labels"]]
+    rest = released - sum(cell["before"] for cell in labels)
+    return marginal | {
+        "labels": labels,
+        "others": None if marginal["others"] is None else marginal["others"] | {"before": rest},
+        "not_released": sum(before.values()) - released,
+    }

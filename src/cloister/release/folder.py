@@ -1,0 +1,204 @@
+"""A release folder as it stands on disk: its manifest, the files it must hold, and whether they are unchanged."""
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from cloister.errors import CloisterError, InputError
+from cloister.io import formula_columns, read_table, sha256
+from cloister.io.tally import is_as_written, released_frames
+from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS
+from cloister.release.manifest import AnyManifest, outline_of
+from cloister.results import Figures, Manifest
+from cloister.version import __version__
+
+MANIFEST = "release.json"
+REPORT = "report.html"
+FIGURES = "report.json"
+"""What the report shows: the manifest, and figures beside it."""
+
+README = "README.txt"
+REPORTS = (REPORT, FIGURES, README)
+"""Files that are made of the manifest and of figures, and made again to be compared; no hash of them is published."""
+
+TABLE = "table"
+"""The part of the manifest of a table whose records are in a database."""
+
+SCHEMA: Literal[2] = 2
+
+
+def read_data(path: Path, delimiter: str | None = None) -> pl.DataFrame:
+    """Read a released data file."""
+    if path.suffix == ".csv":
+        return read_table(path, encoding="utf-8", delimiter=delimiter).frame
+    return read_table(path).frame
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder is a release of cloister and holds nothing else, so that no more than that is lost with it."""
+    try:
+        manifest = any_manifest(folder)
+    except CloisterError:
+        return False
+    return not _strangers(folder, outline_of(manifest).hashes) and holds_files_alone(folder)
+
+
+def holds_files_alone(folder: Path) -> bool:
+    """Return whether a folder holds regular files and nothing else."""
+    return all(entry.is_file(follow_symlinks=False) for entry in os.scandir(folder))
+
+
+def release_around(path: Path) -> Path | None:
+    """Return the folder around a path that has a manifest of ours, whatever else is in it; None if none has."""
+    for folder in Path(os.path.realpath(path)).parents:
+        with suppress(CloisterError, OSError):
+            any_manifest(folder)
+            return folder
+    return None
+
+
+def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
+    """Names in a release folder that do not belong to the release."""
+    of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
+    known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
+    return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *known})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder that this version wrote: of another one it cannot say what must hold."""
+    manifest = any_manifest(folder)
+    by = outline_of(manifest).cloister
+    if by != __version__:
+        raise InputError(
+            f"{folder.name} says that cloister {str(by)[:40]!r} wrote it. This is cloister "
+            f"{__version__}, which reads its own releases alone: use the version that wrote it.",
+            file=MANIFEST,
+        )
+    return manifest
+
+
+def any_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
+    path = folder / MANIFEST
+    if not os.path.isdir(folder):
+        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
+    if not is_file(path):
+        raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
+    manifest = _loaded(path)
+    if isinstance(manifest, dict):
+        stated = outline_of(manifest)
+        if stated.schema_ == SCHEMA and isinstance(stated.files, dict):
+            return manifest
+    raise InputError(f"{MANIFEST} of {folder.name} is not a manifest of schema {SCHEMA}.", file=MANIFEST)
+
+
+def _loaded(path: Path) -> object:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """Refuse a key that stands twice, of which others would read another value."""
+        if len(dict(pairs)) != len(pairs):
+            raise ValueError
+        return dict(pairs)
+
+    try:
+        found: object = json.loads(path.read_bytes(), object_pairs_hook=once)
+        return found
+    except (OSError, ValueError, RecursionError):
+        pass
+    raise InputError(f"{path.name} of {path.parent.name} cannot be read as JSON.", file=path.name)
+
+
+def same(told: object, expected: object) -> bool:
+    """Whether two things are the same in JSON, where 1, 1.0 and true differ."""
+    return json.dumps(told, sort_keys=True) == json.dumps(expected, sort_keys=True)
+
+
+def check_files(folder: Path, manifest: AnyManifest) -> list[str]:
+    """Return what is wrong with the files of a release folder, in sentences: missing, changed or foreign ones."""
+    failures = [] if (must := manifest.must_list()) is None else [f"{MANIFEST} must list {must}"]
+    for name, digest in manifest.files.items():
+        path = folder / name
+        if Path(name).name != name or not is_file(path):
+            failures.append(f"{Path(name).name} is missing")
+        elif f"sha256:{sha256(path)}" != digest:
+            failures.append(f"{name} was changed after its release")
+        else:
+            failures += _as_written_failures(path, manifest)
+    foreign = len(_strangers(folder, manifest.files))
+    if foreign:
+        failures.append(f"{foreign} file{'s do' if foreign > 1 else ' does'} not belong to the release")
+    return failures + [f"{name} is missing" for name in REPORTS if not is_file(folder / name)]
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file of the folder's own."""
+    return os.path.isfile(path) and not path.is_symlink()
+
+
+def manifest_failures(folder: Path, expected: Manifest) -> list[str]:
+    """Whether the manifest of a folder is not written as this content is: its white space could carry a message."""
+    try:
+        is_written = (folder / MANIFEST).read_bytes() == json_bytes(expected)
+    except ValueError:  # a text that no file can hold
+        is_written = False
+    return [] if is_written else [f"{MANIFEST} is not written in the one way there is"]
+
+
+def _as_written_failures(path: Path, manifest: AnyManifest) -> list[str]:
+    """Whether a table of a release is not in the one file that there is of it."""
+    if path.suffix not in (".csv", ".parquet"):
+        return []  # clusters, which their verifier writes again
+    delimiter = _delimiter_of(path, manifest)
+    try:
+        if is_as_written(path, delimiter):
+            return []
+    except InputError as error:
+        return [error.message.rstrip(".")]
+    if delimiter is None and manifest.machine.polars != pl.__version__:
+        raise InputError(
+            f"The bytes of {path.name} depend on the version of Polars. {MANIFEST} names another than the one here, "
+            f"{pl.__version__}: verify the release with the version that it names.",
+            file=path.name,
+        )
+    return [f"{path.name} is not written in the one way there is"]
+
+
+def _delimiter_of(path: Path, manifest: AnyManifest) -> str | None:
+    """What separates the cells of a released file; None for Parquet."""
+    if path.suffix == ".parquet":
+        return None
+    return "," if path.name == CODEBOOK else manifest.settings.delimiter
+
+
+def formulas_in(
+    folder: Path, manifest: AnyManifest, known: Mapping[str, pl.DataFrame] | None = None
+) -> dict[str, list[str]]:
+    """Return the columns of each CSV file of a release of which a spreadsheet would run a cell, or the name.
+
+    ``known``: what was written into some of them, so that they need not be read again
+    """
+    found = {}
+    for name in (name for name in manifest.files if name.endswith(".csv")):
+        if known is not None and name in known:
+            frames = iter([known[name]])
+        else:
+            frames = released_frames(folder / name, _delimiter_of(folder / name, manifest))
+        found[name] = sorted({column for frame in frames for column in formula_columns(frame)})
+    return {name: columns for name, columns in found.items() if columns}
+
+
+def json_bytes(content: Mapping[str, object]) -> bytes:
+    """Return an object as it is written into a release."""
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_figures(folder: Path) -> Figures:
+    """Return the figures beside the manifest that the report of a folder shows."""
+    shown = _loaded(folder / FIGURES)
+    assert isinstance(shown, dict)
+    figures: Figures = shown["figures"]
+    return figures

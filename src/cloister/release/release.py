@@ -1,0 +1,302 @@
+"""A release: protected data with their manifest, and the folder they are handed over in; of any shape.
+
+The folder appears whole or not at all: written aside, read back, verified from those very bytes, renamed.
+"""
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from cloister.errors import GuaranteeViolation, InputError, InternalError, setting
+from cloister.io import Place, appearing, sha256, write_csv, write_parquet, write_private
+from cloister.release.figures import ReportCounts, exact_figures_of, figures_of
+from cloister.release.folder import (
+    FIGURES,
+    MANIFEST,
+    REPORT,
+    formulas_in,
+    holds_files_alone,
+    is_release,
+    json_bytes,
+    read_data,
+    release_around,
+)
+from cloister.release.head import CODEBOOK
+from cloister.release.manifest import AnyManifest, rule_words, rules_of, typed
+from cloister.report import report_files
+from cloister.results import DIGITS, Figures, Manifest, Verdict
+
+LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
+"""Losses of the shapes, by their names in manifests."""
+INTERNAL = "internal.json"
+"""What only the custodian may see, in a folder outside the release."""
+
+
+@dataclass(frozen=True)
+class Custody:
+    """What only the custodian may see: never part of a release folder."""
+
+    figures: Figures = field(repr=False)  # exact figures, paths and the hash of the input
+    # original id of each released record, or where each record went; None where there are no ids
+    crosswalk: pl.DataFrame | None = field(default=None, repr=False)
+
+
+class Attacked(Protocol):
+    """How a release stood an attack."""
+
+    def as_manifest(self) -> Figures:
+        """Return what follows from the released files, for the recipient."""
+
+    def summary(self) -> Figures:
+        """Return all figures, for the custodian alone."""
+
+
+@dataclass(frozen=True, repr=False)
+class Release(ABC):
+    """Protected data that passed verification.
+
+    Attributes
+    ----------
+    codebook : meaning of columns and labels
+    manifest : what ``release.json`` will say
+    custody : what only the custodian may see
+    shown : makes what the report shows beside the manifest
+    attack : attacks the written files before the folder appears; None where nobody asked for it
+    """
+
+    codebook: pl.DataFrame = field(repr=False)
+    manifest: Manifest
+    custody: Custody = field(repr=False)
+    shown: Callable[[], ReportCounts] = field(repr=False)
+    attack: Callable[[Path, AnyManifest], Attacked] | None = field(default=None, repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Return what it is, in four lines."""
+        return "\n".join(f"{name:<10} {text}" for name, text in self._rows())
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for a notebook."""
+        rows = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows())
+        return f"<table>{''.join(rows)}</table>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [*in_rows(typed(self.summary())), ("next", "data, codebook, summary(), verify(), write(folder)")]
+
+    @abstractmethod
+    def delimiter_written(self) -> str | None:
+        """Return what separates the cells of the data file; None where it is not CSV."""
+
+    @abstractmethod
+    def recheck(self) -> Verdict:
+        """Return the verdict on the protected records."""
+
+    @abstractmethod
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the protected records into a folder; return the names of the files."""
+
+    @abstractmethod
+    def recheck_written(self, folder: Path) -> Verdict:
+        """Return the verdict on the protected records as they are read back from a folder."""
+
+    def frames_written(self) -> dict[str, pl.DataFrame]:
+        """Return what CSV files of the release hold, by name, as far as it is at hand."""
+        return {}
+
+    def summary(self) -> Manifest:
+        """Return the manifest: settings, guarantee, utility, risk, search."""
+        copy: Manifest = json.loads(json.dumps(self.manifest))
+        delimiter = self.delimiter_written()
+        if delimiter is not None:
+            # Whoever reads the file again must not guess: some delimiters are never detected.
+            copy["settings"]["delimiter"] = delimiter
+        return copy
+
+    def verify(self) -> Verdict:
+        """Check the protected records again.
+
+        Raises
+        ------
+        GuaranteeViolation
+            They do not keep the promise.
+        """
+        verdict = self.recheck()
+        if not verdict.holds:
+            raise GuaranteeViolation(f"The release does not hold: {verdict.problem()}.")
+        return verdict
+
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        custodian_dir: str | Path | None = None,
+        crosswalk: str | Path | None = None,
+    ) -> Manifest:
+        """Write the release folder and return its manifest; nothing appears unless everything does.
+
+        Parameters
+        ----------
+        folder : must not exist, or be an earlier release if ``overwrite``; mode 0700, its files 0600
+        custodian_dir : another folder, outside, for exact figures that only the custodian may see
+        crosswalk : file, outside, for the secret map from released to original ids
+
+        Raises
+        ------
+        InputError
+            A place cannot be written to, or exists, or is inside the release, or secrets inside another release.
+        InternalError
+            What was read back did not pass verification.
+        """
+        target, inside, secret = Path(folder), _optional(custodian_dir), _optional(crosswalk)
+        check_apart(target, inside, secret)
+        if secret is not None and self.custody.crosswalk is None:
+            raise InputError("A crosswalk was asked for, but no id column was named, so there is nothing to map.")
+        places = [Place(target, overwrite, is_release)]
+        if secret is not None:
+            places.append(Place(secret, is_file=True))
+        if inside is not None:
+            places.append(Place(inside, overwrite, is_internal))
+        try:
+            with appearing(*places) as (partial, *others):
+                manifest = self.write_into(
+                    partial, others[0] if secret is not None else None, others[-1] if inside is not None else None
+                )
+                self.commit(partial)
+        except BaseException:
+            self.rollback()
+            raise
+        return manifest
+
+    def commit(self, partial: Path) -> None:  # noqa: B027  (most releases are their folder alone)
+        """Make what was written outside the folder stay; the last thing that is done before the folder appears.
+
+        ``partial``: the folder, of a job that of all parts, as it is before it appears
+        """
+
+    def rollback(self) -> None:  # noqa: B027
+        """Take back what was made to stay, as the folder did not appear after all."""
+
+    def write_into(self, partial: Path, secret: Path | None = None, inside: Path | None = None) -> Manifest:
+        """Write the release into a partial folder, verify what is read back, and return the manifest.
+
+        ``partial``: empty, and appears later; see `write`
+        ``secret, inside``: partial places of the crosswalk, and of what only the custodian may see
+        """
+        shown = self.shown()
+        manifest, figures, found = self._fill(partial, shown)
+        if secret is not None and self.custody.crosswalk is not None:
+            write_csv(self.custody.crosswalk, secret)
+        if inside is not None:
+            figures, exact = exact_figures_of(shown, figures), self.custody.figures | found
+            write_private(inside / INTERNAL, json_bytes(exact | {"manifest": manifest}))
+            for name, content in report_files(manifest, figures, exact).items():
+                write_private(inside / name, content)
+        return manifest
+
+    def _fill(self, partial: Path, shown: ReportCounts) -> tuple[Manifest, Figures, Figures]:
+        """Write everything into the partial folder, and verify what is read back; the last is the custodian's."""
+        started = time.perf_counter()
+        names = self.write_data(partial)
+        write_csv(self.codebook, partial / CODEBOOK)
+        verdict = self.recheck_written(partial)
+        if not verdict.holds:
+            raise InternalError(f"What was written did not pass verification: {verdict.problem()}.")
+        files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        manifest = self.summary() | {"files": files}
+        written, found = typed(manifest), {}
+        if self.attack is not None:
+            begun = time.perf_counter()
+            attacked = self.attack(partial, written)
+            manifest |= {"attack": attacked.as_manifest()}
+            seconds = time.perf_counter() - begun
+            started += seconds  # an attack is no writing, and its time is the custodian's
+            found = {"attack": attacked.summary(), "seconds": {"attack": round(seconds, DIGITS)}}
+        figures = figures_of(shown, written.created) | {
+            "formulas": formulas_in(partial, written, self.frames_written())
+        }
+        seconds = round(time.perf_counter() - started, DIGITS)
+        total = round(written.seconds.total + seconds, DIGITS)
+        manifest |= {"seconds": written.seconds.published() | {"write": seconds, "total": total}}
+        for name, content in report_files(manifest, figures).items():
+            write_private(partial / name, content)
+        write_private(partial / MANIFEST, json_bytes(manifest))
+        return manifest, figures, found
+
+
+@dataclass(frozen=True, repr=False)
+class DataFileRelease(Release):
+    """Protected data whose records stand in one file."""
+
+    frame: pl.DataFrame = field(repr=False)  # the records as the data file has them
+    # format, delimiter: how it is written: csv or parquet
+    format: str
+    delimiter: str
+
+    def delimiter_written(self) -> str | None:
+        """Return what separates the cells of the data file; None for Parquet."""
+        return self.delimiter if self.format == "csv" else None
+
+    def frames_written(self) -> dict[str, pl.DataFrame]:
+        """Return what the data file holds."""
+        return {f"data.{self.format}": self.frame}
+
+    def write_data(self, folder: Path) -> tuple[str, ...]:
+        """Write the data file."""
+        data = folder / f"data.{self.format}"
+        if self.format == "parquet":
+            write_parquet(self.frame, data)
+        else:
+            write_csv(self.frame, data, self.delimiter)
+        return (data.name,)
+
+    def read_written(self, folder: Path) -> pl.DataFrame:
+        """Return the records as they are read back from a folder."""
+        return read_data(folder / f"data.{self.format}", self.delimiter)
+
+
+def in_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
+    """Return what a release is, what it promises and what it lost, a row each."""
+    n, lost = manifest.records, manifest.utility.published()
+    losses = ", ".join(f"{name} {lost[name]:.3f}" for name in LOSSES if isinstance(lost.get(name), float))
+    return [
+        ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),
+        ("guarantee", f"{'; '.join(map(rule_words, rules_of(manifest)))}; verified"),
+        ("loss", f"{losses or 'see summary()'} (0 nothing, 1 everything)"),
+    ]
+
+
+def _optional(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def check_apart(target: Path, custodian_dir: Path | None, crosswalk: Path | None, values: Path | None = None) -> None:
+    """Refuse places for secrets that are inside the release folder or another one, or where a file would be lost."""
+    whole = Path(os.path.realpath(target))
+    secrets = {"custodian_dir": custodian_dir, "crosswalk": crosswalk, "unmatched_values": values}
+    for name, path in secrets.items():
+        if path is None:
+            continue
+        place = Path(os.path.realpath(path))
+        if place == whole or whole in place.parents or place in whole.parents:
+            raise InputError(f"{setting(name)} holds secrets and must lie outside the release folder {target.name}.")
+        around = release_around(place)
+        if around is not None:
+            raise InputError(
+                f"{setting(name)} holds secrets, but {around.name} around it is a release. Choose a place outside."
+            )
+    if crosswalk is not None and os.path.lexists(crosswalk):
+        raise InputError(f"The crosswalk file {crosswalk.name} exists already. Give another name.", file=crosswalk.name)
+
+
+def is_internal(folder: Path) -> bool:
+    """Whether a folder holds what a release wrote for the custodian alone, and nothing else."""
+    names = {entry.name for entry in folder.iterdir()}
+    return {INTERNAL} <= names <= {INTERNAL, REPORT, FIGURES} and holds_files_alone(folder)

@@ -1,0 +1,1 @@
+"""Settings: how they are declared, read from TOML, and what all readers of data have in common."""

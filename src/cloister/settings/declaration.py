@@ -1,0 +1,340 @@
+"""A setting is a field of a frozen record: ``name: Annotated[type, Help(...), Key(...)] = default``.
+
+From `Help` comes its option on the command line, from `Key` its key in a job. Loads nothing, so that help is quick.
+What every ``protect`` takes, whatever the shape, is declared here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
+
+from cloister.errors import InputError, setting
+
+Value = TypeVar("Value")
+Kind: TypeAlias = Any
+"""What an annotation may state: a type, a union, a list of a type. Python has no type for these."""
+
+Keywords: TypeAlias = Mapping[str, Any]
+"""Values by name or by key, as a job or Python states them."""
+
+Given: TypeAlias = dict[str, Any]
+"""The same while they are put together."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """``COLUMN=VALUE`` as typed: which column a word is about is known once the columns of the data are."""
+
+    texts: tuple[str, ...]
+    later: Keywords = field(default_factory=dict)  # by column, what takes the place of what was typed
+
+    def __bool__(self) -> bool:
+        return bool(self.texts or self.later)
+
+
+ByColumn = Mapping[str, Value] | Words
+"""A value for each column, or the words that say so."""
+
+
+@dataclass(frozen=True)
+class Help:
+    """What the command line says of a setting."""
+
+    text: str
+    metavar: str | None = None  # what stands for its value; the type if None
+    option: str = ""
+    typed: Kind = None  # what a word is read as, if not as the type of the field
+    shown: str | None = None  # the default in words, where the field says None
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a job may say of a setting."""
+
+    allowed: str
+    name: str = ""
+    kind: Kind = None  # type in TOML, if not that of the field
+    one_of: tuple[str, ...] = ()
+    holds: Callable[[Any], bool] = lambda _: True  # whether a value is in range
+    read: Callable[[Any], Any] = lambda value: value  # from TOML to the value of the field
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field as declared; ``default`` is MISSING where it has none."""
+
+    name: str
+    kind: Kind
+    default: object
+    help: Help | None
+    key: Key | None
+
+    @property
+    def option(self) -> str:
+        """How the command line calls it."""
+        return (self.help and self.help.option) or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def word(self) -> str:
+        """How a job calls it; what has no key is called as the field."""
+        return (self.key and self.key.name) or self.name
+
+    @property
+    def by_column(self) -> bool:
+        """Whether it has a value for each column."""
+        return Words in get_args(self.kind)
+
+    @property
+    def typed(self) -> Kind:
+        """What the command line reads words as."""
+        return (self.help and self.help.typed) or self.kind
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the command line takes it several times, for several values."""
+        return any(get_origin(part) is tuple for part in (self.typed, *get_args(self.typed)))
+
+    @property
+    def in_toml(self) -> Kind:
+        """Its type in a job, without None."""
+        assert self.key is not None
+        if self.key.one_of:
+            word: Kind = Literal[self.key.one_of]
+            return word if not self.by_column else Mapping[str, word]
+        parts = [part for part in get_args(self.kind) if part not in (NoneType, Words)]
+        kind = self.key.kind or (parts[0] if self.by_column or NoneType in get_args(self.kind) else self.kind)
+        return str if kind is Path else kind
+
+    def from_toml(self, value: Value) -> Path | Value:
+        """Return the value of the field that a value in a job stands for."""
+        assert self.key is not None
+        if Path in (self.kind, *get_args(self.kind)):
+            return Path(str(value))
+        read: Value = self.key.read(value)
+        return read
+
+
+def settings_of(record: type) -> list[Setting]:
+    """Return the settings that a record declares, in the order in which people see them.
+
+    ``placed`` of the record says what stands before which other one; all else stands as declared, inherited first.
+    Where a record says nothing, what many commands have stands last.
+    """
+    found = {one.name: _setting(one) for one in fields(record)}
+    placed: Mapping[str, str] = getattr(record, "placed", {})
+    order = [name for name in found if name not in placed]
+    if not placed:
+        order.sort(key=lambda name: OF_MANY.index(name) if name in OF_MANY else -1)
+    for name, before in placed.items():
+        order.insert(order.index(before), name)
+    return [found[name] for name in order]
+
+
+def build_request(request: type[Value], keywords: Keywords, **looked_up: object) -> Value:
+    """Return a request made of settings by their names, words in place of which it has a choice becoming that."""
+    given = {}
+    for one in fields(request):  # type: ignore[arg-type]
+        if one.name in keywords and one.name not in looked_up:
+            is_choice = isinstance(one.type, type) and issubclass(one.type, StrEnum)
+            given[one.name] = one.type(keywords[one.name]) if is_choice else keywords[one.name]  # type: ignore[operator]
+    return request(**given, **looked_up)
+
+
+def settings_given(options: object) -> Given:
+    """Return the settings that say something, by their names."""
+    return {name: value for name, value in vars(options).items() if value is not None}
+
+
+def command_words(record: type, given: Keywords, skipped: Iterable[str] = ()) -> list[str]:
+    """Return the words of a command whose settings a record declares, for values by their keys in a job.
+
+    ``skipped``: names of fields that are left out
+    """
+    words: list[str] = []
+    for one in settings_of(record):
+        value = given.get(one.word)
+        if one.name in skipped or value is None or value is False or value in ([], ()) or value == one.default:
+            continue
+        option = one.option.split()[:1] if one.option.startswith("-") else []
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [*option, *([] if each is True else [str(each)])]
+    return words
+
+
+def check_words(options: object, *names: str) -> None:
+    """Refuse words that these settings do not have."""
+    for one in settings_of(type(options)):
+        word = getattr(options, one.name)
+        if one.name in names and one.key is not None and word is not None:
+            check_word(one.name, word, one.key.one_of)
+
+
+def check_word(name: str, word: str, known: Iterable[str]) -> None:
+    """Refuse a word that a setting does not have."""
+    if word not in (words := tuple(known)):
+        raise InputError(f"{setting(name)} can be {', '.join(words)}, not {word!r}.")
+
+
+def check_numbers(record: type, keywords: Keywords) -> None:
+    """Refuse numbers that a setting does not have, whoever gave them."""
+    for one in settings_of(record):
+        value = keywords.get(one.name)
+        if one.key is None or value is None:
+            continue
+        is_number = int in (one.kind, *get_args(one.kind)) and str not in get_args(one.kind)
+        if is_number and (isinstance(value, bool) or not isinstance(value, int) or not one.key.holds(value)):
+            raise InputError(f"{setting(one.name)} is {value!r}, but must be {one.key.allowed}.")
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuse numbers of threads below 1."""
+    if threads is not None and threads < 1:
+        raise InputError(f"{threads} threads were asked for, but at least 1 is needed.")
+
+
+def _setting(one: "Field[object]") -> Setting:
+    marks = getattr(one.type, "__metadata__", ())
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    return Setting(
+        one.name,
+        getattr(one.type, "__origin__", one.type) if marks else one.type,
+        default,
+        next((mark for mark in marks if isinstance(mark, Help)), None),
+        next((mark for mark in marks if isinstance(mark, Key)), None),
+    )
+
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+LIST = "a list of columns"
+COLUMN = "the name of a column"
+FILE = "the name of a file"
+WHOLE = "a whole number from 1"
+YES_OR_NO = "true or false"
+POLICY = "level:1, level:2, level:3, sim:5, sup:0.625, gwas or the name of a JSON file"
+ENGINE = "auto, memory, duckdb, spark or the address of a database"
+
+Missing = Annotated[tuple[str, ...], Help("Read this text as a missing value, as ? or NA. Repeatable.", "TEXT")]
+MissingAs = Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")]
+Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if not given.", "NAME")]
+Visit = Annotated[
+    str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), Key(COLUMN)
+]
+Delimiter = Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")]
+Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
+QueryText = Annotated[
+    str | None,
+    Help(
+        "DATA is the address of a database (postgresql://HOST/DATABASE, duckdb:PATH): read what this SELECT, or "
+        "the one in a file that ends in .sql, gives. User and password come from the environment.",
+        "SQL",
+    ),
+]
+AsJson = Annotated[bool, Help("Print one JSON object on standard output.", option="--json")]
+Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
+Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
+
+
+CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates")
+"""What stands last among the settings that say how data are read."""
+OF_MANY = ("missing", "delimiter", "encoding", *CLEANING, "missing_as", "as_json", "quiet", "verbose")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleaningOptions:
+    """What is put in order while data are read; see `cloister.settings.reading.ReadingWords`."""
+
+    date_format: Annotated[
+        tuple[str, ...],
+        Help(
+            "How dates are written: dd.mm.yyyy, m/d/yy, %d-%b-%Y; of all columns or one. Repeatable.", "[COLUMN=]FORMAT"
+        ),
+    ] = ()
+    decimal: Annotated[str, Help("What stands before the decimals of numbers.", ".|,")] = "."
+    numbers: Annotated[
+        tuple[str, ...],
+        Help(
+            "In this column read numbers, with a unit or not, and whatever is no number as missing. Repeatable.",
+            "COLUMN",
+        ),
+    ] = ()
+    dates: Annotated[
+        tuple[str, ...],
+        Help("In this column read whatever is no date as missing, and say how many. Repeatable.", "COLUMN"),
+    ] = ()
+    bad_lines: Annotated[
+        str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")
+    ] = "error"
+    duplicates: Annotated[str, Help("What to do with rows that repeat another one.", "keep|drop|error")] = "keep"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(CleaningOptions):
+    """Where a release is written, how its data are read, and how the run goes; see the help of ``protect``."""
+
+    out: Annotated[Path, Help("Folder of the release; must not exist.", "DIR")]
+    missing: Missing = ()
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from released to original ids.", "FILE"), Key(FILE)
+    ] = None
+    overwrite: Annotated[bool, Help("Replace an earlier release.")] = False
+    custodian_dir: Annotated[
+        Path | None, Help("Folder, outside the release, for what only the custodian may see.", "DIR")
+    ] = None
+    attack: Annotated[bool, Help("Attack the release before it appears, and report what was found.")] = False
+    accept_empty: Annotated[
+        bool,
+        Help("Release although nothing useful is left: all quasi-identifiers empty, or a loss above 0.9."),
+        Key(YES_OR_NO),
+    ] = False
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    seed: Annotated[int | None, Help("Of the simulations that measure the risk; that of the plan if not given.")] = None
+    threads: Threads = None
+    as_json: AsJson = False
+    quiet: Quiet = False
+    verbose: Annotated[bool, Help("Say more; show places in the code on errors.", option="--verbose -v")] = False
+    examples: ClassVar[tuple[str, str]]  # a command that protects such data, and one that explores them
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient in one row, or in rows of one patient."""
+        return True  # of such releases of one source no two are handed over together
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(RunOptions):
+    """The same, of one file of data or one query, protected with a k."""
+
+    data: "Path | Query"
+    k: int
+    id: Annotated[str | None, Help("Column that identifies patients.", "COLUMN")] = None
+    query: QueryText = None
+    seed: int = 0
+    engine: str = "auto"
+    placed: ClassVar[Mapping[str, str]] = {"query": "delimiter", **dict.fromkeys((*CLEANING, "engine"), "as_json")}
+    """What stands before which other setting, as people see them; see `settings_of`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedOptions(ReleaseOptions):
+    """The same, of codes of patients, which can be protected part by part on Spark."""
+
+    k: Annotated[
+        int,
+        Help("Patients, or candidates, that must be left to whoever knows codes of a patient.", option="-k"),
+        Key("a whole number from 2", holds=lambda k: k >= 2),
+    ]
+    seed: Annotated[int, Help("Of what is drawn at random; nothing random protects.")] = 0
+    engine: Annotated[
+        str,
+        Help(
+            "Where the work is done: here, or on Spark (spark, local[N], spark://HOST:PORT, sc://HOST:PORT).",
+            "auto|memory|spark|MASTER|sc://HOST",
+        ),
+        Key("auto, memory or spark"),
+    ] = "auto"

@@ -1,0 +1,368 @@
+"""What the two files of a release of claims say, counted from their text; and matched with a register of people.
+
+For the manifest, the codebook and the report, and to verify them. The register has one row a person of the population
+that the patients are a part of, and some of the quasi-identifiers of patients: a voter list has age and sex, but no
+days in hospital. Persons are counted by the columns that it has, at the levels of the release. A whole list may be
+matched at random within classes: the share of patients matched rightly is the marketer risk (step 12).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError, name_few
+from cloister.hierarchy.bound import ROOT
+from cloister.io import as_text, read_table
+from cloister.io.columns import nearest_column
+from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.figures import Counted, ReportCounts, label_counts
+from cloister.shapes.claims.method.encode import numbers_by_content, sorted_numbers
+from cloister.shapes.claims.method.prepare import group_sizes
+from cloister.shapes.claims.method.representativeness import median_claims
+
+from .data import Claims, Masked, StepLine
+from .group_tables import OTHER
+from .hierarchies import hierarchy_named, relabelled
+from .manifest import DIGITS, ClaimsManifest, Unbounded, VoterList
+from .plan import ClaimsPlan
+from .released_columns import (
+    CLAIMS,
+    FLAG,
+    HASHED,
+    IDENTIFIER,
+    KEPT,
+    NUMBER,
+    PATIENTS,
+    PSEUDONYM,
+    QUASI,
+    SUPPRESSED,
+    TABLES,
+    TRUNCATED,
+    ClaimsForm,
+    WrittenClaims,
+    smallest_class,
+)
+
+KIND, PEOPLE, FELLOWS = "\0kind", "\0people", "\0fellows"
+SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
+IDS = {
+    NUMBER: "number of the patient in this release; the same in both files",
+    HASHED: "keyed hash of the patient's id; the same in both files, and in other releases made with the key",
+}
+ANY, RECORDED, GROUP = "any value", "as recorded", "a group of values of the hierarchy"
+CUT = "1 where claims of the patient were left out, else 0"
+EMPTIED = "1 where the cell was suppressed, which is then empty, else 0"
+
+
+EXAMPLES, CLAIMS_OF_EXAMPLE, GOLDEN = 5, 3, 0.6180339887498949
+
+
+@dataclass(frozen=True)
+class ClaimsFacts:
+    """The parts of a manifest that follow from the released files, their columns and the plan; counts by step."""
+
+    n_patients: int
+    n_claims: int
+    labels: Mapping[str, int]
+    labels_of_patients: Mapping[str, int]
+    counts: Mapping[str, Mapping[str, Masked]]
+    median_claims: float | None
+    unbounded: Unbounded
+    voters: VoterList
+
+    def differing(self, manifest: ClaimsManifest) -> list[str]:
+        """Return the parts of a manifest that say something else."""
+        records, found, own = manifest.records, manifest.sensitivity.voter_list, self.voters
+        are_voters = found == own
+        if manifest.settings.plan.population.patients is not None:
+            # of the population, which is not among the files, the patients are a sample
+            are_voters = found.list == "population" and found.sample == own.sample
+            are_voters = are_voters and bool(found.columns) and {*found.columns} <= {*own.columns}
+        steps = {step.step: step.counts for step in manifest.steps}
+        # suppression counts what the files do not show, too
+        hidden = self.counts[SUPPRESSION].items() <= steps[SUPPRESSION].items()
+        others = all(steps[name] == counts for name, counts in self.counts.items() if name != SUPPRESSION)
+        same = {
+            "records": (records.released, records.claims) == (self.n_patients, self.n_claims),
+            "utility.labels": manifest.utility.labels == self.labels,
+            "utility.labels_of_patients": manifest.utility.labels_of_patients == self.labels_of_patients,
+            "steps": hidden and others,
+            "representativeness": manifest.representativeness.median_claims_released == self.median_claims,
+            "sensitivity.unbounded": manifest.sensitivity.unbounded == self.unbounded,
+            "sensitivity.voter_list": are_voters,
+        }
+        return [part for part, holds in same.items() if not holds]
+
+
+def facts_of(files: WrittenClaims, form: ClaimsForm, plan: ClaimsPlan) -> ClaimsFacts:
+    """Return what files say that have these columns and were released under this plan."""
+    sizes, k = alike(files, form), smallest_class(plan.risk.threshold)
+    alone = people_of(files.patients, files.patients.select(form.names(PATIENTS, QUASI)))
+    return ClaimsFacts(
+        n_patients=files.patients.height,
+        n_claims=files.claims.height,
+        labels={name: files.claims[name].n_unique() for name in form.names(CLAIMS, QUASI)},
+        labels_of_patients={name: files.patients[name].n_unique() for name in form.names(PATIENTS, QUASI)},
+        counts={
+            step: StepLine(step, counts=own).masked(k).counts for step, own in counts_of(plan, files, form).items()
+        },
+        median_claims=median_claims(files.claims.to_series(0)),
+        unbounded=Unbounded(
+            mean=round(float(np.mean(1.0 / sizes)), DIGITS),
+            flag_rate=round(float(np.mean(sizes < k)), DIGITS),
+            unique=round(float(np.mean(sizes == 1)), DIGITS),
+        ),
+        voters=voter_list(alone, k, is_population=False),
+    )
+
+
+def alike(files: WrittenClaims, form: ClaimsForm) -> NDArray[np.int64]:
+    """How many patients are like each one in all quasi-identifiers of both files, (n_patients,), each included."""
+    kinds = numbers_by_content(files.claims.select(form.names(CLAIMS, QUASI)))
+    histories = pl.Series(KIND, sorted_numbers(files.owners, kinds, files.patients.height), dtype=pl.Binary)
+    people = files.patients.select(*form.names(PATIENTS, QUASI), histories)
+    return people.select(pl.len().over(people.columns).cast(pl.Int64)).to_series().to_numpy()
+
+
+def counts_of(plan: ClaimsPlan, files: WrittenClaims, form: ClaimsForm) -> dict[str, dict[str, int]]:
+    """Return what the files say of what steps did to those released, by step."""
+    without: dict[str, int] = {}
+    if plan.patients.without_claims == "keep":  # released patients who never had claims
+        n_rows = np.bincount(files.owners, minlength=files.patients.height)
+        without["without claims"] = int(((n_rows == 0) & (files.patients[TRUNCATED].to_numpy() == "0")).sum())
+    missing: dict[str, int] = {}
+    for table in (CLAIMS, PATIENTS):
+        frame = files.of(table)
+        for name in (name for name in plan.of(table).derived if name in frame.columns):
+            flag = f"{SUPPRESSED}{name}"
+            hidden = frame[flag] == "1" if flag in frame.columns else pl.Series([False])
+            missing[f"{name} missing"] = int((frame[name].is_null() & ~hidden).sum())
+    # cells in the group of all other codes, and with the label of large numbers, of columns that are not generalized
+    finest = {table: [name for name, one in form.of(table).items() if not one.level] for table in TABLES}
+    grouped = [plan.claims.column(role) for role in plan.grouping.columns]
+    return {
+        "1 pseudonyms": group_sizes(files.claims, plan),
+        "3 patients without claims": without,
+        "5 derived columns": missing,
+        "6 grouping": {
+            f"{column!r} in group {OTHER}": int((files.claims[column] == OTHER).sum())
+            for column in grouped
+            if column in finest[CLAIMS]
+        },
+        "6 top-coding": {
+            f"{coding.column!r} top-coded": int(as_text(files.of(table)[coding.column]).str.ends_with("+").sum())
+            for coding in plan.top_coding
+            for table in TABLES
+            if coding.column in finest[table]
+        },
+        SUPPRESSION: {HIDDEN: sum(int((files.claims[flag] == "1").sum()) for flag in form.names(CLAIMS, FLAG))},
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PeopleCounted:
+    """The classes of a population at the levels of a release, by the columns that tell them apart.
+
+    ``classes``, (n_classes,): people of each; ``people, fellows``, (n_released,): people, and released patients, of the
+    class of each released patient, the patient included.
+    """
+
+    columns: tuple[str, ...]
+    classes: NDArray[np.int64]
+    people: NDArray[np.int64]
+    fellows: NDArray[np.int64]
+
+
+def read_population(prepared: Claims) -> pl.DataFrame | None:
+    """Read the register that the plan names under ``population.patients``; None if it names none.
+
+    One row a person: base values as text, of the quasi-identifiers of patients that the register has. ``prepared`` is
+    after steps 1 to 6.
+    """
+    plan = prepared.plan
+    if plan.population.patients is None:
+        return None
+    source = read_table(plan.population.patients)
+    columns = [column for column in plan.patients.qi if column in source.frame.columns]
+    if not columns:
+        hint = next(filter(None, (nearest_column(c, source.frame.columns) for c in plan.patients.qi)), "")
+        raise InputError(
+            f"{source.name} has none of the quasi-identifiers of patients: {name_few(plan.patients.qi)}.{hint} A "
+            "population has one row a person, and columns of the same names and detail.",
+            file=source.name,
+        )
+    people, patients = (
+        pl.DataFrame([as_text(frame[column]) for column in columns]) for frame in (source.frame, prepared.patients)
+    )
+    topped = [coding.column for coding in plan.top_coding if coding.column in columns]
+    if topped:
+        raise InputError(
+            f"Column {topped[0]!r} of {source.name} cannot be compared, since that of patients is top-coded. Take it "
+            "out of the population, or do not top-code it.",
+            file=source.name,
+            column=topped[0],
+        )
+    for column in columns:
+        values = people[column].drop_nulls().unique().sort().to_list()
+        outside = hierarchy_named(plan.patients.qi[column], plan.grouping.tables).outside(values)
+        if outside:
+            raise InputError(
+                f"{len(outside)} of {len(values)} distinct values of column {column!r} of {source.name} are outside "
+                "the hierarchy of the plan. Write them as those of the patients are.",
+                file=source.name,
+                column=column,
+            )
+    # with fewer people of one kind than patients these are no part of them
+    short = _joined(patients, people).filter(pl.col(PEOPLE) < pl.col(FELLOWS))
+    if short.height:
+        raise InputError(
+            f"{source.name} is to hold every patient, but {short.height} of {patients.height} patients are in classes "
+            f"({name_few(columns)}) with fewer people than patients. Give the population that the patients come "
+            "from, in the same detail, or leave out columns that differ.",
+            file=source.name,
+        )
+    return people
+
+
+def counted(population: pl.DataFrame, data: Claims, patients: pl.DataFrame, form: ClaimsForm) -> PeopleCounted:
+    """Count the people of each class at the levels of a release, and the released patients among them."""
+    columns, tables = [], data.plan.grouping.tables
+    for name, text in population.to_dict().items():
+        hierarchy = hierarchy_named(data.plan.patients.qi[name], tables)
+        columns.append(relabelled(text, hierarchy, form.patients[name].level or 0))
+    return people_of(patients, pl.DataFrame(columns))
+
+
+def people_of(patients: pl.DataFrame, people: pl.DataFrame) -> PeopleCounted:
+    """Count the people, and the released patients, who are alike in the columns that people have."""
+    names = people.columns
+    if not names:
+        all_of_them = np.full(patients.height, patients.height)
+        return PeopleCounted((), all_of_them[:1], all_of_them, all_of_them)
+    joined = _joined(patients.select(names), people)
+    sizes = people.group_by(names).len(PEOPLE)[PEOPLE].sort().cast(pl.Int64)
+    # nobody of a class is a patient of it who is not on the register, which `read_population` refuses
+    return PeopleCounted(
+        tuple(names), sizes.to_numpy(), np.maximum(joined[PEOPLE].to_numpy(), 1), joined[FELLOWS].to_numpy()
+    )
+
+
+def _joined(patients: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Of each patient the people and the patients of the same class, in the order of the patients."""
+    names = people.columns
+    joined = patients
+    for frame, name in ((people, PEOPLE), (patients, FELLOWS)):
+        counts = frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(name))
+        joined = joined.join(counts, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(pl.col(PEOPLE, FELLOWS).fill_null(0))
+
+
+class MarketerRisk(NamedTuple):
+    """The exact share, and that of the paper's equation (2)."""
+
+    exact: float
+    paper_eq2: float
+
+
+def marketer_risk(class_sizes: NDArray[np.int64], sample: int) -> MarketerRisk:
+    """Expected share of a random sample of a population that is matched rightly to the population's list.
+
+    Of a sample of n, a class holds f of F on average n F / N, and each is matched rightly with chance 1/F; so the
+    expected share is exactly (1/n) sum n/N = |J|/N. The paper puts f = alpha F for every class that is hit, which
+    a small class cannot be: its equation (2), the expected number of classes hit over N, is lower, and n/N where
+    everybody is unique.
+
+    References
+    ----------
+    HHP appendix, section 6, equation (2); Dankar, El Emam (2010), "A method for evaluating marketer re-identification
+    risk", PAIS.
+    """
+    from scipy.special import gammaln
+
+    population = int(class_sizes.sum())
+    if not 1 <= sample <= population:
+        raise InputError(f"A sample of {sample} was asked for of a population of {population}.")
+    rest = population - sample
+    sizes = class_sizes[class_sizes <= rest].astype(np.float64)
+    missed = gammaln(population - sizes + 1) - gammaln(rest - sizes + 1) + gammaln(rest + 1) - gammaln(population + 1)
+    n_hit = class_sizes.size - float(np.exp(missed).sum())
+    return MarketerRisk(class_sizes.size / population, n_hit / population)
+
+
+def voter_list(found: PeopleCounted, k: int, *, is_population: bool) -> VoterList:
+    """Match a list of persons with the release: of the population or, the worst there is, of the released patients."""
+    exact, paper = marketer_risk(found.classes, found.people.size)
+    return VoterList(
+        columns=found.columns,
+        list="population" if is_population else "released patients",
+        exact=round(exact, DIGITS),
+        paper_eq2=round(paper, DIGITS),
+        observed=round(float(np.mean(1.0 / found.people)), DIGITS),
+        flag_rate=round(float(np.mean(found.people < k)), DIGITS),
+        classes=found.classes.size,
+        people=int(found.classes.sum()),
+        sample=found.people.size,
+    )
+
+
+def codebook(files: WrittenClaims, form: ClaimsForm) -> pl.DataFrame:
+    """Return one row for each label of each quasi-identifier, and one for each other column."""
+    rows: list[Row] = []
+    types: dict[str, Type] = {}
+    for table in TABLES:
+        for name, column in form.of(table).items():
+            whole, level = f"{table}.{name}", column.level
+            if column.role == QUASI:
+                for label in files.of(table)[name].drop_nulls().unique().sort():
+                    meaning = ANY if label == ROOT and level == column.top else GROUP if level else RECORDED
+                    rows.append((whole, QUASI, column.hierarchy, str(level), label, meaning))
+            else:
+                meanings = {
+                    FLAG: CUT if name == TRUNCATED else EMPTIED,
+                    IDENTIFIER: IDS[form.ids],
+                    KEPT: RECORDED,
+                    PSEUDONYM: "a number in place of an id, by its first appearance",
+                }
+                types[whole] = type_of(files.of(table)[name])
+                rows.append((whole, column.role, None, None, None, meanings[column.role]))
+    return codebook_of(rows, types)
+
+
+def report_counts(files: WrittenClaims, form: ClaimsForm, k: int) -> ReportCounts:
+    """Return what the report counts in the files beyond the manifest.
+
+    Classes are those of patients with the same quasi-identifiers of their own; claims make patients stand out further.
+    """
+    known = form.names(PATIENTS, QUASI)
+    return ReportCounts(
+        k=k,
+        sizes=files.patients.group_by(known).len(PEOPLE)[PEOPLE] if known else pl.Series([files.patients.height]),
+        of="patients",
+        by="the size of their class, by quasi-identifiers of patients alone",
+        columns=tuple(
+            Counted(table, column, table, label_counts(files.of(table)[column]))
+            for table in TABLES
+            for column in form.names(table, QUASI)
+        ),
+        files={table: files.of(table).drop(form.names(table, IDENTIFIER)) for table in TABLES},
+        examples=tuple(_made_up(files, form, number) for number in range(EXAMPLES)),
+    )
+
+
+def _made_up(files: WrittenClaims, form: ClaimsForm, number: int) -> dict[str, str]:
+    """Return a patient that is none: of each column a label, by itself, so that all together have the frequent ones.
+
+    Labels stand at equal steps through all cells of the column in order, which begin at another place in each column.
+    """
+    found = {}
+    for table, size in ((PATIENTS, 1), (CLAIMS, CLAIMS_OF_EXAMPLE)):
+        for j, name in enumerate(form.names(table, QUASI)):
+            cells = files.of(table)[name].sort(nulls_last=True)
+            shares = ((number * size + one + 0.5) / (EXAMPLES * size) + GOLDEN * (j + 1) for one in range(size))
+            texts = [cells[int(share % 1.0 * cells.len())] or "missing" for share in shares] if cells.len() else []
+            found[name if table == PATIENTS else f"{name} of claims"] = "; ".join(texts)
+    return found

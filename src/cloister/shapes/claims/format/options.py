@@ -1,0 +1,34 @@
+"""The settings of ``protect claims`` beside its plan."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from cloister.settings.declaration import Help, Key, RunOptions
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsOptions(RunOptions):
+    """Protect patients and their claims together, as a plan asks.
+
+    The same generalization in every row, and the risk measured by simulating somebody who knows a few values of a
+    patient.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect claims patients.csv claims.csv --plan plan.toml --out release",
+        "cloister explore claims patients.csv claims.csv --plan plan.toml --grid risk.threshold=0.05,0.1 "
+        "--out exploration",
+    )
+
+    patients: Annotated["Path | Query", Help("CSV (also gzip'd) or Parquet, one row a patient.", option="PATIENTS")]
+    claims: Annotated["Path | Query", Help("The same, any number of rows a patient.", option="CLAIMS")]
+    plan: Annotated[Path, Help("What is asked, in TOML; cloister init claims writes a first one.", "PLAN")]
+    levels_from: Annotated[
+        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = dict.fromkeys(("patients", "claims", "plan", "levels_from"), "out")

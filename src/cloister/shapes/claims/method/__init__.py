@@ -1,0 +1,1 @@
+"""How a release of this shape is made. Imports nothing of the verifier."""

@@ -1,0 +1,358 @@
+"""What a release of claims says beside its facts: risk, attacks and steps; and exact figures for the custodian.
+
+The finished release is attacked by adversaries of growing knowledge (step 12); the risk of who knows released values is
+the one figure that a recipient can work out anew. Counts of everybody who was there before, less those of the files,
+would reveal the few who were left out in between: so steps that describe what is released are counted in the files
+(`shapes/claims/format/facts.py`).
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.io.columns import coded
+from cloister.release.masking import WITHHELD, below
+from cloister.results import Manifest
+from cloister.shapes.claims.format.data import Claims, Step, StepLine, dates_of, early_steps
+from cloister.shapes.claims.format.facts import HIDDEN, SUPPRESSION, ClaimsFacts, PeopleCounted
+from cloister.shapes.claims.format.manifest import (
+    DIGITS,
+    Adversary,
+    ChosenLevels,
+    ClaimsGuarantee,
+    ClaimsRecords,
+    ClaimsRisk,
+    ClaimsSettings,
+    ClaimsUtility,
+    KeptShares,
+    Levels,
+    MaximumLikelihoodFigures,
+    Sensitivity,
+    SimulatedFigures,
+    TolerantFigures,
+    VoterList,
+    rule_of,
+)
+from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
+from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
+
+from .adversaries import (
+    AttackedClaims,
+    ClaimsAttack,
+    Power,
+    Stays,
+    all_values,
+    constant_power,
+    discharge_database,
+    exact_order,
+    in_population,
+    jointly,
+    rounded,
+    stays_of,
+    whole_claims,
+)
+from .adversary_draws import AdversaryPower, DrawnKnowledge, PowerByLevel, adversary_power
+from .choice import NodeChoice
+from .encode import EncodedClaims, EncodedColumn
+from .lattice_search import Node
+from .matching import Matching, ReleasedClaims, information_kept, loss_of_released, weights_of
+from .protect import ProtectedClaims
+from .release import Laid
+from .representativeness import PreparedClaims, compared
+from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
+
+TRUNCATION = "7 truncation"
+PATIENTS_LEFT_OUT, CLAIMS_LEFT_OUT = "patients left out", "claims left out"
+LEAVING = ("2 high-risk patients", "3 patients without claims")
+"""Steps whose total is of patients who are left out."""
+
+PURPOSE = 1_000_001
+"""Which seed: odd, as evaluations have, and far from those of rounds."""
+
+REPEATS = 5
+NEARLY = 1e-9
+"""A share that is so close to a whole percent is one."""
+
+POWERS: Mapping[Adversary, int] = {"power up to 5": 5, "power up to 10": 10, "power up to 15": 15, "power up to 20": 20}
+"""Highest powers that are tried besides the plan's."""
+
+
+def as_released(laid: Laid, adversary: AdversaryPlan, settings: RiskSettings) -> RiskFigures:
+    """Attack a release by values drawn from the released claims, as many as the power of released values is."""
+    files, columns = laid.files, []
+    for table in TABLES:
+        own = []
+        for name in laid.form.names(table, QUASI):
+            texts, values = coded(files.of(table)[name])
+            own.append(EncodedColumn.flat(name, values, texts))
+        columns.append(tuple(own))
+    counts = np.bincount(files.owners, minlength=files.patients.height)
+    encoded = EncodedClaims(columns[0], columns[1], np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+    power = adversary_power(encoded, adversary.power, adversary.rounding).of_patients
+    knowledge = DrawnKnowledge(encoded, power, settings.seed_of(PURPOSE))
+    matching = Matching(ReleasedClaims.everything(encoded), knowledge.cap, settings.threads)
+    return NodeRisk(matching, knowledge, settings.k).figures((0,) * len(encoded.columns), REPEATS)
+
+
+def attacks_on(
+    attacked: AttackedClaims,
+    believing: ReleaseRisk,
+    likeliest: RiskFigures,
+    *,
+    powers: Mapping[Adversary, Power] | None = None,
+    when: NDArray[np.int32] | None = None,
+    stays: Stays | None = None,
+) -> list[ClaimsAttack]:
+    """Attack a release in all the ways there are, beside the figures measured already of two adversaries.
+
+    powers : other powers of the paper's adversary to try
+    when : (n_claims,) rank of each claim in time; without, nobody knows the order
+    stays : hospital stays among the claims, where they can be told
+    """
+    encoded = attacked.released.encoded
+    tried: dict[Adversary, Power] = {
+        **(powers or {}),
+        "one value of each column": constant_power(encoded, 1),
+        "five values of each column": constant_power(encoded, 5),
+        "all values": all_values(encoded),
+    }
+    discharged = None if stays is None else discharge_database(attacked, stays)
+    return [
+        *jointly(attacked),
+        *(ClaimsAttack(name, attacked.figures(power)) for name, power in tried.items()),
+        whole_claims(attacked),
+        *([] if when is None else [exact_order(attacked, when)]),
+        ClaimsAttack("flags believed (tolerant)", believing.tolerant),
+        ClaimsAttack("flags believed where nobody fits", believing.fallback),
+        ClaimsAttack("flags believed, fewest missing", believing.nearest),
+        ClaimsAttack("picks the likeliest", likeliest),
+        *([] if discharged is None else [discharged]),
+    ]
+
+
+def evaluate(
+    prepared: PreparedClaims, protected: ProtectedClaims, laid: Laid, people: PeopleCounted | None
+) -> list[ClaimsAttack]:
+    """Attack a release in all the ways there are; in the population, if there is a register of its people."""
+    data, encoding, suppression = prepared.claims, protected.encoding, protected.suppression
+    claims, asked = encoding.claims, data.plan.adversary
+    own = suppression.levels[len(claims.patients) :]
+    attacked = AttackedClaims(suppression.released, suppression.levels, protected.settings, protected.power)
+    powers = {name: PowerByLevel(claims, most, asked.rounding, asked.basis).at(own) for name, most in POWERS.items()}
+    date, when = data.plan.claims.column("date"), None
+    if date is not None:
+        days = dates_of(data.claims[date], "claims").gather(pl.Series(encoding.claim_rows))
+        when = days.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
+    found = attacks_on(
+        attacked, suppression.risk, suppression.likeliest, powers=powers, when=when, stays=stays_of(claims, data.plan)
+    )
+    return found if people is None else [*found, in_population(attacked, people, laid.patients)]
+
+
+def correlations_of(adversary: AdversaryPower) -> dict[str, dict[str, float | None]]:
+    """Return correlations between the diversities of columns, to two decimals."""
+    table, names = adversary.correlations(), adversary.columns
+    return {
+        own: {other: None if math.isnan(table[i, j]) else round(float(table[i, j]), 2) for j, other in enumerate(names)}
+        for i, own in enumerate(names)
+    }
+
+
+def neighbours_of(choice: NodeChoice, encoded: EncodedClaims) -> list[dict[str, object]]:
+    """Return the chosen node and its neighbours, each judged with misses decided on base values and on its own."""
+    n, names = len(encoded.patients), [column.name for column in encoded.columns]
+    places = [f"{name} of {PATIENTS if place < n else CLAIMS}" for place, name in enumerate(names)]
+
+    def levels(node: Node) -> dict[str, dict[str, int]]:
+        both = list(zip(names, node, strict=True))
+        return {PATIENTS: dict(both[:n]), CLAIMS: dict(both[n:])}
+
+    def flags(figures: RiskFigures) -> dict[str, object]:
+        return {name: rounded(figures)[name] for name in ("flag_rate", "flag_interval", "draws")}
+
+    found: list[dict[str, object]] = []
+    for one in choice.around:
+        moved = [
+            f"{place} at {own}"
+            for place, own, chosen in zip(places, one.levels, choice.levels, strict=True)
+            if own != chosen
+        ]
+        found.append(
+            {
+                "node": moved[0] if moved else "as chosen",
+                "levels": levels(one.levels),
+                "loss": math.ceil(100 * one.loss) / 100,
+                "raw": flags(one.raw),
+                "paper": flags(one.node),
+            }
+        )
+    return found
+
+
+def risk_of_release(protected: ProtectedClaims, laid: Laid, plan: ClaimsPlan) -> ClaimsRisk:
+    """Return the risk as it is published."""
+    risk, settings = protected.suppression.risk, protected.settings
+    return ClaimsRisk(
+        **rounded(risk.exact),
+        threshold=settings.threshold,
+        k=settings.k,
+        tolerant=TolerantFigures(
+            **rounded(risk.tolerant), highest=round(risk.believing_flags, DIGITS), limit=plan.adversary.tolerant
+        ),
+        likeliest=MaximumLikelihoodFigures(**rounded(protected.suppression.likeliest), limit=plan.adversary.likeliest),
+        known=protected.known,
+        as_released=SimulatedFigures(**rounded(as_released(laid, plan.adversary, settings))),
+    )
+
+
+def described(
+    data: Claims,
+    prepared: PreparedClaims,
+    protected: ProtectedClaims,
+    laid: Laid,
+    risk: ClaimsRisk,
+    facts: ClaimsFacts,
+    attacks: Sequence[ClaimsAttack],
+    voters: VoterList,
+) -> Manifest:
+    """Return the part of ``release.json`` that is particular to claims; ``data``: as read."""
+    plan, form, k = plan_published(data.plan), laid.form, risk.k
+    suppression, choice = protected.suppression, protected.choice
+    loss = suppression.loss
+    if 0 < int(suppression.patients.sum()) < k:  # so few that the loss would reveal them: that of the others alone
+        weights = weights_of(protected.encoding.claims, plan.weights)
+        loss = loss_of_released(suppression.released, suppression.levels, weights)
+    utility = ClaimsUtility(
+        loss=min(math.ceil(100 * loss) / 100, 1.0),
+        exact=False,
+        labels=dict(facts.labels),
+        labels_of_patients=dict(facts.labels_of_patients),
+        kept=_kept(suppression.released, suppression.levels, form),
+    )
+    chosen = ChosenLevels(
+        max_flag_rate=CHOSEN if protected.settings.max_sup is None else protected.settings.max_sup,
+        truncation=_percentile(choice.truncation),
+        levels=Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
+        optimal=choice.is_optimal,
+        lattice=choice.tried[0].result.lattice,
+    )
+    steps = [*early_steps(prepared.lines, facts.counts, k), *_later_steps(protected, facts, k)]
+    return {
+        "shape": "claims",
+        "method": "simulated-risk",
+        "settings": ClaimsSettings(source=data.names[0], claims=data.names[1], plan=plan).published(),
+        "columns": form.published(),
+        "records": _records(data, prepared, facts, _lost(prepared, protected), k).published(),
+        "guarantee": ClaimsGuarantee(rules=(rule_of(plan),), verified=True, one_row_per_patient="ids").published(),
+        "utility": utility.published(),
+        "risk": risk.published(),
+        "choice": chosen.published(),
+        "steps": [step.published() for step in steps],
+        "representativeness": compared(prepared, laid.files, form, k).published(),
+        "sensitivity": Sensitivity(
+            attacks=tuple(attack.published() for attack in attacks), unbounded=facts.unbounded, voter_list=voters
+        ).published(),
+    }
+
+
+def _kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShares:
+    """The information kept, rounded down to whole percent."""
+    names = [*((PATIENTS, name) for name in form.names(PATIENTS, QUASI))]
+    names += [(CLAIMS, name) for name in form.names(CLAIMS, QUASI)]
+    shares = dict(zip(names, information_kept(released, levels), strict=True))
+    parts = {
+        table: {name: math.floor(100 * share + NEARLY) / 100 for (one, name), share in shares.items() if one == table}
+        for table in TABLES
+    }
+    return KeptShares(patients=parts[PATIENTS], claims=parts[CLAIMS])
+
+
+def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, object]:
+    """Return figures for the custodian alone."""
+    suppression, tried = protected.suppression, protected.choice.tried
+    return {
+        "steps": [line.exact() for line in (*prepared.lines, *_later_lines(protected))],
+        "records": {"in": data.n_patients, "claims_in": data.n_claims, "lost": _lost(prepared, protected)},
+        "loss": suppression.loss,
+        "rounds": suppression.rounds,
+        "to_keep": [one.sentence(protected.settings.threshold) for one in protected.remedies],
+        "before_suppression": rounded(suppression.before.exact),
+        "representativeness": vars(prepared.representativeness),
+        "claims_lost": {_percentile(one.percentile): one.claims_lost for one in tried},
+        "tried": [
+            {
+                "truncation": _percentile(one.percentile),
+                "checked": one.result.checked,
+                "found": one.result.levels is not None,
+            }
+            for one in tried
+        ],
+        "around": neighbours_of(protected.choice, protected.encoding.claims),
+        "diversity": correlations_of(protected.adversary),
+    }
+
+
+def _percentile(level: float) -> str:
+    return "none" if level >= 100 else f"{level:g}"
+
+
+def _lost(prepared: PreparedClaims, protected: ProtectedClaims) -> list[int]:
+    """How many patients each step left out."""
+    leaving = [line.total or 0 for line in prepared.lines if line.step in LEAVING]
+    return [*leaving, int(protected.suppression.patients.sum())]
+
+
+def _records(data: Claims, prepared: PreparedClaims, facts: ClaimsFacts, lost: Sequence[int], k: int) -> ClaimsRecords:
+    """How many patients there were and are; withheld where fewer than k of a step could be computed."""
+    # the number of patients in the source would reveal the total of a step that is withheld
+    totals = [line.masked(k).total for line in prepared.lines if line.step in LEAVING]
+    is_hidden = WITHHELD in totals or any(0 < count < k for count in lost)
+    gone = data.n_patients - facts.n_patients
+    return ClaimsRecords.model_validate(
+        {
+            "in": WITHHELD if is_hidden else data.n_patients,
+            "released": facts.n_patients,
+            "suppressed": gone if not is_hidden else below(k) if gone < k else WITHHELD,
+            "claims": facts.n_claims,
+        }
+    )
+
+
+def _later_lines(protected: ProtectedClaims) -> list[StepLine]:
+    choice, suppression = protected.choice, protected.suppression
+    cut = int((~choice.released.claims).sum())
+    hidden = {
+        PATIENTS_LEFT_OUT: int(suppression.patients.sum()),
+        HIDDEN: int(suppression.cells.sum()),
+        CLAIMS_LEFT_OUT: int((~suppression.released.claims).sum()) - cut,
+    }
+    return [
+        StepLine(TRUNCATION, cut, {"patients with fewer claims": int(choice.released.truncated.sum())}),
+        StepLine("8 adversary power"),
+        StepLine("9 node risk"),
+        StepLine("10 search"),
+        StepLine(SUPPRESSION, counts=hidden),
+        StepLine("12 evaluation"),
+    ]
+
+
+def _later_steps(protected: ProtectedClaims, facts: ClaimsFacts, k: int) -> Iterator[Step]:
+    """Steps 7 to 12 as they are published: claims left out are those of released patients."""
+    released, before = protected.suppression.released, protected.choice.released
+    owners = protected.encoding.claims.owners
+    for line in _later_lines(protected):
+        gone = ~before.claims if line.step == TRUNCATION else before.claims & ~released.claims
+        whose = owners[gone & released.patients[owners]]
+        n_gone, n_patients = int(whose.size), int(np.unique(whose).size)
+        if line.step == TRUNCATION:
+            yield replace(line, total=n_gone, counts={}, patients_in_all=n_patients).masked(k)
+        elif line.step == SUPPRESSION:
+            counts = {**line.counts, CLAIMS_LEFT_OUT: n_gone}
+            step = replace(line, counts=counts, patients={CLAIMS_LEFT_OUT: n_patients}).masked(k)
+            yield step.counting({**step.counts, **facts.counts[SUPPRESSION]})
+        else:
+            yield line.masked(k)

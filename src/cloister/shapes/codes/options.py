@@ -1,0 +1,207 @@
+"""What can be asked of code sets, each setting declared once: for the command line and for jobs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from cloister.settings.declaration import (
+    COLUMN,
+    FILE,
+    POLICY,
+    WHOLE,
+    YES_OR_NO,
+    CodedOptions,
+    Help,
+    Key,
+    Keywords,
+    Visit,
+)
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+DISASSOCIATION, APRIORI = "disassociation", "apriori"
+OF_PAPERS = ("cba", "ugaclip")
+BY_SETS = (*OF_PAPERS, "generalization")
+METHODS = (DISASSOCIATION, *BY_SETS, APRIORI)
+
+METHODS_OF = {
+    "max_cluster_size": (DISASSOCIATION,),
+    "refine": (DISASSOCIATION,),
+    "inference_check": (DISASSOCIATION,),
+    "inference_threshold": (DISASSOCIATION,),
+    "sensitive": (DISASSOCIATION,),
+    "diversity": (DISASSOCIATION,),
+    "privacy": (*BY_SETS, APRIORI),
+    "visit": BY_SETS,
+    "code_hierarchy": (*BY_SETS, APRIORI),
+    "code_weights": (*BY_SETS, APRIORI),
+    "uncovered": BY_SETS,
+    "attributes": (*BY_SETS, APRIORI),
+    "loss": OF_PAPERS,
+}
+"""Settings that only some methods look at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesSettings:
+    """What is asked of code sets, as stated. What is None was not said."""
+
+    m: Annotated[
+        int | None,
+        Help("Codes that somebody may know of a patient; 2 if not given.", option="-m"),
+        Key(WHOLE, holds=lambda m: m >= 1),
+    ] = None
+    method: Annotated[
+        str,
+        Help(
+            "Release codes in parts (disassociation), or sets of codes in place of a code (the others).",
+            "disassociation|generalization|cba|ugaclip|apriori",
+        ),
+        Key("disassociation, generalization, cba, ugaclip or apriori", one_of=METHODS),
+    ] = DISASSOCIATION
+    privacy: Annotated[
+        str | None,
+        Help(
+            "Of generalization, in place of -m: sets of codes that somebody may know of a patient: all:2, and of all "
+            "but apriori also visits:FILE (recorded together), records, or a JSON list of lists of codes.",
+            "PRIVACY",
+        ),
+        Key("all:2, records, visits:FILE or the name of a JSON file"),
+    ] = None
+    visit: Visit = None
+    policy: Annotated[
+        str | None,
+        Help(
+            "Codes to keep countable together: level:1|2|3 (category, section, chapter), sim:5, sup:0.625 (percent), "
+            "gwas (18 diseases), or a JSON file from name to list of codes.",
+            "POLICY",
+        ),
+        Key(POLICY),
+    ] = None
+    uncovered: Annotated[
+        str | None,
+        Help(
+            "Of all but apriori: what may become of codes of no set of the policy; generalize if not given.",
+            "generalize|suppress",
+        ),
+        Key("generalize or suppress", one_of=("generalize", "suppress")),
+    ] = None
+    loss: Annotated[
+        str | None,
+        Help("Of cba and ugaclip: what is kept low; ilm if not given.", "ilm|ul"),
+        Key("ilm or ul", one_of=("ilm", "ul")),
+    ] = None
+    code_hierarchy: Annotated[
+        str | None,
+        Help("Of generalization: how close codes are; ICD-9-CM or ICD-10-CM if not given.", "HIERARCHY"),
+        Key("a hierarchy, as icd9"),
+    ] = None
+    code_weights: Annotated[
+        str | tuple[float, ...] | None,
+        Help(
+            "Of generalization: weight in the loss of a set of codes that meet at each level of the hierarchy, rising "
+            "to 1; in equal steps if not given.",
+            "W,W,...,1",
+            typed=str,
+        ),
+        Key("a list of numbers, as [0.1, 0.3, 0.6, 1]", kind=tuple[float, ...]),
+    ] = None
+    attributes: Annotated[
+        Path | None,
+        Help("Of generalization: auxiliary attributes as they are, one row a patient, beside the terms.", "FILE"),
+        Key(FILE),
+    ] = None
+    max_cluster_size: Annotated[
+        int | None,
+        Help("Clusters of fewer records are not split; 2k if not given.", "N"),
+        Key(WHOLE, holds=lambda size: size >= 1),
+    ] = None
+    refine: Annotated[
+        str | None,
+        Help("How codes that are rare in their cluster are shared; tree if not given.", "tree|paper|off"),
+        Key("tree, paper or off", one_of=("tree", "paper", "off")),
+    ] = None
+    inference_check: Annotated[
+        str | None,
+        Help("Count, or remove, codes that give another code away; report if not given.", "off|report|enforce"),
+        Key("off, report or enforce", one_of=("off", "report", "enforce")),
+    ] = None
+    inference_threshold: Annotated[
+        float | None,
+        Help("Confidence from which a code gives another away; 1 if not given.", "SHARE"),
+        Key("a number above 0 and at most 1"),
+    ] = None
+    sensitive: Annotated[
+        tuple[str, ...] | None,
+        Help("Codes that nobody outside knows, separated by commas; kept apart. Repeatable.", "CODES"),
+        Key("a list of codes"),
+    ] = None
+    diversity: Annotated[
+        int | None,
+        Help(
+            "Each sensitive code is in at most one record in L of a cluster, so in exactly one below 2L records; "
+            "2 if not given.",
+            "L",
+        ),
+        Key("a whole number from 2", holds=lambda diversity: diversity >= 2),
+    ] = None
+    repeats: Annotated[
+        bool, Help("Count the occurrences of a code of a patient instead of taking it once."), Key(YES_OR_NO)
+    ] = False
+    drop_empty: Annotated[bool, Help("Leave patients without codes out."), Key(YES_OR_NO)] = False
+    workload: Annotated[
+        str | None,
+        Help("Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
+        Key("frequent:PERCENT or random:COUNT"),
+    ] = None
+    codes: Annotated[str | None, Help("Column with all codes of a patient.", "COLUMN"), Key(COLUMN)] = None
+    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
+    separator: Annotated[
+        str | None,
+        Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
+        Key("a text, as ;"),
+    ] = None
+    ids: Annotated[
+        str,
+        Help("Whether records of the data file are numbered.", "drop|number"),
+        Key("number or drop", one_of=("number", "drop")),
+    ] = "number"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesOptions(CodedOptions, CodesSettings):
+    """Protect sets of codes, so that no few codes of a patient lead to the patient.
+
+    By disassociation every code is released as recorded, in parts; by generalization records stay whole, and sets of
+    codes stand for codes.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect codes diagnoses.csv -k 5 -m 2 --policy level:1 --out release",
+        "cloister explore codes diagnoses.csv --grid k=3,5 --grid m=1,2 --out exploration",
+    )
+
+    @classmethod
+    def is_whole(cls, keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return bool(keywords.get("method", DISASSOCIATION) != DISASSOCIATION)
+
+    data: Annotated[
+        "Path | Query",
+        Help(
+            "CSV (also gzip'd) or Parquet: id,codes with the codes separated by spaces, or codes alone, one patient a "
+            "line; or id,code, one code a line.",
+            option="DATA",
+        ),
+    ]
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from patients to clusters or records.", "FILE"), Key(FILE)
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = {
+        **CodedOptions.placed,
+        **dict.fromkeys(("data", "k", "out"), "m"),
+        "id": "codes",
+        "missing": "ids",
+    }

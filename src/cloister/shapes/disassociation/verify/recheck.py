@@ -1,0 +1,147 @@
+"""A release folder of code sets, checked again from its files alone, and against the original if that is given."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError, setting
+from cloister.io import as_text, sha256
+from cloister.release.folder import read_data
+from cloister.release.head import CLUSTERS, DATA
+from cloister.results import Verdict
+from cloister.shapes.codes.data import CODES, ID, plain_code
+from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters
+from cloister.shapes.disassociation.format.data import Disassociation
+from cloister.shapes.disassociation.format.manifest import (
+    DisassociationManifest,
+    codebook,
+    facts_of,
+    method_failures,
+    rules_of,
+    shown_of,
+    utility_follows,
+)
+from cloister.verification.codes_original import CodesOriginal, read_original
+from cloister.verification.driver import Checker, Facts, Opened, Request
+
+from .original import CLASS, SET, miscounted
+from .verify import DisassociationSecret, verify
+
+CHECKED = "data.csv has as many records, and as often each code, as the clusters allow"
+ReleaseFolder = Opened[DisassociationManifest, Disassociation, DisassociationSecret]
+
+
+class DisassociationChecker(Checker[DisassociationManifest, Disassociation, DisassociationSecret]):
+    """Checks disassociated code sets."""
+
+    def read_files(self, folder: Path, _manifest: DisassociationManifest) -> Disassociation:
+        """Read the clusters."""
+        return read_clusters(folder / CLUSTERS)
+
+    def read_original(
+        self, request: Request, manifest: DisassociationManifest, files: Disassociation
+    ) -> DisassociationSecret | None:
+        """Read what the custodian has."""
+        if request.privacy is not None or request.policy is not None:
+            raise InputError("Policies are for releases of generalized code sets. Leave them out.")
+        original = read_original(request, manifest.settings)
+        return None if original is None else _secret(original, files, manifest.settings.diversity or 1)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise."""
+        verdict = verify(release.files, release.original, release.manifest.settings.diversity or 1)
+        return replace(verdict, checks=(*verdict.checks, CHECKED))
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        folder, manifest, files = release.folder, release.manifest, release.files
+        failures = _contradictions(manifest, files)
+        failures += [] if is_as_written(folder, files) else [f"{CLUSTERS} is not written as a release is"]
+        failures += _reconstruction_failures(folder, manifest, files)
+        return Facts(failures, codebook(files, numbered=manifest.columns.id is not None), shown_of(files))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files, release.request)
+
+
+def _contradictions(manifest: DisassociationManifest, released: Disassociation) -> list[str]:
+    """What the manifest says that the clusters do not."""
+    settings = manifest.settings
+    facts = facts_of(released, settings, manifest.utility)
+    sensitive = {plain_code(released.vocabulary[item], repeats=released.repeats) for item in released.sensitive}
+    follows = {
+        "settings.repeats": settings.repeats is released.repeats,
+        "settings.sensitive": sorted(settings.sensitive) == sorted(sensitive),
+        "records": manifest.records.released == released.n_records,
+        "guarantee.rules": manifest.guarantee.rules == rules_of(settings),
+        "utility": utility_follows(manifest.utility, settings, released, facts),
+        "risk": manifest.risk == facts.risk,
+        "clusters": manifest.clusters == facts.clusters,
+    }
+    differing = [f"{part} in release.json does not follow from the clusters" for part, so in follows.items() if not so]
+    return [*differing, *method_failures(released, settings)]
+
+
+def is_as_written(folder: Path, released: Disassociation) -> bool:
+    """Return whether the clusters of a folder are written in the one way there is."""
+    found = hashlib.sha256()
+    for line in cluster_lines(released):
+        found.update(line)
+    return found.hexdigest() == sha256(folder / CLUSTERS)
+
+
+def _reconstruction_failures(folder: Path, manifest: DisassociationManifest, released: Disassociation) -> list[str]:
+    """What of the data file cannot be a reconstruction of the clusters, in counts."""
+    try:
+        frame = read_data(folder / DATA[0], manifest.settings.delimiter)
+    except InputError as error:
+        return [error.text.rstrip(".")]
+    if frame.columns != list(manifest.columns.published()):
+        return [f"{DATA[0]} does not have the columns that release.json declares"]
+    text = frame[CODES]
+    failures = []
+    if frame.height != released.n_records:
+        records = "record" if frame.height == 1 else "records"
+        failures.append(f"{DATA[0]} has {frame.height} {records}, but the clusters have {released.n_records}")
+    if text.null_count() or not text.is_sorted():
+        failures.append(f"the records of {DATA[0]} are not sorted by their codes, or some have none")
+    if ID in frame.columns and frame[ID].to_list() != [str(number) for number in range(1, frame.height + 1)]:
+        failures.append(f"the ids of {DATA[0]} are not the numbers of its records")
+    cells = text.drop_nulls().str.split(" ").alias(SET).to_frame()
+    if wrong := miscounted(cells.with_columns(pl.lit(0).alias(CLASS)), released):
+        stand = "code stands" if wrong == 1 else "codes stand"
+        failures.append(f"{wrong} {stand} in {DATA[0]} more or less often than the clusters allow")
+    return failures
+
+
+def expectation_failures(released: Disassociation, expectation: Request) -> list[str]:
+    """Return what of the recipient's own k and m does not hold."""
+    k, m = expectation.k or released.k, expectation.m or released.m
+    if k <= released.k and m <= released.m:
+        return []
+    verdict = verify(replace(released, k=k, m=m), None)
+    return [f"as asked, with k = {k} and m = {m}: {failure}" for failure in verdict.failures]
+
+
+def _secret(original: CodesOriginal, released: Disassociation, diversity: int) -> DisassociationSecret:
+    """The original in the numbers of the release, and the cluster of each of its records."""
+    codes, frame = original.given.codes, original.crosswalk
+    if codes.vocabulary != released.vocabulary:
+        raise InputError(
+            "The original does not have the codes of the release. Read it as it was read for the release: texts that "
+            f"stood for a missing code are named with {setting('missing')}."
+        )
+    if frame is None:
+        raise InputError("To compare code sets with the original, the crosswalk written with the release is needed.")
+    if frame.columns != ["original", "cluster"]:
+        raise InputError("The crosswalk does not have the columns original and cluster, as one of code sets has.")
+    ids = as_text(original.given.original_ids())
+    known = frame.with_columns(as_text(frame["original"]), as_text(frame["cluster"]).cast(pl.Int64, strict=False))
+    joined = ids.to_frame("original").join(known, on="original", how="left", maintain_order="left")
+    if joined.height != codes.n_records or joined["cluster"].null_count() or frame.height != codes.n_records:
+        raise InputError("The crosswalk does not map each patient of the original to one cluster.")
+    return DisassociationSecret(codes, joined["cluster"].to_numpy().astype(np.int32), diversity)

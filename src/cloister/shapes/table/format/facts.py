@@ -1,0 +1,187 @@
+"""What the released records of a table say, for manifest, codebook and report; recomputed when a folder is verified."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import polars as pl
+
+from cloister.hierarchy import ROOT
+from cloister.io import as_text, counted, is_tally, n_records, records_of, table_columns, with_records_of
+from cloister.io.columns import as_held
+from cloister.privacy import KPatients
+from cloister.release.codebook import Row, Type, codebook_of, type_of
+from cloister.release.figures import Counted, Counts, ReportCounts, banded, label_counts
+from cloister.risk.recorded_columns import count_unique_records
+from cloister.shapes.table.method.data import EncodedTable, ProtectedTable
+
+from .guarantee import Guarantee
+from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
+from .vanished import count_complete
+
+RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
+AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
+DATA = "data"
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """The parts of a manifest that follow from the released records and the settings."""
+
+    released: int
+    risk: TableRisk
+    labels: Mapping[str, int]
+
+    def differing(self, manifest: TableManifest) -> list[str]:
+        """Return the figures of a manifest that say something else."""
+        published = {name: column.labels for name, column in manifest.utility.columns.items()}
+        risk, own = manifest.risk.model_dump(), self.risk.model_dump()
+        parts = [f"risk.{name}" for name, figure in own.items() if risk[name] != figure]
+        parts += [f"utility.columns.{name}.labels" for name, n in self.labels.items() if published[name] != n]
+        return parts if manifest.records.released == self.released else [*parts, "records.released"]
+
+
+def facts_of(records: pl.DataFrame, settings: PublishedSettings, patients: KPatients | None = None) -> TableFacts:
+    """Return what released records say, or their tally; rows of suppressed ones set aside.
+
+    ``patients``: where a patient may have several records, the rule that names their column: classes are counted by it.
+    """
+    quasi = [name for name in table_columns(records) if name in settings.hierarchies]
+    sizes = class_sizes(records, quasi, None if patients is None else patients.column).sort()
+    n, smallest, largest = int(sizes.sum()), int(sizes[0]), int(sizes[-1])
+    return TableFacts(
+        released=n_records(records),
+        risk=TableRisk(
+            highest=1 / smallest,
+            average=len(sizes) / n,
+            share_above_threshold=int(sizes.filter(sizes * RISK_THRESHOLD < 1 - AGREEMENT).sum()) / n,
+            threshold=RISK_THRESHOLD,
+            classes=len(sizes),
+            smallest_class=smallest,
+            largest_class=largest,
+            records_by_class_size=banded(sizes, members=True),
+        ),
+        labels={name: as_text(records.get_column(name).unique()).n_unique() for name in quasi},
+    )
+
+
+def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | None = None) -> pl.Series:
+    """Return the records of each combination of values in these columns; its patients, where they are told apart."""
+    texts = pl.DataFrame([as_held(released[column]).alias(f"c{j}") for j, column in enumerate(columns)])
+    every, size = with_records_of(texts, released), counted(released)
+    if patient is not None and patient in released.columns:
+        every, size = (
+            every.with_columns(released[patient].alias("patient")),
+            pl.col("patient").n_unique().cast(pl.Int64),
+        )
+    return every.group_by(texts.columns).agg(size.alias("size"))["size"]
+
+
+def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> ReportCounts:
+    """Return what the report shows of released records, or of their tally, beside the manifest.
+
+    ``without``: a column of which nothing is shown, as another part of the report does.
+    """
+    skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
+    texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
+    recorded = [text.name for text in texts if text.name not in {*guarantee.levels, guarantee.id}]
+    return ReportCounts(
+        k=guarantee.k,
+        sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
+        of="records" if guarantee.patient is None or guarantee.id is None else "patients",
+        by="the size of their class",
+        columns=tuple(
+            Counted(DATA, column, "records", _counts(released, column))
+            for column in guarantee.levels
+            if column not in skipped
+        ),
+        files={DATA: with_records_of(pl.DataFrame(texts), released)},
+        complete=count_complete(released, list(guarantee.levels)),
+        recorded=count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None,
+    )
+
+
+def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
+    """The records of a tally, each in a row of its own; a table as it is."""
+    if not is_tally(released):
+        return released
+    n = records_of(released)
+    places = pl.select(pl.int_range(released.height).repeat_by(n)).to_series().explode()
+    return released.select(table_columns(released)).select(pl.all().gather(places))
+
+
+def custodian_report_data(
+    table: EncodedTable, protected: ProtectedTable, guarantee: Guarantee, without: str | None = None
+) -> ReportCounts:
+    """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
+
+    Labels can be counted where all classes have the same levels and nothing is averaged.
+    """
+
+    def before(column: str) -> Counts:
+        hierarchy = table.hierarchies[column]
+        label_of = dict(zip(hierarchy.values, hierarchy.labels[guarantee.levels[column]], strict=True))
+        found: dict[str | None, int] = {}
+        for value, count in _counts(table.frame, column).items():
+            found[label_of[value]] = found.get(label_of[value], 0) + count
+        return found
+
+    data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
+    columns = data.columns
+    if guarantee.has_one_transformation:
+        columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
+    people = guarantee.id and guarantee.patient
+    return replace(
+        data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.hierarchies), people)
+    )
+
+
+def _counts(frame: pl.DataFrame, column: str) -> Counts:
+    return label_counts(as_text(frame[column]), records_of(frame))
+
+
+AS_RECORDED = "as recorded"
+MEANING_OF_AVERAGE = "{} of the recorded values of the records with the same quasi-identifiers, to two decimals"
+MEANING_OF_PATIENTS = "number of the patient among those with the same quasi-identifiers"
+MEANING_OF_IDS = {"number": "number of the record within this release", "hmac": "keyed hash of the original id"}
+
+
+def codebook(released: pl.DataFrame, manifest: TableSections) -> pl.DataFrame:
+    """Return one row for each label of each quasi-identifier that was released, and one for each other column.
+
+    A column that was averaged has one row. How many values a label covers is not published: where the domain is the
+    values present, that counts suppressed ones.
+    """
+    rows: list[Row] = []
+    types: dict[str, Type] = {}
+    for name, column in manifest.columns.items():
+        if not isinstance(column, QuasiIdentifierColumn):
+            types[name] = type_of(released.get_column(name)) if name in released.columns else "text"
+            meaning = MEANING_OF_IDS[column.ids] if isinstance(column, TableIdColumn) else AS_RECORDED
+            if manifest.guarantee.patients is not None and isinstance(column, TableIdColumn):
+                meaning = MEANING_OF_PATIENTS
+            rows.append((name, column.role, None, None, None, meaning))
+            continue
+        level = " ".join(map(str, column.used_levels))
+        if column.average is not None:
+            meaning, types[name] = MEANING_OF_AVERAGE.format(column.average), "number"
+            rows.append((name, column.role, column.hierarchy, level, None, meaning))
+            continue
+        top, has_stars = manifest.utility.columns[name].top, manifest.settings.keep_suppressed
+        for label in as_text(released.get_column(name)).unique().sort().to_list():
+            meaning = _meaning(label, top, column.used_levels, has_stars)
+            rows.append((name, column.role, column.hierarchy, level, label, meaning))
+    return codebook_of(rows, types)
+
+
+def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bool) -> str:
+    if label == ROOT and has_stars:
+        return "any value, or a suppressed record"
+    if label is None:
+        return "missing"
+    if levels == (0,):
+        return AS_RECORDED
+    if levels == (top,):
+        return "any value"
+    group = "a group of values of the hierarchy"
+    return f"a value or {group}" if 0 in levels else group

@@ -1,0 +1,307 @@
+"""What can be asked of a table, each setting declared once: for the command line, jobs, Python and the methods."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from cloister.settings.declaration import (
+    ENGINE,
+    FILE,
+    LIST,
+    POLICY,
+    WHOLE,
+    YES_OR_NO,
+    ByColumn,
+    Help,
+    Key,
+    Keywords,
+    ReleaseOptions,
+)
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+    from cloister.privacy import PrivacyRule
+    from cloister.utility import Loss
+
+OPTIMAL = "optimal"  # the search that is made unless another is asked for
+FULL_DOMAIN = "full-domain"
+MONDRIAN, CLUSTER, TOP_DOWN = "mondrian", "cluster", "top-down"
+METHODS = (FULL_DOMAIN, MONDRIAN, CLUSTER, TOP_DOWN)
+ANALYSIS, COUNTS, ONE_CODING = "analysis", "counts", "one-coding"
+PURPOSES = (ANALYSIS, COUNTS, ONE_CODING)
+LOCAL_RECODING = "local-recoding"  # full-domain generalization with local recoding after it
+MERGED = "merged-classes"  # full-domain generalization whose classes were merged for the sake of codes
+AVERAGES = ("mean", "median")
+QUASI_IDENTIFIER = "quasi-identifier"
+DECISIONS = ("drop", "sensitive", "keep", QUASI_IDENTIFIER)
+"""What undecided columns can become."""
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What is asked of a table; a `TableRequest` is the same with everything looked up."""
+
+    quasi_identifiers: Annotated[
+        ByColumn[object],
+        Help(
+            "A quasi-identifier; HIERARCHY is a file or a builder "
+            "(interval:5,10 prefix:5 date:month,year icd9 icd10 suppress), @1-3 bounds its levels. Repeatable.",
+            "COLUMN[=HIERARCHY]",
+            "--qi",
+        ),
+        Key("a hierarchy for each quasi-identifier", "qi", Mapping[str, str]),
+    ] = field(default_factory=dict)
+    rules: Annotated[
+        Sequence["PrivacyRule | str"],
+        Help("A further privacy rule, as k-anonymity=11. Repeatable.", "RULE", "--rule", tuple[str, ...]),
+        Key('a list of rules, as "l-diversity:diagnosis=2"', kind=tuple[str, ...]),
+    ] = ()
+    suppression: Annotated[
+        Decimal | float | str,
+        Help("Share of the records that may be suppressed.", "SHARE", typed=str),
+        Key(
+            "a number from 0 to 1",
+            kind=float,
+            holds=lambda share: 0 <= share <= 1,
+            read=lambda share: str(Decimal(repr(share)).normalize()),
+        ),
+    ] = "0.05"
+    loss: Annotated[
+        "Loss | str",
+        Help(
+            "What is minimized: iyengar, arx, precision, discernibility, dm_star, average_class_size, ambiguity, "
+            "entropy or kl_divergence.",
+            typed=str,
+        ),
+        Key("the name of a loss, as iyengar", kind=str),
+    ] = "iyengar"
+    weights: Annotated[
+        ByColumn[float],
+        Help("Weight of a column in the loss. Repeatable.", "COLUMN=NUMBER", "--weight"),
+        Key("a number for each column", "weight"),
+    ] = field(default_factory=dict)
+    search: Annotated[
+        str | None,
+        Help(
+            "How the transformation is found: optimal, exhaustive (small lattices), flash, flash:explicit, bfs, "
+            "bfs:unpredicted, ola, incognito, samarati, datafly, datafly:arx, igreedy or igreedy:arx.",
+            shown=OPTIMAL,
+        ),
+        Key("the name of a search, as optimal"),
+    ] = None
+    store: Annotated[
+        str | None,
+        Help(
+            "How the searches flash and bfs keep what they know of transformations; ranked-tree unless given.",
+            "list|antichain-list|tree|ranked-tree",
+        ),
+        Key("list, antichain-list, tree or ranked-tree"),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Help("Return the best transformation found by then, with its gap.", "SECONDS"),
+        Key("a number of seconds above 0", holds=lambda seconds: seconds > 0),
+    ] = None
+    levels: Annotated[
+        ByColumn[int] | None,
+        Help("A fixed transformation instead of a search.", "COLUMN=LEVEL,..."),
+        Key("a level from 0 for each column", holds=lambda levels: all(level >= 0 for level in levels.values())),
+    ] = None
+    merge_bound: Annotated[
+        float | None,
+        Help(
+            "Merge classes, so that more codes can be counted, up to this loss of the table.", "LOSS", "--merge-classes"
+        ),
+        Key("a loss from 0 to 1", "merge_classes"),
+    ] = None
+    purpose: Annotated[
+        str,
+        Help(
+            "What the data are for, which chooses method and weights: analysis keeps most, with levels that differ "
+            "between classes; counts has one level a column, age and sex first; one-coding one level a column.",
+            "analysis|counts|one-coding",
+        ),
+        Key("analysis, counts or one-coding", one_of=PURPOSES),
+    ] = ANALYSIS
+    target: Annotated[
+        str | None,
+        Help("Outcome that models will predict, released as recorded: what says most about it is kept best.", "COLUMN"),
+        Key("the name of a column"),
+    ] = None
+    method: Annotated[
+        str | None,
+        Help(
+            "full-domain: one level a column. top-down: one label a value. mondrian, cluster: levels differ between "
+            "classes.",
+            shown="by --purpose",
+        ),
+        Key("full-domain, mondrian, cluster or top-down", one_of=METHODS),
+    ] = None
+    local_recoding: Annotated[
+        bool, Help("Release suppressed records at coarser levels of their own."), Key(YES_OR_NO)
+    ] = False
+    microaggregate: Annotated[
+        ByColumn[str],
+        Help("Release a number as the average of its class. Repeatable.", "COLUMN=mean|median"),
+        Key("mean or median for each column", one_of=AVERAGES),
+    ] = field(default_factory=dict)
+    patient: Annotated[
+        str | None,
+        Help("Column that says whose row it is: a patient may have several, and k counts patients.", "COLUMN"),
+        Key("the name of a column"),
+    ] = None
+    drop: Annotated[tuple[str, ...], Help("Do not release this column. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    sensitive: Annotated[tuple[str, ...], Help("Release as recorded: sensitive. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    keep: Annotated[tuple[str, ...], Help("Release as recorded. Repeatable.", "COLUMN"), Key(LIST)] = ()
+    undecided: Annotated[
+        tuple[str, ...],
+        Help(
+            "Decide the columns that have no role, all of them or one. Repeatable.",
+            "drop|sensitive|keep|quasi-identifier|COLUMN=ROLE",
+            "--undecided --default-role",  # as it was called before 0.2
+        ),
+        Key('a list of drop, sensitive, keep or quasi-identifier, for all columns or as "COLUMN=drop"'),
+    ] = ()
+    accept: Annotated[
+        tuple[str, ...],
+        Help("Release although this column undoes the protection of others; the report says so. Repeatable.", "COLUMN"),
+        Key(LIST),
+    ] = ()
+    ids: Annotated[str, Help("What becomes of the id column.", "drop|number|hmac:KEYFILE"), Key("number or drop")] = (
+        "number"
+    )
+    keep_suppressed: Annotated[bool, Help("Write suppressed records as rows of *."), Key(YES_OR_NO)] = False
+    escape_formulas: Annotated[
+        bool, Help("Put ' before cells that a spreadsheet would run as formulas."), Key(YES_OR_NO)
+    ] = False
+
+    @property
+    def has_one_transformation(self) -> bool:
+        """Whether all classes have the same levels."""
+        return self.chosen_method == FULL_DOMAIN and not self.local_recoding and self.merge_bound is None
+
+    @property
+    def published_method(self) -> str:
+        """The method as a manifest names it, with what follows it."""
+        if self.local_recoding:
+            return LOCAL_RECODING
+        is_merged = self.chosen_method == FULL_DOMAIN and self.merge_bound is not None
+        return MERGED if is_merged else self.chosen_method
+
+    @property
+    def chosen_method(self) -> str:
+        """The method asked for, or the one for the purpose.
+
+        Mondrian loses least of those that are quick (`benchmarks/usefulness.py`); what only a search looks at asks for
+        full-domain generalization.
+        """
+        searched = (self.search, self.levels, self.time_limit, self.merge_bound)
+        if self.method is not None:
+            return self.method
+        is_searched = self.local_recoding or any(one is not None for one in searched)
+        return MONDRIAN if self.purpose == ANALYSIS and not is_searched else FULL_DOMAIN
+
+    def needing_rows(self) -> list[str]:
+        """Return the settings that need the rows of a table, and not their counts alone."""
+        asked = {
+            "method": self.method not in (None, FULL_DOMAIN),
+            "local_recoding": self.local_recoding,
+            "microaggregate": bool(self.microaggregate),
+            "patient": self.patient is not None,
+        }
+        return [name for name, is_asked in asked.items() if is_asked]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(ReleaseOptions, TableSettings):
+    """Protect a table: generalize quasi-identifiers, suppress what stands out, with the least possible loss.
+
+    Every column needs a role; one without is undecided, and nothing is released.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect table patients.csv --id mrn --drop name --qi age=interval:5,10,20/top=90 --qi sex "
+        "--qi zip=prefix:5 --sensitive diagnosis -k 5 --suppression 0.05 --out release",
+        "cloister explore table patients.csv --id mrn --qi age=interval:5,10 --qi sex --undecided drop "
+        "--grid k=2,5,11 --grid suppression=0,0.05 --out exploration",
+    )
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return False
+
+    data: Annotated[
+        "Path | Query", Help("CSV (also gzip'd), Parquet, Excel, Stata, SPSS or SAS; one row a patient.", option="DATA")
+    ]
+    k: Annotated[
+        int,
+        Help("Records that must share every combination of quasi-identifiers.", option="-k"),
+        Key("a whole number from 2", holds=lambda k: k >= 2),
+    ]
+    hierarchies: Annotated[
+        Path | None,
+        Help("Folder of ARX hierarchy files: STEM_hierarchy_COLUMN.csv or COLUMN.csv.", "DIR"),
+        Key("the name of a folder of hierarchy files"),
+    ] = None
+    levels_from: Annotated[
+        Path | None, Help("Use the levels of this earlier release.", "DIR"), Key("the folder of an earlier release")
+    ] = None
+    codes: Annotated[
+        str | None,
+        Help(
+            "Column of a patient's codes, separated by spaces: protected with the quasi-identifiers together.", "COLUMN"
+        ),
+        Key("the name of a column with codes, or of a section [sources.NAME] that has them"),
+    ] = None
+    m: Annotated[
+        int | None,
+        Help("Codes that somebody may know beside the quasi-identifiers; 2 unless given.", option="-m"),
+        Key(WHOLE, holds=lambda m: m >= 1),
+    ] = None
+    policy: Annotated[
+        str | None,
+        Help("Sets of codes to keep countable together: a JSON file, level:1, sim:5 or sup:0.625."),
+        Key(POLICY),
+    ] = None
+    max_cluster_size: Annotated[
+        int | None,
+        Help("Clusters of fewer patients are not split; 2k unless given.", "N"),
+        Key(WHOLE, holds=lambda size: size >= 1),
+    ] = None
+    id: Annotated[str | None, Help("Column that identifies patients; must not repeat.", "COLUMN")] = None
+    missing_as: Annotated[str | None, Help("How hierarchy files write a missing value.", "VALUE"), Key("a text")] = None
+    crosswalk: Annotated[
+        Path | None, Help("Write the secret map from released to original ids here.", "FILE"), Key(FILE)
+    ] = None
+    unmatched_values: Annotated[
+        Path | None, Help("List values that their hierarchy does not hold here.", "FILE"), Key(FILE)
+    ] = None
+    seed: Annotated[int, Help("Written to the manifest; nothing random protects a table.")] = 0
+    engine: Annotated[
+        str,
+        Help(
+            "What counts the records. auto: memory, from a million records of a file on duckdb. An address of a "
+            "database (that of DATA): the protected table is made there, and only counts leave it.",
+            "auto|memory|duckdb|spark|URL",
+        ),
+        Key(ENGINE),
+    ] = "auto"
+    table: Annotated[
+        str | None,
+        Help("Name of the protected table in the database of --engine; as DIR unless given.", "NAME"),
+        Key("the name of a table to be made in the database"),
+    ] = None
+    placed: ClassVar[Mapping[str, str]] = {
+        **ReleaseOptions.placed,
+        **dict.fromkeys(("data", "k", "out"), "quasi_identifiers"),
+        "hierarchies": "rules",
+        **dict.fromkeys(("levels_from", "codes", "m", "policy", "max_cluster_size"), "merge_bound"),
+        "id": "drop",
+        **dict.fromkeys(("missing", "missing_as"), "ids"),
+        "crosswalk": "keep_suppressed",
+        "unmatched_values": "attack",
+        "table": "as_json",
+    }

@@ -1,0 +1,58 @@
+"""What a release of a table no longer says: categories that occur nowhere, records that lack a quasi-identifier."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from cloister.hierarchy import ROOT
+from cloister.io import as_text, records_of
+from cloister.shapes.table.method.data import EncodedTable, ProtectedTable
+
+MOST_NAMED = 5  # categories of a column that a note names
+MOST_CATEGORIES = 25  # a column of more different numbers has no categories
+
+
+Vanished = dict[str, list[tuple[str, int]]]
+"""By column, categories and their records."""
+
+
+def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
+    """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
+    texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
+    is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
+    return int(records_of(released).filter(is_complete).sum())
+
+
+def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Vanished:
+    """Return the categories that no released label but ``*`` stands for, with their records, the most frequent first.
+
+    Only categories of k records or more, as fewer are single patients, and only of columns that say anything. For the
+    custodian.
+    """
+    found = {}
+    for name, hierarchy in table.hierarchies.items():
+        counts = pl.DataFrame([as_text(table.frame[name]).alias("value"), records_of(table.frame).alias("n")])
+        common = counts.group_by("value").agg(pl.col("n").sum()).filter(pl.col("n") >= k).drop_nulls()
+        numbers = common["value"].cast(pl.Float64, strict=False)
+        there = {*protected.labels[name].cast(pl.String).unique().to_list()} - {ROOT}
+        if not there or (numbers.null_count() == 0 and common.height > MOST_CATEGORIES):
+            continue
+        paths = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
+        if gone := [(value, n) for value, n in common.iter_rows() if there.isdisjoint(paths[value])]:
+            found[name] = sorted(gone, key=lambda one: (-one[1], one[0]))
+    return found
+
+
+def describe_lost(table: EncodedTable, protected: ProtectedTable, vanished: Vanished) -> list[str]:
+    """Return the notes on what the release no longer says; ``vanished``: what `find_vanished` returned."""
+    notes = []
+    for name, gone in vanished.items():
+        named = ", ".join(f"{value} ({n:,} records)" for value, n in gone[:MOST_NAMED])
+        more = f" and {len(gone) - MOST_NAMED:,} more" if len(gone) > MOST_NAMED else ""
+        notes.append(f"Of {name}, {named}{more} {'is' if len(gone) == 1 else 'are'} nowhere in the release")
+    empty = [name for name in table.hierarchies if protected.labels[name].cast(pl.String).eq(ROOT).all()]
+    names, n = [name for name in table.hierarchies if name not in empty], int(records_of(protected.labels).sum())
+    if names and (complete := count_complete(protected.labels, names)) < n:
+        but = f" but {', '.join(empty)}" if empty else ""
+        notes.append(f"{complete:,} of {n:,} released records say something in every quasi-identifier{but}")
+    return notes

@@ -1,0 +1,142 @@
+"""The forms a table takes on its way: what is asked of it, encoded, and protected."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cloister.hierarchy import BoundHierarchy, Hierarchy
+from cloister.privacy import ClassRule, KPatients, PrivacyRule, least_group
+from cloister.results import SearchResult
+from cloister.shapes.table.format.options import FULL_DOMAIN, OPTIMAL, TableSettings
+from cloister.utility import IYENGAR, AttributeLoss, Loss
+
+if TYPE_CHECKING:  # so that checking a release does not load the search
+    from cloister.search.problem import SearchProblem
+
+    from .coding import Coded
+    from .transformation_checker import RuleChecker
+
+
+class Role(StrEnum):
+    """What a column is to the release."""
+
+    QUASI_IDENTIFIER = "quasi-identifier"
+    SENSITIVE = "sensitive"
+    KEPT = "kept"
+    IDENTIFIER = "identifier"
+    DROPPED = "dropped"
+
+
+class Ids(StrEnum):
+    """What becomes of the column that identifies patients."""
+
+    DROP = "drop"
+    NUMBER = "number"
+    HMAC = "hmac"
+
+
+@dataclass(frozen=True)
+class QuasiIdentifier:
+    """How a quasi-identifier may be generalized: its hierarchy, and the levels allowed (``highest`` None: its top)."""
+
+    hierarchy: Hierarchy
+    lowest: int = 0
+    highest: int | None = None
+
+
+@dataclass(frozen=True)
+class TableRequest(TableSettings):
+    """What is asked of a table, with everything looked up."""
+
+    quasi_identifiers: Mapping[str, QuasiIdentifier]
+    rules: tuple[PrivacyRule, ...]
+    suppression: Decimal = Decimal("0.05")
+    loss: Loss = IYENGAR
+    method: str = FULL_DOMAIN
+    weights: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, int] | None = None
+    microaggregate: Mapping[str, str] = field(default_factory=dict)
+    ids: Ids = Ids.NUMBER
+    # id, id_key: column that tells patients apart; a secret of at least 32 bytes where ids are keyed hashes
+    id: str | None = None
+    id_key: bytes | None = field(default=None, repr=False)
+    accept_empty: bool = False
+    threads: int = 1  # at least 1; never changes the answer
+    kept_by_default: tuple[str, ...] = ()  # columns that nobody named, kept as recorded
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs at least, whatever they are, if it is to satisfy all rules."""
+        return max(rule.class_size for rule in self.rules)
+
+    @property
+    def k(self) -> int:
+        """The number below which counts are masked: the least group that any rule asks for, at least 2."""
+        return least_group(self.rules)
+
+    @property
+    def patients(self) -> KPatients | None:
+        """The rule about patients, where one may have several records."""
+        return next((rule for rule in self.rules if isinstance(rule, KPatients)), None)
+
+    @property
+    def numbered_id(self) -> str | None:
+        """The id column, where numbers take the place of ids."""
+        return self.id if self.ids is Ids.NUMBER else None
+
+    @property
+    def search_name(self) -> str:
+        """The search that is made where the method makes one."""
+        return OPTIMAL if self.search is None else self.search
+
+    @property
+    def kernels(self) -> str:
+        """What is compiled for it: by the search, or by what methods without one have in common."""
+        return self.search_name if self.chosen_method == FULL_DOMAIN else "no search"
+
+    def weights_of(self, columns: Sequence[str]) -> list[float]:
+        """Return the weight of each column."""
+        return [float(self.weights.get(column, 1.0)) for column in columns]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether class size alone decides what is suppressed, and the loss is a mean of attribute losses."""
+        return self.is_by_size and isinstance(self.loss, AttributeLoss)
+
+    @property
+    def is_by_size(self) -> bool:
+        """Whether the size of a class alone decides whether it is released."""
+        return all(isinstance(rule, ClassRule) and rule.needs == "sizes" for rule in self.rules)
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """A table ready to be searched."""
+
+    frame: pl.DataFrame
+    roles: Mapping[str, Role]
+    hierarchies: Mapping[str, BoundHierarchy]  # by quasi-identifier, in the file's order
+    problem: "SearchProblem"
+    coded: tuple["Coded", ...]  # labels of the quasi-identifiers as numbers, in the order of the problem
+    checker: "RuleChecker"
+
+
+@dataclass(frozen=True)
+class ProtectedTable:
+    """A table as it is to be released, and what only the custodian may know."""
+
+    frame: pl.DataFrame  # released records, sorted by their values
+    # the transformation and what is proven of it; where levels differ between classes, of the whole table before
+    # suppressed records were recoded; None where no transformation was searched
+    search: SearchResult | None
+    suppressed: int  # records left out, or written as rows of ``*``
+    originals: pl.Series  # position in the input of each released record; secret
+    # labels of the quasi-identifiers of each released record, rows of ``*`` left out; what is in ``frame``, unless it
+    # was averaged
+    labels: pl.DataFrame
+    levels: Mapping[str, tuple[int, ...]]  # levels that occur in each quasi-identifier, ascending, in the file's order
+    loss: float

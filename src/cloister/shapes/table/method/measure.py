@@ -1,0 +1,328 @@
+"""Utility of a released table, counted on the release itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InternalError
+from cloister.hierarchy import BoundHierarchy
+from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
+from cloister.release.masking import must_mask
+from cloister.results import ColumnLoss, Utility
+from cloister.shapes.table.format.facts import class_sizes
+from cloister.shapes.table.format.guarantee import Guarantee
+from cloister.shapes.table.format.manifest import TableManifest
+from cloister.utility import MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
+from cloister.utility.losses import average_class_size, discernibility
+
+from .data import EncodedTable, ProtectedTable, TableRequest
+
+LEAST_LOST = 0.01  # the least share of variance that is stated as lost
+AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
+
+
+def measure_utility(
+    labels: pl.DataFrame,
+    hierarchies: Mapping[str, BoundHierarchy],
+    levels: Mapping[str, tuple[int, ...]],
+    suppressed: int,
+    request: TableRequest,
+    table_loss: float | None = None,
+) -> Utility:
+    """Information lost by each quasi-identifier and altogether, a suppressed record counted as lost entirely.
+
+    A label that stands for several sets at the levels that occur counts as the largest: its reader cannot tell which.
+
+    Parameters
+    ----------
+    labels : of released records, before anything was averaged; or their tally
+    table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
+    """
+    columns = tuple(
+        _column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
+    )
+    losses = _losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
+    if table_loss is not None:
+        losses.setdefault(request.loss.name, table_loss)
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
+
+
+def public_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
+    """Information lost, as far as a recipient may know it.
+
+    Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
+    that only they have, or how they are spread over classes. So figures always follow from the released records alone
+    (hierarchies bound to their values), with k - 1 suppressed records where a number below k is masked. Choosing by
+    whether that changes anything would itself say so. Losses that look within classes would tell how the values of
+    a class are spread: entropy is always computed as if they were spread evenly over what their label covers, and
+    divergence as if they were all the same, the most that it can be.
+    """
+    labels, levels = protected.labels, protected.levels
+    table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
+    exact = measure_utility(labels, table.hierarchies, levels, protected.suppressed, request, table_loss)
+    confirm_loss(exact, protected.loss)
+    is_masked = must_mask(protected.suppressed, request.k)
+    suppressed = request.k - 1 if is_masked else protected.suppressed
+    originals = table.frame[protected.originals.drop_nulls()]
+    released = protected.frame.filter(protected.originals.is_not_null())
+    hierarchies = {
+        name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals[name]))
+        for name in table.hierarchies
+    }
+    columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
+    losses = _losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
+    for name in exact.losses.keys() - losses.keys():  # of the whole table
+        is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
+        losses[name] = exact.losses[name]
+        if is_estimated:
+            n, alone = n_records(labels), _loss_of_released(originals, hierarchies, protected, request)
+            losses[name] = (n * alone + suppressed) / (n + suppressed)
+        is_masked |= is_estimated
+    for place, one in enumerate(columns):
+        if one.column in request.microaggregate:
+            text = as_text(released[one.column])
+            lost = variance_lost(as_text(originals[one.column]), text)
+            columns[place] = replace(one, labels=text.n_unique(), variance_lost=lost)
+    return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
+
+
+def exact_mean_loss(table: EncodedTable, protected: ProtectedTable) -> float:
+    """Return the mean of what the quasi-identifiers lost, suppressed records included; for the custodian."""
+    losses = [
+        _column_loss(protected.labels, hierarchy, protected.levels[name], protected.suppressed).loss
+        for name, hierarchy in table.hierarchies.items()
+    ]
+    return sum(losses) / max(1, len(losses))
+
+
+def confirm_loss(utility: Utility, loss: float) -> None:
+    """Refuse to go on if the release does not lose what the method said it would."""
+    if abs(utility.loss - loss) > AGREEMENT:
+        raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")
+
+
+def differing_losses(
+    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
+) -> list[str]:
+    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
+
+    Parameters
+    ----------
+    records : as text, or their tally; rows of suppressed ones set aside
+    hierarchies : bound to the values of the records that were released; of the columns where they are known
+    """
+    wrong, columns = [], []
+    for name, found in manifest.utility.columns.items():
+        level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
+        if name in hierarchies:
+            one = _column_loss(records, hierarchies[name], levels, guarantee.suppressed or 0)
+            wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
+            wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
+        else:
+            one = ColumnLoss(name, levels, found.top, found.loss, level / max(1, found.top), found.labels)
+        columns.append(one)
+    if guarantee.suppressed is None:
+        return wrong
+    sizes = class_sizes(records, list(guarantee.levels))
+    losses = _losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
+    if guarantee.recoded and len(hierarchies) < len(columns):  # levels that differ between classes: looked up by labels
+        del losses["precision"]
+    stated_losses = manifest.utility.losses
+    return wrong + [
+        f"utility.losses.{name}"
+        for name, loss in losses.items()
+        if name in stated_losses and abs(stated_losses[name] - loss) > AGREEMENT
+    ]
+
+
+def _column_loss(
+    labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
+) -> ColumnLoss:
+    one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
+    counts = one.group_by("label").agg(counted(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
+    top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
+    # A label without a set stands in a release that was changed only, which is found out by itself.
+    at = counts.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+    records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
+    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
+    lost = sum(n * (leaves - 1) for n, leaves in at.select("records", "leaves").drop_nulls().iter_rows())
+    loss = float(Fraction(lost + suppressed * domain, (records + suppressed) * domain))
+    return ColumnLoss(hierarchy.column, levels, top, loss, risen / (records * max(1, top)), counts.height)
+
+
+def _losses(
+    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
+    factors = [float(weights.get(column.column, 1.0)) for column in columns]
+    by_leaf = [column.loss for column in columns]
+    released = int(sizes.sum())
+    share = suppressed / (released + suppressed)
+    by_level = [(1 - share) * column.by_level + share for column in columns]
+    losses = {
+        name: loss.aggregate(by_level if loss.by_level else by_leaf, factors) for name, loss in MEAN_LOSSES.items()
+    }
+    classes = sizes.to_numpy()
+    lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
+    losses["discernibility"] = discernibility(classes, lost, released + suppressed)
+    losses["average_class_size"] = average_class_size(classes, lost, released + suppressed)
+    return losses
+
+
+def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
+    """The loss that is minimized, measured on the records and their labels one by one."""
+    is_kept = np.zeros(table.frame.height, dtype=np.bool_)
+    is_kept[protected.originals.drop_nulls().to_numpy()] = True
+    records = records_of(table.frame)
+    if request.has_one_transformation:
+        labels = [
+            _labelled(as_text(table.frame[column]), hierarchy, protected.levels[column][0], records)
+            for column, hierarchy in table.hierarchies.items()
+        ]
+    else:
+        labels = _labelled_variously(table.frame, table.hierarchies, protected)
+    recorded = pl.DataFrame(
+        [
+            _labelled(as_text(table.frame[column]), hierarchy, 0, records)["label"].alias(column)
+            for column, hierarchy in table.hierarchies.items()
+        ]
+    )
+    return _table_loss(labels, table.hierarchies, is_kept, records, request, recorded)
+
+
+def _loss_of_released(
+    originals: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable, request: TableRequest
+) -> float:
+    """The same if the released records were all there are, their values spread evenly under each label.
+
+    For their divergence, which is none then, all records of a class are taken to be the same: the most it can be.
+    """
+    alone = replace(protected, originals=pl.Series(range(originals.height), dtype=pl.Int64))
+    spread = pl.col("label_records") / pl.col("leaves")
+    labels = [one.with_columns(value_records=spread) for one in _labelled_variously(originals, hierarchies, alone)]
+    is_kept = np.ones(originals.height, dtype=np.bool_)
+    return _table_loss(labels, hierarchies, is_kept, records_of(originals), request)
+
+
+def _table_loss(
+    labels: Sequence[pl.DataFrame],
+    hierarchies: Mapping[str, BoundHierarchy],
+    is_kept: NDArray[np.bool_],
+    records: pl.Series,
+    request: TableRequest,
+    recorded: pl.DataFrame | None = None,
+) -> float:
+    """``recorded``: the values as recorded; None where they are as their labels."""
+    assert not isinstance(request.loss, AttributeLoss)
+    columns = pl.DataFrame([one["label"].alias(f"c{j}") for j, one in enumerate(labels)])
+    columns = columns.with_columns(pl.Series("is_kept", is_kept))
+    classes = columns.with_columns(records.alias("records")).group_by(columns.columns).agg(pl.col("records").sum())
+
+    def logarithms(name: str) -> Logarithms:
+        return np.stack([np.log(column[name].to_numpy()) for column in labels])
+
+    def log_alike(values: pl.DataFrame) -> Logarithms:
+        alike = values.with_columns(records.alias("records"))
+        shared = alike.select(pl.col("records").sum().over(values.columns)).to_series()
+        return shared.cast(pl.Float64).log().to_numpy().astype(np.float64)
+
+    generalized = Generalized(
+        sizes=classes["records"].cast(pl.Int64).to_numpy(),
+        is_kept=classes["is_kept"].to_numpy(),
+        records=records.to_numpy(),
+        is_kept_row=is_kept,
+        domains=np.array([hierarchy.n_leaves for hierarchy in hierarchies.values()], dtype=np.int64),
+        weights=np.array([float(request.weights.get(column, 1.0)) for column in hierarchies]),
+        log_leaves=lambda: logarithms("leaves"),
+        log_label_records=lambda: logarithms("label_records"),
+        log_value_records=lambda: logarithms("value_records"),
+        log_class_records=lambda: log_alike(columns),
+        sum_of_row_records=lambda: float(log_alike(columns if recorded is None else recorded) @ records.to_numpy()),
+        sum_of_leaves=lambda: float((logarithms("leaves") @ records.to_numpy()).sum()),
+    )
+    return request.loss.measure(generalized).loss
+
+
+def _labelled_variously(
+    frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], protected: ProtectedTable
+) -> list[pl.DataFrame]:
+    """Label of each record as released, its leaves, records with label and value; suppressed ones as at the root."""
+    columns, originals = [], protected.originals.drop_nulls()
+    for column, hierarchy in hierarchies.items():
+        text, levels = as_text(frame[column]), protected.levels[column]
+        by_level = [_labelled(text, hierarchy, level, records_of(frame)) for level in levels]
+        shared = pl.concat(
+            labelled.group_by("label").agg(pl.col("label_records").first()).with_columns(level=pl.lit(level))
+            for labelled, level in zip(by_level, levels, strict=True)
+        )
+        released = pl.DataFrame({"record": originals, "label": as_text(protected.labels[column])})
+        released = released.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+        released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
+        every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
+        every = every.with_columns(by_level[0]["value_records"])
+        every = every.join(released, on="record", how="left", maintain_order="left")
+        of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
+        columns.append(every.with_columns(of_root))
+    return columns
+
+
+def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
+    """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
+    schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
+    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
+    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
+    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
+    return ordered.unique("label", keep="first", maintain_order=True)
+
+
+def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:
+    """Label of each value at a level, the leaves it covers, and how many records share label and finest label.
+
+    The finest label is that of level 0: the value itself, or the open group of a bound, which is never told apart.
+
+    ``records``: how many records have each value.
+    """
+    by_level = pl.DataFrame(
+        {
+            "value": hierarchy.values,
+            "label": hierarchy.labels[level],
+            "leaves": hierarchy.leaves[level],
+            "finest": hierarchy.labels[0],
+        },
+        schema={"value": pl.String, "label": pl.String, "leaves": pl.Int64, "finest": pl.String},
+    )
+    values = pl.DataFrame([text.alias("value"), records.alias("n")])
+    joined = values.join(by_level, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return joined.with_columns(
+        pl.col("n").sum().over("label").alias("label_records"), pl.col("n").sum().over("finest").alias("value_records")
+    )
+
+
+def mean_of(numbers: Sequence[Fraction]) -> Fraction:
+    """Return the mean, exactly."""
+    return sum(numbers, Fraction(0)) / len(numbers)
+
+
+def numbers_of(text: pl.Series) -> list[Fraction | None]:
+    """Return the numbers exactly; missing ones are None."""
+    known = {value: Fraction(value) for value in text.drop_nulls().unique().to_list()}
+    return [None if value is None else known[value] for value in text.to_list()]
+
+
+def variance_lost(text: pl.Series, shown: pl.Series) -> float:
+    """Return the share of the variance of the released records' values that their means or medians lost.
+
+    Records shown without a value count as if they were shown the mean of all. Rounded up to hundredths, and never
+    below one: 0 would tell that every patient has just the value shown.
+    """
+    pairs = [(a, b) for a, b in zip(numbers_of(text), numbers_of(shown), strict=True) if a is not None]
+    if not pairs:
+        return LEAST_LOST
+    mean = mean_of([value for value, _ in pairs])
+    whole = sum(((value - mean) ** 2 for value, _ in pairs), Fraction(0))
+    lost = sum(((value - (mean if seen is None else seen)) ** 2 for value, seen in pairs), Fraction(0))
+    return max(LEAST_LOST, float(min(Fraction(1), Fraction(-(-100 * lost // whole), 100)))) if whole else LEAST_LOST

@@ -1,0 +1,262 @@
+"""Releases whose levels differ from class to class: their form, labels, losses and rules, whatever the method."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InternalError
+from cloister.kernels.classes import classes_of
+from cloister.kernels.shared_labels import common_levels
+from cloister.search.problem import SearchProblem, attribute_losses
+from cloister.shapes.table.method.coding import Coded
+from cloister.shapes.table.method.data import EncodedTable, TableRequest
+from cloister.shapes.table.method.transformation_checker import RuleChecker
+from cloister.utility import AttributeLoss, Generalized, Loss
+
+SUPPRESSED = -1
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Classes of the distinct rows of a table, each with levels of its own.
+
+    Full-domain generalization is the case of equal levels. All members of a class share its label in every column.
+    Classes whose labels are the same are one class in the release.
+    """
+
+    class_of_row: NDArray[np.int64]  # (n_rows,) int64, class of each distinct row; -1 where it is suppressed
+    levels: NDArray[np.int64]  # (n_classes, n_attributes) int64, level of each attribute in each class
+
+    @property
+    def is_released(self) -> NDArray[np.bool_]:
+        """Whether each distinct row is released, shape (n_rows,)."""
+        released: NDArray[np.bool_] = self.class_of_row != SUPPRESSED
+        return released
+
+    def without(self, suppressed: NDArray[np.bool_]) -> "Partition":
+        """Return the same with these rows suppressed as well."""
+        return Partition(np.where(suppressed, SUPPRESSED, self.class_of_row), self.levels)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A partition as its recipient sees it: by labels."""
+
+    rows: NDArray[np.int64]  # (n,) distinct rows that are released
+    classes: NDArray[np.int64]  # (n,) int64, class of each, by equal labels
+    n_classes: int
+    texts: NDArray[np.int64]  # (n_attributes, n) int64, number of the label of each
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one column, numbered across its levels."""
+
+    texts: tuple[str | None, ...]  # the labels by number, in the order of their UTF-8 bytes, missing first
+    of_code: tuple[NDArray[np.int64], ...]  # by level, (n_codes,) number of the label of each code
+    # (n_levels, n_texts) int64, leaves that each label covers at each level; 0 where it does not occur
+    leaves: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, coded: Coded) -> "Labels":
+        """Return the labels of a column, each text with one number."""
+        every = {label for labels in coded.labels for label in labels}
+        texts = sorted(every, key=lambda label: (label is not None, (label or "").encode()))
+        number = {label: place for place, label in enumerate(texts)}
+        of_code = tuple(np.array([number[label] for label in labels], dtype=np.int64) for labels in coded.labels)
+        leaves = np.zeros((len(of_code), len(number)), dtype=np.int64)
+        for level, numbers in enumerate(of_code):
+            leaves[level, numbers] = coded.leaves[level]
+        return cls(tuple(texts), of_code, leaves)
+
+    def at(self, levels: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the level and the leaves of each label if these levels occur: of its largest set, the lowest level."""
+        among = self.leaves[list(levels)]
+        place = among.argmax(axis=0)
+        return np.array(levels, dtype=np.int64)[place], among.max(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class TableRecoding:
+    """What methods with different levels in different classes work on.
+
+    ``coded``: bound hierarchies of the attributes, in the order of the problem.
+    """
+
+    problem: SearchProblem
+    coded: Sequence[Coded]
+    checker: RuleChecker
+    loss: Loss
+    weights: NDArray[np.float64]
+
+    @cached_property
+    def labels(self) -> list[Labels]:
+        """The labels of each attribute."""
+        return [Labels.of(one) for one in self.coded]
+
+    @property
+    def n_rows(self) -> int:
+        """Distinct rows of the table."""
+        return int(self.problem.task.rows.records.size)
+
+    @cached_property
+    def canonical(self) -> NDArray[np.int64]:
+        """The distinct rows in the order of their values, column by column, whatever the order of the records."""
+        return np.lexsort(self.problem.task.rows.codes[::-1]).astype(np.int64)
+
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """The place of each distinct row in that order."""
+        place = np.empty(self.n_rows, dtype=np.int64)
+        place[self.canonical] = np.arange(self.n_rows)
+        return place
+
+    def at(
+        self, attribute: int | NDArray[np.int64], level: int | NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the code of rows at a level of an attribute, or of each row at its own level of its own attribute."""
+        task = self.problem.task
+        start = task.maps.start[attribute, 0, level]
+        codes: NDArray[np.int64] = task.maps.up[start + task.rows.codes[attribute, rows].astype(np.int64)]
+        return codes.astype(np.int64)
+
+    def common_levels(self, rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the lowest allowed levels at which all rows of each group share their labels.
+
+        ``rows``: group after group, each of one of the ``sizes``. The result may lie above the highest level allowed.
+        """
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return common_levels(self.problem.task.rows, self.problem.task.maps, rows, start, self.problem.lowest)
+
+    def full_domain(self, levels: Sequence[int], is_kept: NDArray[np.bool_]) -> Partition:
+        """Return the partition of one transformation, as far as rows are kept."""
+        rows = np.flatnonzero(is_kept)
+        classes, _ = classes_of([self.at(j, level, rows) for j, level in enumerate(levels)])
+        class_of_row = np.full(self.n_rows, SUPPRESSED, dtype=np.int64)
+        class_of_row[rows] = classes
+        return Partition(class_of_row, np.tile(np.array(levels, dtype=np.int64), (int(classes.max(initial=-1)) + 1, 1)))
+
+    def released(self, partition: Partition) -> Released:
+        """Return the classes of equal labels."""
+        rows = np.flatnonzero(partition.is_released)
+        texts = np.stack([self._texts(partition, j, rows) for j in range(len(self.coded))])
+        return Released(rows, *classes_of(list(texts)), texts)
+
+    def _texts(self, partition: Partition, attribute: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        texts = np.empty(rows.size, dtype=np.int64)
+        level_of_row = partition.levels[partition.class_of_row[rows], attribute]
+        for level in np.unique(level_of_row).tolist():
+            members = level_of_row == level
+            texts[members] = self.labels[attribute].of_code[level][self.at(attribute, level, rows[members])]
+        return texts
+
+    def levels_in_use(self, partition: Partition) -> tuple[tuple[int, ...], ...]:
+        """Return the levels that occur in each column, ascending."""
+        used = partition.levels[np.unique(partition.class_of_row[partition.is_released])]
+        return tuple(tuple(np.unique(column).tolist()) for column in used.T)
+
+    def suppressed(self, partition: Partition) -> int:
+        """Return how many records are suppressed."""
+        return int(self.problem.task.rows.records[~partition.is_released].sum())
+
+    def measure(self, partition: Partition) -> float:
+        """Return the loss of a partition, suppressed records counted as lost entirely.
+
+        A label costs what the largest set does that it stands for at the levels in use: its reader cannot tell which.
+        """
+        released, used = self.released(partition), self.levels_in_use(partition)
+        suppressed = self.suppressed(partition)
+        if isinstance(self.loss, AttributeLoss):
+            task, total = self.problem.task, []
+            records = task.rows.records[released.rows]
+            for labels, texts, levels in zip(self.labels, released.texts, used, strict=True):
+                level, leaves = labels.at(levels)
+                lost = level if self.loss.by_level else leaves - 1
+                total.append(int(records @ lost[texts]))
+            return self.problem.aggregate(attribute_losses(task, total, suppressed))
+        return self.loss.measure(self._generalized(partition, released, used, suppressed)).loss
+
+    def _generalized(
+        self, partition: Partition, released: Released, used: Sequence[Sequence[int]], suppressed: int
+    ) -> Generalized:
+        """What other losses look at; all suppressed records are one class."""
+        rows, n_rows = self.problem.task.rows, self.n_rows
+        domains = np.array([one.hierarchy.n_leaves for one in self.coded], dtype=np.int64)
+        leaves = np.tile(domains[:, None], (1, n_rows))
+        label_records = np.full((len(self.coded), n_rows), rows.records.sum())
+        every = np.arange(n_rows)
+        for j, labels in enumerate(self.labels):
+            level_of, leaves_of = labels.at(used[j])
+            leaves[j, released.rows] = leaves_of[released.texts[j]]
+            for level in used[j]:
+                mine = level_of[released.texts[j]] == level
+                texts = labels.of_code[level][self.at(j, level, every)]
+                sharing = np.bincount(texts, rows.records, len(labels.texts)).astype(np.int64)
+                label_records[j, released.rows[mine]] = sharing[released.texts[j, mine]]
+        sizes = self.checker.records(released.rows, released.classes, released.n_classes)
+        class_records = np.full(n_rows, max(1, suppressed))
+        class_records[released.rows] = sizes[released.classes]
+        kept = np.ones(sizes.size, dtype=np.bool_)
+        if suppressed:
+            sizes, kept = np.append(sizes, suppressed), np.append(kept, False)
+        return Generalized(
+            sizes=sizes,
+            is_kept=kept,
+            records=rows.records,
+            is_kept_row=partition.is_released,
+            domains=domains,
+            weights=self.weights,
+            log_leaves=lambda: np.log(leaves),
+            log_label_records=lambda: np.log(label_records),
+            log_value_records=lambda: np.log(
+                np.stack([np.bincount(codes, rows.records).astype(np.int64)[codes] for codes in rows.codes])
+            ),
+            log_class_records=lambda: np.log(class_records),
+            sum_of_row_records=lambda: math.fsum((rows.records * np.log(rows.records)).tolist()),
+            sum_of_leaves=lambda: math.fsum((rows.records * np.log(leaves).sum(axis=0)).tolist()),
+        )
+
+    def settled(self, partition: Partition) -> Partition:
+        """Return the partition without classes that violate a rule as they look in the release, the smallest first.
+
+        Classes of equal labels are one class in the release. Some rules may hold of two classes and not of both
+        together.
+        """
+        while True:
+            released = self.released(partition)
+            holds = self.checker.holds(released.rows, released.classes, released.n_classes)
+            sizes = self.checker.records(released.rows, released.classes, released.n_classes)
+            kept = np.flatnonzero(holds)
+            # Classes are numbered by their labels, columns in the order of their names: neither rows nor columns of the
+            # file decide which of one size goes first.
+            ordered = kept[np.argsort(sizes[kept], kind="stable")]
+            holds[ordered[: self.checker.n_left_out(sizes[ordered])]] = False
+            if holds.all():
+                return partition
+            suppressed = np.zeros(self.n_rows, dtype=np.bool_)
+            suppressed[released.rows[~holds[released.classes]]] = True
+            partition = partition.without(suppressed)
+
+    def check(self, partition: Partition) -> None:
+        """Refuse a partition that breaks its own terms."""
+        rows = np.flatnonzero(partition.is_released)
+        classes = partition.class_of_row[rows]
+        used = partition.levels[np.unique(classes)]
+        if np.any(used < self.problem.lowest) or np.any(used > self.problem.highest):
+            raise InternalError("A class was recoded to a level that is not allowed.")
+        for j in range(len(self.coded)):
+            texts = self._texts(partition, j, rows)
+            label = np.full(len(partition.levels), -1, dtype=np.int64)
+            label[classes] = texts
+            if np.any(label[classes] != texts):
+                raise InternalError(f"Records of one class differ in column {self.coded[j].hierarchy.column!r}.")
+
+
+def recoding_of(table: EncodedTable, request: TableRequest) -> TableRecoding:
+    """Return what methods with different levels in different classes work on."""
+    weights = np.array(request.weights_of(table.problem.names))
+    return TableRecoding(table.problem, table.coded, table.checker, request.loss, weights)

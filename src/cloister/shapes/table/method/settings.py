@@ -1,0 +1,318 @@
+"""Settings of a table request: the kinds that they must be of, and whether they make sense by themselves."""
+
+import os
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+from decimal import Decimal
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType
+from typing import Unpack
+
+from cloister.errors import InputError, did_you_mean, setting
+from cloister.hierarchy import parse_hierarchy
+from cloister.io import read_table
+from cloister.privacy import (
+    DeltaPresence,
+    KAnonymity,
+    KMap,
+    KPatients,
+    NoAttack,
+    PopulationRule,
+    PrivacyRule,
+    TableRule,
+    TCloseness,
+    parse_rule,
+)
+from cloister.search import check_search
+from cloister.settings.declaration import Keywords, check_threads, settings_of
+from cloister.settings.reading import HowRead
+from cloister.shapes.table.format.options import (
+    AVERAGES,
+    COUNTS,
+    FULL_DOMAIN,
+    LOCAL_RECODING,
+    METHODS,
+    MONDRIAN,
+    PURPOSES,
+    TableSettings,
+)
+from cloister.utility import AttributeLoss, parse_loss
+
+from .data import Ids, TableRequest
+
+PEOPLE = re.compile(
+    r"(?:^|[^A-Za-z])(?i:i?(?:age|sex|gender)|ridageyr|riagendr|alter|geschlecht|birth(?:date|year)?|dob|yob)"
+    r"(?![a-z])|[a-z](?:Age|Sex|Gender|Birth)(?![a-z])"
+)
+"""Names of columns of age and sex: a word of theirs is one of these; with an i before it where it was imputed."""
+
+LEAST_WEIGHT = 1e-6  # smaller weights, and larger than its inverse, would drown in rounding
+WEIGHT_OF_PEOPLE = 6.0  # keeps 98 % of the rates by age and sex at k = 11, 1 keeps 81 % (`benchmarks/usefulness.py`)
+Kind = Callable[[object], bool]
+MOST_DIGITS = 30  # digits, and decimal places, of a share; exact arithmetic with a million of them would not end
+
+
+def read_rule(text: str, *, missing_as: str | None = None, **how: Unpack[HowRead]) -> PrivacyRule:
+    """Return the rule that a text names, with the table or hierarchy that it names read.
+
+    ``how``: how population tables are read, as the table itself.
+    """
+    rule = parse_rule(text)
+    if isinstance(rule, PopulationRule) and rule.source is not None:
+        return rule.with_population(read_table(Path(rule.source), **how).frame)
+    if isinstance(rule, TCloseness) and rule.source is not None:
+        return rule.with_hierarchy(parse_hierarchy(rule.source, missing_as=missing_as))
+    return rule
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def suppression_share(share: float | str | Decimal) -> Decimal:
+    """Return a suppression limit as an exact decimal."""
+    try:
+        exact = Decimal(str(share))
+    except ArithmeticError:
+        exact = Decimal(-1)
+    exponent, digits = exact.as_tuple().exponent, exact.as_tuple().digits
+    if isinstance(exponent, int) and (abs(exponent) > MOST_DIGITS or len(digits) > MOST_DIGITS):
+        raise InputError(f"The suppression limit has too many digits. Give at most {MOST_DIGITS}, as in 0.05.")
+    if not (exact.is_finite() and 0 <= exact <= 1):
+        raise InputError(
+            f"The suppression limit is {share}, but it is a share of the records, from 0 to 1 (0.05 is 5 %)."
+        )
+    return exact
+
+
+def requested(keywords: Keywords, *, is_counted: bool = False) -> TableRequest:
+    """Return the request that settings state by their names; what is no setting of a table is passed over.
+
+    ``is_counted``: whether an engine counts the records, which only full-domain generalization can do with.
+    """
+    given = {one.name: keywords[one.name] for one in fields(TableRequest) if one.name in keywords}
+    given |= {name: tuple(given[name]) for name in ("rules", "drop", "sensitive", "keep", "undecided", "accept")}
+    given |= {
+        "suppression": suppression_share(given["suppression"]),
+        "loss": parse_loss(given["loss"]),
+        "weights": {column: float(weight) for column, weight in (given["weights"] or {}).items()},
+        "levels": None if given["levels"] is None else {name: int(level) for name, level in given["levels"].items()},
+        "microaggregate": dict(given["microaggregate"] or {}),
+        "ids": parse_ids(given["ids"]),
+        "threads": available_cores() if given["threads"] is None else int(given["threads"]),
+    }
+    given |= {name: float(given[name]) for name in ("time_limit", "merge_bound") if given[name] is not None}
+    target = given.get("target")
+    if target is not None and target not in (*given["sensitive"], *given["keep"]):
+        given["sensitive"] = (*given["sensitive"], target)
+    # Codes are counted inside classes, of which those of one level for each column are the largest.
+    is_bound = is_counted or keywords.get("codes") is not None
+    return check_settings(_of_patients(_for_purpose(TableRequest(**given), is_bound)))
+
+
+def _for_purpose(request: TableRequest, is_bound: bool) -> TableRequest:
+    """The request with the method for its purpose, if none was asked for, and what else was asked for allows it.
+
+    Age and sex, which nearly every table and model is made by, then weigh more than other columns.
+    """
+    if request.method is not None:
+        return request
+    method, weights = FULL_DOMAIN if is_bound else method_in_memory(request, request), request.weights
+    is_for_people = request.purpose == COUNTS or (method == MONDRIAN and request.target is None)
+    if is_for_people and not weights and request.loss.takes_weights:
+        people = [column for column in request.quasi_identifiers if PEOPLE.search(column)]
+        weights = dict.fromkeys(people, WEIGHT_OF_PEOPLE) if len(people) < len(request.quasi_identifiers) else {}
+    return replace(request, method=method, weights=weights)
+
+
+def method_in_memory(settings: TableSettings, request: TableRequest) -> str:
+    """Return the method that settings choose where the rows are at hand; ``request``: what became of them."""
+    is_bound = request.loss.ignores_suppression or bool(_compared(request))
+    return FULL_DOMAIN if is_bound and settings.method is None else settings.chosen_method
+
+
+def _compared(request: TableRequest) -> list[str]:
+    """Rules that compare classes with a population: they need full-domain generalization."""
+    return [rule.model for rule in request.rules if rule.compares_with_population]
+
+
+def _of_patients(request: TableRequest) -> TableRequest:
+    """The request with a rule about the patients of a class, where a patient may have several records."""
+    column = request.patient if request.patients is None else request.patients.column
+    if column is None:
+        return request
+    if request.id not in (None, column) or request.patient not in (None, column):
+        raise InputError(
+            f"Two columns were named that tell patients apart. Name one: as {setting('id')} if it must not repeat, as "
+            f"{setting('patient')} if a patient may have several records."
+        )
+    if request.ids is Ids.HMAC:
+        raise InputError(
+            "Keyed ids would join the records of a patient across classes, where fewer patients have them all. Release "
+            f"numbers instead, which begin anew in each class, or no ids: {setting('ids', 'number')} or "
+            f"{setting('ids', 'drop')}."
+        )
+    counting = [rule.model for rule in request.rules if isinstance(rule, KMap | DeltaPresence | NoAttack | TableRule)]
+    if counting:
+        raise InputError(
+            f"The rule {counting[0]} counts records as people, but {setting('patient')} says that a patient may have "
+            "several. Leave out one of the two, or reduce the table to one record a patient."
+        )
+    k = next((rule.k for rule in request.rules if isinstance(rule, KAnonymity)), request.k)
+    rules = request.rules if request.patients else (*request.rules, KPatients(k, column))
+    return replace(request, id=column, rules=rules)
+
+
+def check_settings(request: TableRequest) -> TableRequest:
+    """Return the request if its settings make sense by themselves; columns are checked against the data later."""
+    if not request.rules:
+        raise InputError(f"No privacy rule was given. Give at least k-anonymity, as with {setting('k', '5')}.")
+    check_search(request.search_name, request.store)
+    if request.time_limit is not None and not request.time_limit > 0:
+        raise InputError(f"The time limit is {request.time_limit}, but it must be more than 0 seconds.")
+    check_threads(request.threads)
+    if request.weights and not request.loss.takes_weights:
+        raise InputError(f"The loss {request.loss.name} looks at class sizes only: columns cannot be weighted in it.")
+    for column, weight in request.weights.items():
+        if column not in request.quasi_identifiers:
+            raise InputError(f"Column {column!r} has a weight but is no quasi-identifier.", column=column)
+        if not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
+            raise InputError(
+                f"The weight of column {column!r} is {weight}, but must be more than 0: from {LEAST_WEIGHT:g} to "
+                f"{1 / LEAST_WEIGHT:g}.",
+                column=column,
+            )
+    _check_method(request)
+    bound = request.merge_bound
+    if bound is not None and not 0 <= bound <= 1:
+        raise InputError(f"Classes were to be merged up to a loss of {bound}, but a loss is a number from 0 to 1.")
+    if bound is not None and not isinstance(request.loss, AttributeLoss):
+        raise InputError(f"Classes cannot be merged by the loss {request.loss.name}. Take iyengar, arx or precision.")
+    return request
+
+
+def _check_method(request: TableRequest) -> None:
+    for what, word, known in (("purpose", request.purpose, PURPOSES), ("method", request.method or "", METHODS)):
+        if word not in known:
+            hint = did_you_mean(word, known)
+            raise InputError(f"The {what} {word!r} is not known.{hint} {what.title()}s: {', '.join(known)}.")
+    for column, aggregate in request.microaggregate.items():
+        if column not in request.quasi_identifiers:
+            raise InputError(f"Column {column!r} was to be averaged but is no quasi-identifier.", column=column)
+        if aggregate not in AVERAGES:
+            raise InputError(
+                f"Column {column!r} was to be replaced by its {aggregate!r}. It can be {' or '.join(AVERAGES)}.",
+                column=column,
+            )
+    _check_search(request)
+    if request.levels is not None and not request.has_one_transformation:
+        raise InputError("Fixed levels are for full-domain generalization: elsewhere levels differ between classes.")
+    if not request.has_one_transformation and request.loss.ignores_suppression:
+        raise InputError(
+            f"The loss {request.loss.name} needs one transformation for all records: it counts suppressed classes. "
+            "Take another loss, or full-domain generalization."
+        )
+    compared = _compared(request)
+    if compared and (request.microaggregate or not request.has_one_transformation):
+        raise InputError(
+            f"The rule {compared[0]} compares classes with a population, which needs full-domain generalization and "
+            "nothing averaged. Leave out the rule or the method."
+        )
+
+
+def _check_search(request: TableRequest) -> None:
+    """Refuse settings that the method does not look at."""
+    method, search = request.method, request.search
+    searches = method == FULL_DOMAIN
+    wrong = {
+        f"Local recoding follows full-domain generalization, but the method is {method}.": not searches
+        and request.published_method == LOCAL_RECODING,
+        f"The search {search} was asked for, but the method {method} makes none. Leave it out.": not searches
+        and search is not None,
+        f"The search {search} was asked for, but the levels are fixed. Leave out one of the two.": search is not None
+        and request.levels is not None,
+        f"A time limit ends a search, but the method {method} makes none. Leave it out.": not searches
+        and request.time_limit is not None,
+    }
+    for sentence, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(sentence)
+
+
+def parse_ids(text: str) -> Ids:
+    """Return what is to become of ids."""
+    if text not in list(Ids):
+        raise InputError(f"Ids can be {', '.join(Ids)}, not {text!r}.")
+    return Ids(text)
+
+
+def _is(*types: type) -> Kind:
+    """Whether a value is of one of these types; True and False are no numbers."""
+    return lambda value: isinstance(value, types) and (bool in types or not isinstance(value, bool))
+
+
+def _is_range(value: object) -> bool:
+    """Whether these are the lowest and the highest level, None for the top."""
+    is_pair = isinstance(value, tuple | list) and len(value) == 2
+    return is_pair and _is(Integral)(value[0]) and _is(Integral, NoneType)(value[1])  # type: ignore[index]
+
+
+LISTS = ("rules", "sensitive", "drop", "keep", "accept", "undecided")
+BY_COLUMN = ("quasi_identifiers", "weights", "levels", "microaggregate", "level_bounds")
+NAMES = (_is(str), 'a list of the names of columns: ["ward"]')
+KINDS: dict[str, tuple[Kind, str]] = {
+    **{one.name: (_is(bool), "True or False") for one in settings_of(TableSettings) if one.kind is bool},
+    **dict.fromkeys(("loss", "purpose", "ids"), (_is(str), "a text")),
+    **dict.fromkeys(("method", "search", "store"), (_is(str, NoneType), "a text")),
+    **dict.fromkeys(("id", "patient", "target", "codes"), (_is(str, NoneType), "a text, the name of a column")),
+    **dict.fromkeys(("m", "seed"), (_is(Integral), "a whole number")),
+    **dict.fromkeys(("max_cluster_size", "threads"), (_is(Integral, NoneType), "a whole number")),
+    "merge_bound": (_is(Real, NoneType), "a number from 0 to 1"),
+    "id_key": (_is(bytes, NoneType), "bytes, at least 32 of them"),
+    "time_limit": (_is(Real, NoneType), "a number of seconds"),
+    "rules": (_is(str, PrivacyRule), 'a list of rules, as objects or as texts: ["k-anonymity=5"]'),
+    **dict.fromkeys(LISTS[1:-1], NAMES),
+    "undecided": (_is(str), 'a list of roles: ["drop"], or ["ward=drop"] for one column'),
+    "quasi_identifiers": (
+        lambda one: isinstance(one, str) or (hasattr(one, "bind") and not isinstance(one, type)),
+        'a hierarchy for each column, as an object or a text: {"sex": "suppress"}',
+    ),
+    "weights": (_is(Real), 'a number for each column: {"age": 2}'),
+    "levels": (_is(Integral), 'a whole number for each column: {"age": 1}'),
+    "microaggregate": (_is(str), 'mean or median for each column: {"age": "mean"}'),
+    "level_bounds": (_is_range, 'the lowest and the highest level of each column: {"age": (0, 2)}'),
+}
+"""What each setting takes in Python, and in words: where it has several values, each of them."""
+
+
+def check_kinds(settings: Mapping[str, object]) -> None:
+    """Refuse settings of a kind that they cannot have; what they say is not checked here."""
+    for name, value in settings.items():
+        if name not in KINDS:
+            continue
+        is_kind, words = KINDS[name]
+        parts: list[tuple[object, str, str | None]] = [(value, "", None)]
+        if name in LISTS:
+            if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+                raise _refused(name, words, value)
+            parts = [(one, " in it", None) for one in value]
+        elif name in BY_COLUMN:
+            if value is None and name != "quasi_identifiers":
+                continue
+            if not isinstance(value, Mapping):
+                raise _refused(name, words, value)
+            if strange := [column for column in value if not isinstance(column, str)]:
+                raise _refused(name, words, strange[0], " as the name of a column")
+            parts = [(one, f" for column {column!r}", column) for column, one in value.items()]
+        for part, where, column in parts:
+            if not is_kind(part):
+                raise _refused(name, words, part, where, column)
+
+
+def _refused(name: str, words: str, given: object, where: str = "", column: str | None = None) -> InputError:
+    """The error, which names the kind of what was given and not the value."""
+    kind = f"the class {given.__name__}" if isinstance(given, type) else f"a value of type {type(given).__name__}"
+    return InputError(f"The setting {name} takes {words}, but {kind} was given{where}.", column=column)

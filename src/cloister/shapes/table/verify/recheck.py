@@ -1,0 +1,213 @@
+"""A release folder of a table, checked again from its files alone, and against the original if that is given."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from cloister.errors import InputError, name_few, setting
+from cloister.hierarchy import BoundHierarchy, Hierarchy, parse_hierarchy
+from cloister.hierarchy.build import BUILDERS
+from cloister.io import RECORDS, as_text, from_native, is_tally, n_records, table_columns, without_formulas
+from cloister.io.columns import check_columns
+from cloister.io.tally import is_large, read_runs
+from cloister.release.figures import ReportCounts
+from cloister.release.folder import read_data
+from cloister.results import Caveat, Verdict
+from cloister.shapes.table.format.facts import class_sizes, codebook, facts_of, report_data
+from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
+from cloister.shapes.table.method.measure import differing_losses
+from cloister.verification.driver import Checker, Facts, Opened, Request
+
+from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify
+
+ReleaseFolder = Opened[TableManifest, pl.DataFrame, pl.DataFrame]
+
+
+class TableChecker(Checker[TableManifest, pl.DataFrame, pl.DataFrame]):
+    """Checks a table, in its folder or in a database."""
+
+    def fetch(self, manifest: TableManifest, request: Request) -> pl.DataFrame | None:
+        """Count the records that are in a database."""
+        if manifest.table is None:
+            if request.counted is not None:
+                raise InputError("The release holds its records itself. Leave out the address of a database.")
+            return None
+        if request.counted is None:
+            raise InputError(
+                f"The records of this release are in the table {manifest.table.name} of a database. Name the database "
+                f"as {setting('engine')}, to have them counted there."
+            )
+        return request.counted(manifest)
+
+    def read_files(self, folder: Path, manifest: TableManifest) -> pl.DataFrame:
+        """Read the records; runs of them where there are many."""
+        return read_released(folder, manifest)
+
+    def read_original(self, request: Request, _manifest: TableManifest, _files: pl.DataFrame) -> pl.DataFrame | None:
+        """Read what the custodian has."""
+        return original_of(request)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the guarantee."""
+        manifest, original = release.manifest, release.original
+        verdict = check_table(release.files, manifest, release.request, original)
+        how, checks = verdict.how, (*verdict.checks, *checked(manifest, original))
+        if manifest.table is not None:
+            how = how.replace("from the released file", "from counts of the protected table in its database")
+            if unseen := [column for column in manifest.table.not_counted if column != guarantee_of(manifest).id]:
+                others = [check for check in checks if check != OTHERS_AS_RECORDED]
+                checks = (*others, Caveat(f"not looked at, as they stay in the database: {name_few(unseen)}"))
+        return replace(verdict, how=how, checks=checks)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        frame, manifest = release.files, release.manifest
+        return Facts([], codebook(frame, manifest), report_data_of_release(frame, manifest))
+
+
+def original_of(request: Request) -> pl.DataFrame | None:
+    """Return the original of a table, or its tally where it is too large to be held whole."""
+    given = request.original
+    if given is None or (isinstance(given, pl.DataFrame) and is_tally(given)):
+        return given
+    return from_native(given).frame
+
+
+def checked(manifest: TableManifest, original: pl.DataFrame | None) -> tuple[str, ...]:
+    """Return what was checked of risk and losses, where all of it holds."""
+    guarantee = guarantee_of(manifest)
+    # Which records were released is known, and of which labels their levels are.
+    is_known = guarantee.has_one_transformation or (manifest.suppressed == 0 and not guarantee.averaged)
+    is_compared = original is not None and is_known
+    losses = "losses follow from the original and the released records" if is_compared else "losses fit each other"
+    return (
+        "figures of risk follow from the released records",
+        losses if manifest.utility.exact else Caveat("losses are estimates, which were not recomputed"),
+    )
+
+
+def read_released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
+    """Return the records of the data file; runs of them where there are many."""
+    path, guarantee = folder / (manifest.data_file or ""), guarantee_of(manifest)
+    delimiter = manifest.settings.delimiter
+    if is_large(path):
+        id_column = guarantee.id if guarantee.numbered else None
+        return read_runs(path, delimiter if path.suffix == ".csv" else None, id_column)
+    return read_data(path, delimiter)
+
+
+def check_table(
+    frame: pl.DataFrame, manifest: TableManifest, request: Request, original: pl.DataFrame | None
+) -> Verdict:
+    """Return the verdict on released records, or their tally: what is promised of them, expected, and said of them."""
+    guarantee, source, hierarchies = guarantee_of(manifest), None, None
+    stayed = () if manifest.table is None else manifest.table.not_counted
+    if original is not None:
+        given = without_formulas(original) if manifest.settings.escape_formulas else original
+        given = given.with_columns(pl.lit(None, dtype=pl.Int64).alias(column) for column in stayed)
+        source = source_of(given, manifest, request.hierarchies)
+        guarantee = replace(guarantee, limit=manifest.settings.allowed_suppression(n_records(given)))
+        hierarchies = _hierarchies_of_released(frame, source, manifest, request.hierarchies)
+    verdict = verify(frame, guarantee, source, _populations(request, manifest))
+    check_columns(request.quasi_identifiers, frame.columns, "the release")
+    if uncounted := [column for column in request.quasi_identifiers if column in stayed]:
+        raise InputError(
+            f"Classes by {name_few(uncounted)} were not counted: the values of these columns stay in the database. "
+            "Expect something of the others, or count there."
+        )
+    failures = [*verdict.failures]
+    if tuple(table_columns(frame)) == guarantee.columns and (records := released_texts(frame, guarantee)).height:
+        known = hierarchies if hierarchies is not None and manifest.utility.exact else {}
+        known = {column: hierarchy for column, hierarchy in known.items() if column not in guarantee.averaged}
+        wrong = facts_of(records, manifest.settings, manifest.guarantee.patients).differing(manifest)
+        wrong += differing_losses(records, manifest, guarantee, known)
+        failures += [f"what should follow from the released records does not: {', '.join(wrong)}"] if wrong else []
+        # What the recipient asks for beyond the manifest; without a class size, that which the rules ask for.
+        k = request.k or max(rule.class_size for rule in manifest.guarantee.rules)
+        asked = request.quasi_identifiers or tuple(manifest.quasi_identifiers)
+        sizes = class_sizes(records, asked, guarantee.id and guarantee.patient).sort()
+        if small := len(sizes.filter(sizes < k)):
+            failures.append(
+                f"as asked: {small} of {len(sizes)} classes have fewer than {k} records (the smallest {sizes[0]})"
+            )
+    return replace(verdict, failures=tuple(failures))
+
+
+def _hierarchies_of_released(
+    frame: pl.DataFrame, source: OriginalTable, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
+) -> Mapping[str, BoundHierarchy] | None:
+    """Hierarchies bound to the values of those original records that were released; None where these are not known."""
+    guarantee = guarantee_of(manifest)
+    if guarantee.suppressed == 0:
+        return source.hierarchies
+    if guarantee.recoded or guarantee.averaged or tuple(table_columns(frame)) != guarantee.columns:
+        return None
+    texts = pl.DataFrame([as_text(source.frame.get_column(column)) for column in guarantee.levels])
+    every = generalized(texts, source.hierarchies, guarantee.levels).with_row_index(RECORDS)
+    classes = released_texts(frame, guarantee).select(list(guarantee.levels)).unique()
+    rows = every.join(classes, on=list(guarantee.levels), how="semi", nulls_equal=True)[RECORDS]
+    return _hierarchies(source.frame[rows.sort()], manifest, hierarchies)
+
+
+def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
+    """Return what the report shows of released records beside the manifest."""
+    return report_data(released_texts(frame, guarantee_of(manifest)), guarantee_of(manifest), without)
+
+
+def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:
+    """Return a table as that which a release was made from, its hierarchies bound to its values."""
+    guarantee = guarantee_of(manifest)
+    check_columns([column for column in guarantee.columns if column != guarantee.id], frame.columns, "the original")
+    groups = {}
+    for rule in guarantee.rules:
+        if "hierarchy" in rule and rule["column"] in frame.columns:
+            column, spec = rule["column"], rule["hierarchy"]
+            hierarchy = hierarchies[column] if column in hierarchies else _by_words(column, spec, is_file=False)
+            groups[column, spec] = bound_hierarchies(frame, {column: hierarchy})[column]
+    return OriginalTable(frame, _hierarchies(frame, manifest, hierarchies), groups)
+
+
+def _populations(request: Request, manifest: TableManifest) -> dict[str, OriginalTable]:
+    asked = {str(rule["population"]) for rule in guarantee_of(manifest).rules if "population" in rule}
+    strange = sorted(request.populations.keys() - asked)
+    if strange:
+        raise InputError(
+            f"No rule of the release compares with the population {strange[0]}. Its rules name: "
+            f"{', '.join(sorted(asked)) or 'none'}.",
+            file=strange[0],
+        )
+    people = {}
+    for name, table in request.populations.items():
+        frame = from_native(table).frame
+        check_columns(list(manifest.quasi_identifiers), frame.columns, f"the population {name}")
+        people[name] = OriginalTable(frame, _hierarchies(frame, manifest, request.hierarchies))
+    return people
+
+
+def _hierarchies(
+    frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]
+) -> dict[str, BoundHierarchy]:
+    chosen = {}
+    for name, column in manifest.quasi_identifiers.items():
+        # The words of the manifest may name a builder, but no file of this machine.
+        words, is_file = manifest.settings.hierarchies[name], column.hierarchy == "file"
+        chosen[name] = hierarchies[name] if name in hierarchies else _by_words(name, words, is_file=is_file)
+    bound = bound_hierarchies(frame, chosen)
+    for name, level in guarantee_of(manifest).levels.items():
+        if not level < bound[name].n_levels:
+            raise InputError(f"The manifest states level {level} of column {name!r}, which its hierarchy lacks.")
+    return bound
+
+
+def _by_words(column: str, spec: str, *, is_file: bool) -> Hierarchy:
+    name, colon, _ = spec.partition("/")[0].partition(":")
+    if is_file or name not in BUILDERS or not (colon or "/" not in spec):
+        raise InputError(
+            f"The hierarchy of column {column!r} came from a file. To compare with the original, give it with "
+            f"{setting('hierarchies', 'DIR')} or {setting('quasi_identifiers', f'{column}=FILE')}.",
+            column=column,
+        )
+    return parse_hierarchy(spec)

@@ -1,0 +1,320 @@
+"""The guarantee of a released table, recomputed from the release by other means than those that made it.
+
+Nothing here imports the search or the kernels: classes are counted by sorting and grouping text with Polars, and the
+original, where it is given, is generalized again by looking labels up. Columns are named as `inside` says: Polars takes
+some names for patterns, and any name may be that of another column.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from cloister.hierarchy import ROOT, BoundHierarchy
+from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
+from cloister.io.columns import as_held
+from cloister.results import Caveat, Checks, Verdict
+from cloister.shapes.table.format.guarantee import (
+    COUNT,
+    SAME,
+    Guarantee,
+    OriginalTable,
+    Reference,
+    ReleasedClasses,
+    ancestors,
+    check_numbers,
+    check_record_by_record,
+    check_same_patients,
+    histories,
+    inside,
+    natural_order,
+    with_patients,
+)
+
+from .assignment import bounds_of_patients, check_assignment, find_beneath
+from .rules import is_about_table, judge, name_of, releasable, table_holds
+
+OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"
+
+KEYED = "^[0-9a-f]{64}$"  # A keyed hash of an id: HMAC-SHA256 in hexadecimal
+
+
+def verify(
+    frame: pl.DataFrame,
+    guarantee: Guarantee,
+    original: OriginalTable | None = None,
+    populations: Mapping[str, OriginalTable] | None = None,
+    *,
+    every_rule: bool = False,
+) -> Verdict:
+    """Check a released table against its guarantee, and against its original if that is given.
+
+    Rules are recomputed from the released records. What a rule compares with beyond them must be given; where it is
+    not, a check says that the rule was not recomputed.
+
+    Parameters
+    ----------
+    frame : the released table as read from its file, or its tally in the order of the file (`cloister.io.read_runs`)
+    every_rule : whether a rule that cannot be recomputed is a failure
+    """
+    checks = Checks()
+    _check_columns(frame, guarantee, checks)
+    if checks.failures:
+        return checks.verdict(_how(original))
+    named, guarantee = guarantee, guarantee.inside()
+    # plain text where rows of stars are set aside, patients are compared, or rows one by one
+    held = as_text if guarantee.stars or guarantee.patient or not guarantee.has_one_transformation else as_held
+    texts = _texts(frame, named, held)
+    released = _without_stars(texts, guarantee, checks)
+    n = n_records(released)
+    checks.require(n > 0, "there are records", "the file has no released record")
+    if guarantee.released is not None:
+        wrong = f"{guarantee.released} released records are declared, but {n} were found"
+        checks.require(n == guarantee.released, f"{n} records were released", wrong)
+    if not n:
+        return checks.verdict(_how(original))
+    source = None
+    if original is not None:
+        hierarchies = {inside(column): hierarchy for column, hierarchy in original.hierarchies.items()}
+        source = OriginalTable(_texts(original.frame, named, held), hierarchies, original.groups, original.records)
+        released = with_patients(released, guarantee, source)
+    reference = _reference(released, guarantee, named, original, source, populations or {})
+    classes, beneath = ReleasedClasses(released, list(guarantee.levels)), None
+    if source is not None and source.records is None and not (guarantee.has_one_transformation and guarantee.id):
+        beneath = find_beneath(classes, guarantee, source)
+        reference = replace(reference, patients=bounds_of_patients(beneath, classes))
+    n_unjudged = _check_rules(classes, guarantee, reference, checks, every_rule=every_rule)
+    _check_order_and_ids(texts, released, guarantee, checks)
+    if source is not None:
+        if guarantee.has_one_transformation:
+            _check_original(classes, guarantee, source, reference, checks)
+        else:
+            if source.records is not None:
+                check_record_by_record(texts, guarantee, source, checks)
+                check_same_patients(released, guarantee, source, checks)
+            elif beneath is not None:
+                check_assignment(beneath, guarantee, checks)
+            _check_suppressed(n_records(source.frame) - n, guarantee, checks)
+        # No keyed id is an original one. Numbers may be: released in order, they say nothing.
+        if guarantee.id is not None and not guarantee.numbered and guarantee.id in source.frame.columns:
+            same = int(released[guarantee.id].is_in(source.frame[guarantee.id].implode()).sum())
+            checks.require(same == 0, "no id of the original is released", f"{same} ids of the original were released")
+    return checks.verdict(_how(original, n_unjudged))
+
+
+def released_texts(frame: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
+    """Return the released records as text, or their tally; rows of suppressed ones are set aside."""
+    released = _without_stars(_texts(frame, guarantee), guarantee.inside(), Checks())
+    texts = pl.DataFrame([released[inside(column)].alias(column) for column in guarantee.columns])
+    return with_records_of(texts, released)
+
+
+def _texts(frame: pl.DataFrame, guarantee: Guarantee, held: Callable[[pl.Series], pl.Series] = as_text) -> pl.DataFrame:
+    """The columns that are spoken of, and whose records they are, as text; those that are not there left out."""
+    absent = () if guarantee.patient in (None, *guarantee.columns) else (guarantee.patient,)
+    columns = {series.name: series for series in frame.get_columns()}
+    spoken_of = [name for name in (*guarantee.columns, *absent) if name in columns]
+    return with_records_of(pl.DataFrame([held(columns[name]).alias(inside(name)) for name in spoken_of]), frame)
+
+
+def _reference(
+    released: pl.DataFrame,
+    guarantee: Guarantee,
+    named: Guarantee,
+    original: OriginalTable | None,
+    source: OriginalTable | None,
+    populations: Mapping[str, OriginalTable],
+) -> Reference:
+    """What rules compare with; ``source`` is the original as text, where the order of values is lost."""
+    people = {}
+    for name in {rule["population"] for rule in guarantee.rules if rule.get("population") in populations}:
+        table = populations[name]
+        hierarchies = {inside(column): hierarchy for column, hierarchy in table.hierarchies.items()}
+        people[name] = generalized(_texts(table.frame, named), hierarchies, guarantee.levels)
+    ordered = {rule["column"] for rule in guarantee.rules if rule.get("distance") == "ordered"}
+    n = n_records(released if original is None else original.frame)
+    if original is not None and source is not None:
+        order = {column: natural_order(original.frame.get_column(column)) for column in ordered}
+        return Reference(n, n, source.frame, order, source.groups, people)
+    if guarantee.suppressed == 0:  # sensitive columns are released as recorded: these are the whole input
+        order = {column: natural_order(released[inside(column)]) for column in ordered}
+        return Reference(n, n, released, order, populations=people)
+    few, most = (1, guarantee.k - 1) if guarantee.suppressed is None else (guarantee.suppressed, guarantee.suppressed)
+    return Reference(n + few, n + most, populations=people)
+
+
+def _how(original: OriginalTable | None, n_unjudged: int = 0) -> str:
+    how = "recounted with Polars from the released file, independently of the search"
+    if original is not None:
+        how += "; compared with the original, generalized again by table look-up"
+    return f"{how}; rules that could not be recomputed: {n_unjudged}" if n_unjudged else how
+
+
+def _without_stars(texts: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> pl.DataFrame:
+    """Released records only; where suppressed ones are written, as many rows of stars are set aside."""
+    if not guarantee.stars:
+        return texts
+    star = pl.all_horizontal(pl.exclude(RECORDS) == ROOT).fill_null(value=False)
+    stars = texts.filter(star)
+    n_stars = n_records(stars)
+    if guarantee.suppressed is None:
+        return texts.filter(~star)
+    checks.require(
+        n_stars >= guarantee.suppressed,
+        "suppressed records are rows of *",
+        f"{guarantee.suppressed} suppressed records are declared, but only {n_stars} rows of * were found",
+    )
+    # a released record can be all roots as well; what is beyond the declared number is counted as released.
+    return pl.concat([texts.filter(~star), first_records(stars, n_stars - guarantee.suppressed)])
+
+
+def _check_columns(frame: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
+    """Check the columns, and that there are rules about them: without any, nothing is promised."""
+    columns, declared = tuple(table_columns(frame)), guarantee.columns
+    wrong = f"the file has {len(columns)} columns that are not, in order, the {len(declared)} declared"
+    checks.require(columns == declared, "the columns are those declared", wrong)
+    if not guarantee.rules:
+        checks.failures.append("no privacy rule is declared")
+    recorded = {*guarantee.columns} - {*guarantee.levels} - {guarantee.id} | {guarantee.patient}
+    checks.failures += [
+        f"{name_of(rule)} is about a column that was not released as recorded"
+        for rule in guarantee.rules
+        if "column" in rule and rule["column"] not in recorded
+    ]
+
+
+def _check_rules(
+    classes: ReleasedClasses, guarantee: Guarantee, reference: Reference, checks: Checks, *, every_rule: bool
+) -> int:
+    """Check every rule; return how many could not be recomputed."""
+    n_unjudged = 0
+    sizes = classes.sizes[COUNT].sort()
+    for rule in guarantee.rules:
+        name = name_of(rule)
+        if is_about_table(rule):
+            holds = table_holds(rule, sizes.to_list())
+            checks.require(holds, f"the release satisfies {name}", f"the release violates {name}")
+            continue
+        judged = judge(rule, classes, reference)
+        if isinstance(judged, str):
+            n_unjudged += 1
+            if every_rule:
+                checks.failures.append(f"{name} was not recomputed: {judged}")
+            else:
+                checks.leave(rule["model"], f"{name} was not recomputed: {judged}")
+            continue
+        n, n_violating = len(sizes), len(sizes) - int(judged.sum())
+        kept, broken = f"satisfy {name}", f"violate {name}"
+        if rule["model"] == "k-anonymity":
+            smallest = f"{rule['k']} records (the smallest {sizes[0]})"
+            kept, broken = f"have at least {smallest}", f"have fewer than {smallest}"
+        checks.require(n_violating == 0, f"all {n} classes {kept}", f"{n_violating} of {n} classes {broken}")
+    return n_unjudged
+
+
+def _check_order_and_ids(texts: pl.DataFrame, released: pl.DataFrame, guarantee: Guarantee, checks: Checks) -> None:
+    """Neither order nor ids carry information.
+
+    Order follows from the released values; where they are equal, from a keyed id. Ids are the numbers of the records
+    (a row of a tally has the first of those it stands for), or look like keyed hashes.
+    """
+    keys = [column for column in table_columns(texts) if column != guarantee.id]
+    if guarantee.id is not None and guarantee.patient is not None:
+        check_numbers(texts, guarantee, keys, checks)
+        return
+    if guarantee.id is not None and not guarantee.numbered:
+        keys.append(guarantee.id)
+    values = texts.select(keys)
+    checks.require(
+        values.equals(values.sort(keys)),
+        "records are sorted by their released values",
+        "records are not sorted by their released values: their order may carry information",
+    )
+    if guarantee.id is None:
+        return
+    ids = released[guarantee.id]
+    if guarantee.numbered:
+        records = records_of(released)
+        expected = (records.cum_sum() - records + 1).cast(pl.String)
+        checks.require(
+            ids.null_count() == 0 and ids.equals(expected, check_names=False),
+            "ids are numbers in released order",
+            "ids are not the numbers 1, 2, 3 ... in released order",
+        )
+        return
+    checks.require(
+        ids.str.contains(KEYED).fill_null(value=False).all() and ids.n_unique() == len(ids),
+        "ids have the form of keyed hashes and are unique",
+        "ids are not keyed hashes of 64 hexadecimal digits, each of them once",
+    )
+
+
+def _check_original(
+    classes: ReleasedClasses, guarantee: Guarantee, original: OriginalTable, reference: Reference, checks: Checks
+) -> None:
+    """Released are exactly the classes of the generalized original that satisfy the rules, with all their records."""
+    columns = classes.columns
+    labels = generalized(original.frame, original.hierarchies, guarantee.levels)
+    sensitive = sorted({inside(rule["column"]) for rule in guarantee.rules if "column" in rule})
+    every = ReleasedClasses(with_records_of(labels.hstack(original.frame.select(sensitive)), original.frame), columns)
+    expected = releasable(guarantee.rules, every, reference, classes.sizes.height)
+    if expected is None:
+        checks.done.append(
+            Caveat("which classes must be suppressed was not recomputed: it depends on all of the rules")
+        )
+        expected = every.sizes.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+    differing = _differing(expected, classes.sizes, columns)
+    checks.require(
+        differing == 0,
+        "released classes are the classes of the original at the stated levels, complete",
+        f"{differing} classes differ from the original generalized to the stated levels",
+    )
+    others = [column for column in guarantee.columns if column not in guarantee.levels and column != guarantee.id]
+    if not differing and others:
+        # Record by record of the released classes: each combination of values is as frequent as it was recorded.
+        recorded = with_records_of(labels.hstack([original.frame[column] for column in others]), original.frame)
+        found, all_of = (ReleasedClasses(one, [*columns, *others]).sizes for one in (classes.records, recorded))
+        were = all_of.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+        moved = _differing(were, found, [*columns, *others])
+        wrong = f"{moved} combinations of values differ from the original in columns that were not generalized"
+        checks.require(moved == 0, OTHERS_AS_RECORDED, wrong)
+    if not differing and guarantee.patient is not None and guarantee.id is not None:
+        recorded = labels.hstack([original.frame[column] for column in (*others, guarantee.patient)])
+        kept = recorded.join(classes.sizes, on=columns, how="semi", nulls_equal=True)
+        were, found = histories(kept, guarantee), histories(classes.records, guarantee)
+        split = _differing(were, found, [*columns, "history"])
+        checks.require(split == 0, SAME, f"{split} patients of the release have not the records of one of the original")
+    _check_suppressed(n_records(original.frame) - int(expected[COUNT].sum()), guarantee, checks)
+
+
+def _check_suppressed(suppressed: int, guarantee: Guarantee, checks: Checks) -> None:
+    if guarantee.limit is not None:
+        checks.require(
+            suppressed <= guarantee.limit,
+            "no more records than allowed were suppressed",
+            f"more records were suppressed than the {guarantee.limit} allowed",
+        )
+    if guarantee.suppressed is not None:
+        checks.require(
+            suppressed == guarantee.suppressed,
+            "the number of suppressed records is right",
+            f"{guarantee.suppressed} suppressed records are declared, but it should be another number",
+        )
+    else:
+        checks.require(
+            0 < suppressed < guarantee.k,
+            f"from 1 to {guarantee.k - 1} records were suppressed, as the number kept back says",
+            f"fewer than {guarantee.k} suppressed records are declared, but it should be none or more",
+        )
+
+
+def _differing(expected: pl.DataFrame, found: pl.DataFrame, columns: Sequence[str]) -> int:
+    both = expected.join(found, on=columns, how="full", nulls_equal=True, coalesce=True, suffix="_released")
+    return both.filter(pl.col(COUNT).ne_missing(pl.col(COUNT + "_released"))).height
+
+
+def generalized(
+    frame: pl.DataFrame, hierarchies: Mapping[str, BoundHierarchy], levels: Mapping[str, int]
+) -> pl.DataFrame:
+    """Return the ancestors of the values of each quasi-identifier, columns named as in ``levels``."""
+    return pl.DataFrame([ancestors(frame[column], hierarchies[column], level) for column, level in levels.items()])

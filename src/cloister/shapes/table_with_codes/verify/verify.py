@@ -1,0 +1,257 @@
+"""A table with codes checked again, in memory or from its folder: table, codes, and whether they fit each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError
+from cloister.hierarchy import ROOT
+from cloister.io import as_text
+from cloister.release.head import CLUSTERS
+from cloister.results import Verdict
+from cloister.shapes.disassociation.format.clusters_file import read_clusters
+from cloister.shapes.disassociation.format.data import Disassociation
+from cloister.shapes.disassociation.format.manifest import counted, facts_of, method_failures, utility_follows
+from cloister.shapes.disassociation.verify.original import CLASS, CODE, COUNT, SET, counts_allowed, miscounted
+from cloister.shapes.disassociation.verify.recheck import expectation_failures, is_as_written
+from cloister.shapes.disassociation.verify.verify import DisassociationSecret
+from cloister.shapes.disassociation.verify.verify import verify as verify_codes
+from cloister.shapes.table.format.facts import codebook
+from cloister.shapes.table.format.manifest import guarantee_of
+from cloister.shapes.table.verify.recheck import (
+    check_table,
+    checked,
+    original_of,
+    read_released,
+    report_data_of_release,
+    source_of,
+)
+from cloister.shapes.table.verify.verify import generalized
+from cloister.shapes.table_with_codes.format.data import (
+    PRESENT,
+    TableWithCodesManifest,
+    cluster_counts,
+    codebook_with_codes,
+    with_presence,
+    words_of,
+)
+from cloister.verification.driver import Checker, Facts, Opened, Request
+
+
+def verify_both(
+    table: Verdict,
+    frame: pl.DataFrame,
+    column: str,
+    id_column: str | None,
+    released: Disassociation,
+    secret: DisassociationSecret | None = None,
+) -> Verdict:
+    """Return the verdict on a table with codes, given that on the table alone.
+
+    The secret is the true codes of the rows that have any, in their order, and the cluster of each.
+    """
+    codes = verify_codes(released, secret)
+    passed, failures = [*table.checks, *codes.checks], [*table.failures, *codes.failures]
+    if not failures:
+        for promise, holds in agreements(frame, column, id_column, released, secret):
+            (passed if holds else failures).append(promise)
+    return Verdict(f"{table.how}; {codes.how}", tuple(passed), tuple(failures), table.unchecked)
+
+
+def agreements(
+    frame: pl.DataFrame,
+    column: str,
+    id_column: str | None,
+    released: Disassociation,
+    secret: DisassociationSecret | None = None,
+) -> Iterator[tuple[str, bool]]:
+    """Promises about table and codes together, each with whether it holds; the clusters must be sound.
+
+    That classes have k records or more, and only records with codes or only without, is for the verifier of tables.
+    """
+    known = {*frame.columns} - {column, id_column}
+    fits = len(released.class_columns) > 0 and known >= {*released.class_columns}
+    yield "clusters are those of classes of the table", fits
+    if not fits:
+        return
+    texts = pl.DataFrame([as_text(series) for series in frame])
+    shown = pl.col(column).is_not_null() & (pl.col(column) != ROOT)
+    rows = classes_of_rows(texts.filter(shown), column, released)
+    yield "every class with codes has clusters of as many records, and no other has", sizes_agree(rows, released)
+    words = rows[SET].str.split(" ")
+    is_single = not rows[SET].str.contains(r"^ | $|  ").any()
+    in_order = bool((words.list.unique().list.sort() == words).all()) and is_single
+    yield "codes stand in order, each once in a cell", in_order
+    yield "each class has its codes as often as its clusters allow", counts_agree(rows, released)
+    others = [pl.col(name).fill_null("") for name in texts.columns if name not in (column, id_column)]
+    same = texts.select(pl.struct(others).rle_id().alias("run"), pl.col(column).fill_null("").alias(SET))
+    in_order = bool(same.equals(same.sort("run", SET, maintain_order=True)))
+    yield "rows that are equal in all else stand in the order of their codes", in_order
+    if secret is not None:
+        own = released.class_of[secret.cluster_of]
+        yield "every record is in a cluster of its class", np.array_equal(rows[CLASS].to_numpy(), own)
+
+
+def classes_of_rows(rows: pl.DataFrame, column: str, released: Disassociation) -> pl.DataFrame:
+    """Return the codes of each row, and the class whose labels it has; null where there is none."""
+    names = [f"c{place}" for place in range(len(released.class_columns))]
+    schema = dict.fromkeys(names, pl.String)
+    classes = pl.DataFrame(list(released.classes), schema=schema, orient="row").with_row_index(CLASS)
+    own = [rows[name].alias(place) for name, place in zip(released.class_columns, names, strict=True)]
+    labels = pl.DataFrame([rows[column].alias(SET), *own])
+    return labels.join(classes, on=names, how="left", nulls_equal=True, maintain_order="left").select(SET, CLASS)
+
+
+def sizes_agree(rows: pl.DataFrame, released: Disassociation) -> bool:
+    """Return whether each class has as many rows as its clusters have records."""
+    if rows[CLASS].null_count():
+        return False
+    found = np.bincount(rows[CLASS].to_numpy(), minlength=len(released.classes))
+    expected = np.zeros(len(released.classes), dtype=np.int64)
+    np.add.at(expected, released.class_of, released.sizes)
+    return np.array_equal(found, expected)
+
+
+def counts_agree(rows: pl.DataFrame, released: Disassociation, *, is_drawn: bool = True) -> bool:
+    """Return whether each code stands in rows of each class as often as some data set behind its clusters has it."""
+    return not miscounted(rows.select(CLASS, pl.col(SET).str.split(" ")), released, is_drawn=is_drawn)
+
+
+def may_be_part(sets: pl.Series, released: Disassociation) -> bool:
+    """Return whether records with these codes are as many as the clusters', and have each code as often at least."""
+    held = sets.to_frame(CODE).select(pl.col(CODE).str.split(" ")).explode(CODE).group_by(CODE).len(COUNT)
+    least = counts_allowed(released).group_by(CODE).agg(pl.col("least").sum())
+    both = least.join(held, on=CODE, how="left")
+    return bool(len(sets) >= released.n_records and (both[COUNT].fill_null(0) >= both["least"]).all())
+
+
+CHECKED = "what the manifest says of the codes does not contradict the clusters; its figures were counted anew"
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a release, as read, and the table whose codes are reduced to whether there are any."""
+
+    frame: pl.DataFrame
+    released: Disassociation
+    reduced: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _Original:
+    """The original as given, and with its codes reduced."""
+
+    whole: pl.DataFrame | None
+    reduced: pl.DataFrame | None
+
+
+ReleaseFolder = Opened[TableWithCodesManifest, _Files, _Original]
+
+
+class TableWithCodesChecker(Checker[TableWithCodesManifest, _Files, _Original]):
+    """Checks table and codes, each by itself and one against the other."""
+
+    def read_files(self, folder: Path, manifest: TableWithCodesManifest) -> _Files:
+        """Read the data file and the clusters."""
+        frame, released = read_released(folder, manifest), read_clusters(folder / CLUSTERS)
+        if released.repeats or released.sensitive.size or not released.class_columns:
+            raise InputError(f"{CLUSTERS} is not that of a table with codes")
+        if tuple(frame.columns) != tuple(manifest.columns):
+            raise InputError("the data file does not have the columns that release.json declares")
+        return _Files(frame, released, with_presence(frame, manifest.codes.column))
+
+    def read_original(self, request: Request, manifest: TableWithCodesManifest, _files: _Files) -> _Original:
+        """Read what the custodian has."""
+        original, column = original_of(request), manifest.codes.column
+        if original is None or column not in original.columns:
+            return _Original(original, original)
+        reduced = with_presence(original, column, request.words.missing)
+        return _Original(original, reduced)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the promise of the table, of the codes, and of both together.
+
+        Of codes it is checked class by class whether the original is a data set that the clusters may stand for, as
+        far as counts of single codes tell.
+        """
+        files, original, manifest = release.files, release.original, release.manifest
+        assert original is not None
+        found = check_table(files.reduced, manifest, release.request, original.reduced)
+        codes = verify_codes(files.released)
+        failures = [*found.failures, *codes.failures]
+        promised = []
+        if codes.holds:
+            promised = [*_together(files, manifest), *_compared(release, original)]
+            failures += [f"not so: {promise}" for promise, holds in promised if not holds]
+        of_table = (*found.checks, *checked(manifest, original.reduced))
+        checks = (*of_table, *codes.checks, *(promise for promise, _ in promised), CHECKED)
+        return Verdict(f"{found.how}; {codes.how}", checks, tuple(failures), found.unchecked)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        files, manifest, column = release.files, release.manifest, release.manifest.codes.column
+        listed = codebook_with_codes(codebook(files.reduced, manifest), column, files.released)
+        shown = report_data_of_release(files.reduced, manifest, column)
+        shown = replace(shown, columns=(*shown.columns, counted(files.released, column)))
+        return Facts(_contradictions(release.folder, manifest, files.released), listed, shown)
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        return expectation_failures(release.files.released, release.request)
+
+
+def _together(files: _Files, manifest: TableWithCodesManifest) -> list[tuple[str, bool]]:
+    """Promises about table and codes together, each with whether it holds."""
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    expected = tuple(name for name in guarantee.levels if name != column)
+    named = ("clusters name the quasi-identifiers", files.released.class_columns == expected)
+    return [named, *agreements(files.frame, column, guarantee.id, files.released)]
+
+
+def _compared(release: ReleaseFolder, both: _Original) -> list[tuple[str, bool]]:
+    """Whether the clusters may stand for the original: class by class where one policy tells the classes."""
+    original, reduced, manifest, released = both.whole, both.reduced, release.manifest, release.files.released
+    if original is None or reduced is None:
+        return []
+    guarantee, column = guarantee_of(manifest), manifest.codes.column
+    cells = as_text(original.get_column(column)).to_frame("c")
+    # Codes of each record, each once, in order, separated by single spaces.
+    words = cells.select(words_of("c", release.request.words.missing)).to_series()
+    sets = words.list.unique().list.sort().list.join(" ").alias(SET)
+    shown = reduced.get_column(column) == PRESENT
+    if not guarantee.has_one_transformation:
+        within = may_be_part(sets.filter(shown), released)
+        return [
+            ("no code of the clusters is more frequent than in the whole original (levels differ by class)", within)
+        ]
+    source = source_of(reduced, manifest, release.request.hierarchies)
+    texts = pl.DataFrame([as_text(source.frame.get_column(name)) for name in guarantee.levels])
+    labels = generalized(texts, source.hierarchies, guarantee.levels)
+    rows = labels.with_columns(sets.alias(column)).filter(shown)
+    classes = classes_of_rows(rows, column, released)
+    known = classes.filter(classes["class"].is_not_null())
+    return [
+        (
+            "each class has as many patients of the original with codes, and each code as often as its clusters allow",
+            sizes_agree(known, released) and counts_agree(known, released, is_drawn=False),
+        )
+    ]
+
+
+def _contradictions(folder: Path, manifest: TableWithCodesManifest, released: Disassociation) -> list[str]:
+    """What the manifest says of the codes that the clusters do not."""
+    part, records = manifest.codes, manifest.records.released
+    counts = part.patients.with_codes, part.patients.without_codes
+    facts = facts_of(released, part.settings, part.utility)
+    agreements = {
+        "patients are not counted as they are": counts == (released.n_records, records - released.n_records),
+        "clusters are not counted as they are": part.clusters == cluster_counts(facts.clusters, released),
+        "utility does not follow from the clusters": utility_follows(part.utility, part.settings, released, facts),
+        "risk is not that of the clusters": part.risk == facts.risk,
+        f"does not fit {CLUSTERS}, which is not written as a release is": is_as_written(folder, released),
+    }
+    failures = [f"codes of release.json: {failure}" for failure, holds in agreements.items() if not holds]
+    return failures + [f"codes: {failure}" for failure in method_failures(released, part.settings)]

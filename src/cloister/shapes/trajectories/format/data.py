@@ -1,0 +1,356 @@
+"""The forms of this shape: trajectories as numbered events, what is asked of them, and what is written.
+
+Every method starts from the same form: pairs of a patient by age, then by code.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal, Unpack
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError, setting
+from cloister.hierarchy.bound import ROOT, Hierarchy
+from cloister.io import EventColumns, EventSource, as_text
+from cloister.kernels.ragged import owners, picked, starts_of
+from cloister.settings.reading import HowRead
+from cloister.sources import read_code_events
+
+Integers = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+Number = str | int | float | Decimal | Fraction
+
+BEYOND_AGES = Decimal(10**9)
+FINEST = -400  # Places after the point of the first digit of an age, at most: enough for every floating-point number
+ODD_CODE = f"no text, empty, {ROOT} alone, which stands for any code in a release, or with a NUL character"
+LARGEST = 2**31 - 1  # The largest number that a request may state
+# A weight as it may be typed, or as Python writes a small number
+WEIGHT = re.compile(
+    r"[0-9]{1,18}/(?!0+$)[0-9]{1,18}|[0-9]{1,18}\.?|[0-9]{0,18}\.[0-9]{1,18}|[0-9](?:\.[0-9]{1,18})?e-[0-9]{2}"
+)
+WORKLOAD = re.compile(r"frequent:([0-9]{1,3}(?:\.[0-9]{1,9})?)")  # How a workload is written
+ID, CODE, AGE = "id", "code", "age"
+COLUMNS = (ID, CODE, AGE)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectories:
+    """One sequence of (code, age) pairs a patient: a multiset, in the order of age, then of code.
+
+    Examples
+    --------
+    >>> jane = Trajectories.from_records([[("401.1", 40), ("401.1", 38)]])
+    >>> jane.age_values, jane.codes.tolist(), jane.ages.tolist()
+    (('38', '40'), [0, 0], [0, 1])
+    """
+
+    vocabulary: tuple[str, ...]  # the codes of the domain, each once, in the order of their UTF-8 bytes
+    age_values: tuple[str, ...]  # the ages of the domain as they are written, each once, ascending as numbers
+    offsets: Integers  # (n_patients + 1,) int64, where each patient's pairs begin
+    codes: Numbers  # (n_pairs,) int32, positions in the vocabulary
+    ages: Numbers  # (n_pairs,) int32, positions in ``age_values``
+    ids: pl.Series | None = None  # (n_patients,) the patients' ids, if there are any; never released
+
+    def __repr__(self) -> str:
+        return f"Trajectories({self.n_patients} patients, {self.n_pairs} pairs)"
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Sequence[Iterable[tuple[str, Number]]],
+        ids: pl.Series | Sequence[str | int] | None = None,
+        *,
+        vocabulary: Iterable[str] = (),
+        age_values: Iterable[Number] = (),
+    ) -> "Trajectories":
+        """Make trajectories of lists of pairs; pairs are put in order.
+
+        Parameters
+        ----------
+        records : the (code, age) pairs of each patient, in any order; a repeated pair is kept; codes are text, without
+            spaces around
+        ids : one a record, none missing or twice; spaces around them do not count
+        vocabulary, age_values : codes and ages that are in the domain whether they occur or not
+        """
+        rows = []
+        for row, record in enumerate(records, start=1):
+            try:
+                given = [(code, age) for code, age in record]
+            except (TypeError, ValueError):
+                message = f"Patient {row} is no list of pairs of a code and an age. Give one."
+                raise InputError(message, row=row) from None
+            if not given:
+                raise InputError(f"Patient {row} has no pairs. Leave such patients out.", row=row)
+            rows.append([(_code(code, row), age_text(age, row)) for code, age in given])
+        names = None if ids is None else _one_each(ids, len(rows))
+        codes = sorted({*map(_code, vocabulary), *(code for pairs in rows for code, _ in pairs)})
+        ages = sorted({*map(age_text, age_values), *(age for pairs in rows for _, age in pairs)}, key=Decimal)
+        code_at = {code: number for number, code in enumerate(codes)}
+        age_at = {age: number for number, age in enumerate(ages)}
+        numbered = [sorted((age_at[age], code_at[code]) for code, age in pairs) for pairs in rows]
+        offsets = starts_of([len(pairs) for pairs in numbered])
+        flat = np.array([pair for pairs in numbered for pair in pairs], dtype=np.int32).reshape(-1, 2)
+        return cls(tuple(codes), tuple(ages), offsets, flat[:, 1].copy(), flat[:, 0].copy(), names)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        id: str | None = None,  # noqa: A002  (as the option is called)
+        code: str | None = None,
+        age: str | None = None,
+        date: str | None = None,
+        anchor: str | None = None,
+        age_unit: Literal["years", "days"] = "years",
+        **how: Unpack[HowRead],
+    ) -> "Trajectories":
+        """Read trajectories from CSV (also gzip'd) or Parquet, one pair a line; codes are text always.
+
+        Parameters
+        ----------
+        path : columns ``id,code,age``, in any order; others are passed over
+        id, code, age : names of the columns; without, the first of the usual names is taken
+        date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
+            (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
+        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.settings.reading.ReadingWords`
+        """
+        return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
+
+    def only(self, patients: Integers) -> "Trajectories":
+        """Return the trajectories of some patients, over the same codes and ages; ``patients``: their places."""
+        offsets, places = picked(self.offsets, patients)
+        ids = None if self.ids is None else self.ids.gather(patients)
+        return replace(self, offsets=offsets, codes=self.codes[places], ages=self.ages[places], ids=ids)
+
+    @property
+    def n_patients(self) -> int:
+        """How many patients there are."""
+        return self.offsets.size - 1
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs all patients have together."""
+        return self.codes.size
+
+    @property
+    def owner(self) -> Integers:
+        """The patient of each pair: (n_pairs,) int64."""
+        return owners(self.offsets)
+
+
+def _code(code: object, row: int | None = None) -> str:
+    text = code.strip() if isinstance(code, str) else ""
+    if not is_code(text):
+        where = "The vocabulary" if row is None else f"Patient {row}"
+        raise InputError(f"{where} has a code that is {ODD_CODE}. Correct or remove it.", row=row)
+    return text
+
+
+def _one_each(ids: pl.Series | Sequence[str | int], n_patients: int) -> pl.Series:
+    try:
+        names = as_text(ids if isinstance(ids, pl.Series) else pl.Series("id", list(ids))).str.strip_chars()
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InputError("Ids are texts or whole numbers, and all of one kind. Give them so.") from None
+    if len(names) != n_patients:
+        raise InputError(f"There are {len(names)} ids for {n_patients} patients. Give one a patient.")
+    lacking = int((names.is_null() | (names == "")).sum())
+    if lacking:
+        raise InputError(f"{lacking} of {n_patients} patients have no id. Give one each.")
+    if names.n_unique() != n_patients:
+        raise InputError(
+            f"{n_patients} patients have {names.n_unique()} different ids. Put the pairs of a patient into one record."
+        )
+    return names
+
+
+def age_text(age: Number, row: int | None = None) -> str:
+    """Return an age as it is written: `33` for 33 and 33.0, `33.5`.
+
+    Examples
+    --------
+    >>> age_text("033.50"), age_text(40.0), age_text("0.0")
+    ('33.5', '40', '0')
+    """
+    try:
+        number = Decimal(str(age).strip())
+    except (InvalidOperation, ValueError):
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0 or number >= BEYOND_AGES or number.adjusted() < FINEST:
+        raise InputError("An age is not a number from 0 on. Correct it, or leave the pair out.", row=row)
+    text = format(number, "f")
+    return (text.rstrip("0").rstrip(".") if "." in text else text).lstrip("0").replace("-", "") or "0"
+
+
+def is_code(code: str) -> bool:
+    """Return whether a code can be written, read and told from the root of a hierarchy."""
+    is_text = code not in ("", ROOT) and "\0" not in code
+    return is_text and not any("\ud800" <= letter <= "\udfff" for letter in code)
+
+
+def encode(source: EventSource) -> Trajectories:
+    """Number the events of every patient; patients stand in the order of their ids."""
+    odd = source.codes.is_in([code for code in source.codes.unique() if not is_code(code)])
+    source.refuse(
+        odd,
+        f"{{count}} of {len(odd)} lines of {source.name} have a code that is {ODD_CODE} ({{place}} is the first). "
+        "Correct or remove them.",
+        source.columns.code,
+    )
+    vocabulary = [str(code) for code in source.codes.unique().sort()]
+    age_values = sorted(source.ages.unique().to_list(), key=Decimal)
+    texts = ((source.codes, vocabulary), (source.ages, age_values))
+    codes, ages = (text.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int32) for text, known in texts)
+    ids = source.ids.unique().sort()
+    patients = (source.ids.rank("dense") - 1).to_numpy().astype(np.int64)
+    order = np.lexsort((codes, ages, patients))
+    offsets = starts_of(np.bincount(patients, minlength=len(ids)))
+    return Trajectories(tuple(vocabulary), tuple(age_values), offsets, codes[order], ages[order], ids)
+
+
+class Method(StrEnum):
+    """How two trajectories are aligned."""
+
+    A_GS = "a-gs"
+    BASELINE = "baseline"
+
+
+class Cost(StrEnum):
+    """What a pair that stands for several patients loses: once (as the paper counts), or for each of them."""
+
+    PAPER = "paper"
+    EXACT = "exact"
+
+
+class Unknown(StrEnum):
+    """What becomes of codes that the hierarchy does not have."""
+
+    ERROR = "error"
+    ROOT = "root"
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A set of codes that must not be generalized with others."""
+
+    name: str
+    codes: frozenset[str]  # the codes; those that do not occur change nothing
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """What is asked against learning something sensitive of the patients of a cluster."""
+
+    # at least 2; no sensitive value may be that of more than one in l patients of a cluster; of sensitive codes: no
+    # more than one in l patients of a cluster may have a sensitive code behind a released one
+    l: int  # noqa: E741  (as the model is called)
+    codes: frozenset[str] = frozenset()  # the sensitive codes; or
+    column: str | None = None  # the sensitive column of the attributes table; missing values never count as sensitive
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.l <= LARGEST:
+            raise InputError(f"The diversity is {self.l!r}, but must be a whole number from 2 to {LARGEST}.")
+        if bool(self.codes) == (self.column is not None):
+            raise InputError(
+                "A diversity is asked over sensitive codes or over one auxiliary column. Give one of them."
+            )
+
+
+@dataclass(frozen=True)
+class TrajectoriesRequest:
+    """What is asked of an anonymization of trajectories."""
+
+    k: int  # patients that share every released trajectory, at least 1
+    # code_hierarchy, age_hierarchy: what codes and ages are generalized to
+    code_hierarchy: Hierarchy
+    age_hierarchy: Hierarchy
+    method: Method = Method.A_GS  # how two trajectories are aligned
+    # of codes and of ages in the loss, each from 0 on, together 1
+    weights: tuple[Fraction, Fraction] = (Fraction(1, 2), Fraction(1, 2))
+    cost: Cost = Cost.PAPER  # whether a merged pair loses once or for each patient that it stands for
+    # most distinct trajectories that are compared with each other; "off": all; "auto": all where that is feasible
+    block: int | Literal["auto", "off"] = "auto"
+    max_loss: float | None = None  # clusters that lose more in the mean of their pairs are left out
+    drop_empty_pairs: bool = False  # leave out pairs whose code and age are both suppressed (`*`, `*`)
+    diversity: Diversity | None = None  # what is asked of sensitive codes or a sensitive auxiliary column
+    constraints: tuple[Constraint, ...] = ()  # disjoint sets of codes that must not be generalized with others
+    policy: str | None = None  # where these sets came from
+    on_unknown_code: Unknown = Unknown.ERROR
+    # pairs, and sets of pairs, whose counts are measured for the custodian: ``frequent:1``, of percent of the patients
+    workload: str | None = None
+    accept_empty: bool = False  # release although nearly everything is lost
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= LARGEST:
+            raise InputError(f"k is {self.k!r}, but must be a whole number from 1 to {LARGEST}.")
+        object.__setattr__(self, "weights", weights_of(*self.weights))
+        most = self.max_loss
+        if most is not None and (isinstance(most, bool | str) or not 0 <= most <= 1):
+            raise InputError(f"{setting('max_loss')} is {self.max_loss!r}, but must be a number from 0 to 1.")
+        if self.workload is not None:
+            percent_of(self.workload)
+        if isinstance(self.block, str):
+            if self.block not in ("auto", "off"):
+                raise InputError(f"block is {self.block!r}, but must be auto, off or a whole number of patients.")
+        elif not 3 * self.k <= self.block <= LARGEST:
+            raise InputError(f"Blocks need 3 k = {3 * self.k} patients or more, up to {LARGEST}, not {self.block!r}.")
+        named = [code for constraint in self.constraints for code in constraint.codes]
+        if len(named) != len(set(named)):
+            raise InputError("A code stands in two sets of the utility policy. Leave it in one.")
+
+
+def percent_of(workload: str) -> float:
+    """Return the percentage that a workload names."""
+    found = WORKLOAD.fullmatch(workload)
+    percent = float(found[1]) if found else 0.0
+    if not 0 < percent <= 100:
+        raise InputError(
+            "A workload is written as frequent:1: pairs of code and age, and sets of them, that at least 1 percent of "
+            "the patients have."
+        )
+    return percent
+
+
+def weights_of(*weights: Number) -> tuple[Fraction, Fraction]:
+    """Return the weights of codes and ages as exact ratios.
+
+    Examples
+    --------
+    >>> weights_of("0.3", 0.7)
+    (Fraction(3, 10), Fraction(7, 10))
+    """
+    texts = [str(weight).strip() for weight in weights] if len(weights) == 2 else []
+    found = [Fraction(text) for text in texts if WEIGHT.fullmatch(text)]
+    if len(found) != 2 or sum(found) != 1:
+        raise InputError(
+            "Weights are two numbers from 0 on that add up to 1, of codes and of ages, as in 0.5,0.5 or 1/3,2/3."
+        )
+    return found[0], found[1]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attributes:
+    """The auxiliary attributes of the patients, as far as the methods see it."""
+
+    # (n_patients,) int64, rank of each patient's row of attributes by content, equal for equal rows; tells patients
+    # with equal trajectories apart, so that the order of the input never does
+    rank: Integers
+    # (n_patients,) int32, number of the sensitive value, -1 where it is missing; None: no sensitive column
+    sensitive: Numbers | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WrittenTrajectories:
+    """What stands in the data file and the attributes file."""
+
+    # ``id`` (number of the patient from 1), ``code``, ``age`` (text); pairs of a patient one after another
+    frame: pl.DataFrame
+    attributes: pl.DataFrame | None = None  # ``id`` and the auxiliary columns (text); None where there are none

@@ -1,0 +1,177 @@
+"""What can be asked of trajectories, each setting declared once: for the command line and for jobs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from cloister.settings.declaration import COLUMN, FILE, YES_OR_NO, CodedOptions, Help, Key, Keywords
+
+if TYPE_CHECKING:
+    from cloister.io.query import Query
+
+METHODS = ("a-gs", "baseline")
+COSTS = ("paper", "exact")
+UNITS: tuple[Literal["years"], Literal["days"]] = ("years", "days")
+UNKNOWN = ("error", "root", "drop")
+PAIR = "a list of two numbers, of codes and of ages; together 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrajectoriesSettings:
+    """What is asked of trajectories, as stated. What is None was not said."""
+
+    method: Annotated[
+        str,
+        Help(
+            "How two trajectories are aligned: with the least loss, or pair by pair in the same places.",
+            "a-gs|baseline",
+        ),
+        Key("a-gs or baseline", one_of=METHODS),
+    ] = "a-gs"
+    weights: Annotated[
+        str | tuple[float, ...],
+        Help("Weights of codes and of ages in the loss; together 1.", "CODE,AGE", typed=str),
+        Key(PAIR, kind=tuple[float, ...], holds=lambda weights: len(weights) == 2),
+    ] = "0.5,0.5"
+    cost: Annotated[
+        str,
+        Help("Count what a merged pair loses once, or for each patient that it stands for.", "paper|exact"),
+        Key("paper or exact", one_of=COSTS),
+    ] = "paper"
+    code_hierarchy: Annotated[
+        str | None,
+        Help(
+            "icd9, icd10 or a file; ICD-9-CM or ICD-10-CM, whichever has more of the codes, if not given.", "HIERARCHY"
+        ),
+        Key("icd9, icd10 or the name of a file"),
+    ] = None
+    age_hierarchy: Annotated[
+        str | None,
+        Help("A file or intervals; interval:1,5,10,20/top=90 if not given.", "HIERARCHY"),
+        Key("intervals, as interval:1,5,10, or the name of a file"),
+    ] = None
+    attributes: Annotated[
+        Path | None,
+        Help("Auxiliary attributes as they are, one row a patient: written to attributes.csv.", "FILE"),
+        Key(FILE),
+    ] = None
+    sensitive: Annotated[
+        tuple[str, ...] | None,
+        Help("Column of --attributes whose values must differ among those who share a trajectory.", "COLUMN"),
+        Key("the name of a column of the attributes file", kind=str, read=lambda column: (column,)),
+    ] = None
+    sensitive_codes: Annotated[
+        tuple[str, ...] | None,
+        Help(
+            "In place of --sensitive: codes, separated by commas, that must not be told of all who share a "
+            "trajectory. Repeatable.",
+            "CODES",
+        ),
+        Key("a list of codes"),
+    ] = None
+    diversity: Annotated[
+        int | None,
+        Help(
+            "At most one in L of them has the same value of the sensitive column, or a sensitive code behind a "
+            "released one; 2 if not given.",
+            "L",
+        ),
+        Key("a whole number from 2"),
+    ] = None
+    policy: Annotated[
+        str | None,
+        Help(
+            "Codes that must not be generalized with others: level:1|2|3 (category, section, chapter), sim:5, gwas "
+            "(18 diseases), or a JSON file from name to list of codes.",
+            "POLICY",
+        ),
+        Key("level:1, level:2, level:3, sim:5, gwas or the name of a JSON file"),
+    ] = None
+    block: Annotated[
+        str | int,
+        Help(
+            "Compare patients within blocks of at most N; off: all with all; auto: so where that takes too long.",
+            "auto|off|N",
+            typed=str,
+        ),
+        Key(
+            "auto, off or a number of patients",
+            kind=Literal["auto", "off"] | int,
+            holds=lambda block: not isinstance(block, int) or block >= 1,
+        ),
+    ] = "auto"
+    drop_empty_pairs: Annotated[
+        bool, Help("Leave out pairs of which neither code nor age is told."), Key(YES_OR_NO)
+    ] = False
+    max_loss: Annotated[
+        float | None,
+        Help(
+            "Leave out clusters whose pairs lose more than this share of what they say, by the weights, and count "
+            "their patients.",
+            "SHARE",
+        ),
+        Key("a number from 0 to 1", kind=float, holds=lambda share: 0 <= share <= 1),
+    ] = None
+    on_unknown_code: Annotated[
+        str,
+        Help(
+            "What becomes of codes that the hierarchy does not have: refused, * where they cannot stay, left out.",
+            "error|root|drop",
+        ),
+        Key("error, root or drop", one_of=UNKNOWN),
+    ] = "error"
+    workload: Annotated[
+        str | None,
+        Help(
+            "Pairs, and sets of pairs, of at least so many percent of the patients: how far counts of them are off is "
+            "measured for --custodian-dir.",
+            "frequent:PERCENT",
+        ),
+        Key("frequent:PERCENT"),
+    ] = None
+    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
+    age: Annotated[str | None, Help("Column with the age, a number from 0 on.", "COLUMN"), Key(COLUMN)] = None
+    date: Annotated[str | None, Help("In place of --age: column with a date, YYYY-MM-DD.", "COLUMN"), Key(COLUMN)] = (
+        None
+    )
+    anchor: Annotated[
+        str | None,
+        Help("With --date: column with the date to count from, or each first date.", "COLUMN|first"),
+        Key("the name of a column, or first"),
+    ] = None
+    age_unit: Annotated[
+        str, Help("With --date: what is counted.", "years|days"), Key("years or days", one_of=UNITS)
+    ] = "years"
+    ids: Annotated[str, Help("How patients are named in the release.", "number"), Key("number", one_of=("number",))] = (
+        "number"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrajectoriesOptions(CodedOptions, TrajectoriesSettings):
+    """Protect trajectories: which codes a patient had, at which ages.
+
+    Patients who are alike are put into clusters of at least k, and all of a cluster get the same sequence of codes and
+    ages, generalized where they differ.
+    """
+
+    examples: ClassVar[tuple[str, str]] = (
+        "cloister protect trajectories visits.csv -k 5 --attributes samples.csv --out release",
+        "cloister explore trajectories visits.csv --grid k=2,5,11 --out exploration",
+    )
+
+    @classmethod
+    def is_whole(cls, _keywords: Keywords) -> bool:
+        """Whether a release by these settings has all codes of a patient together."""
+        return False
+
+    data: Annotated[
+        "Path | Query", Help("CSV (also gzip'd) or Parquet: id,code,age, one code of a patient a line.", option="DATA")
+    ]
+    placed: ClassVar[Mapping[str, str]] = {
+        **CodedOptions.placed,
+        **dict.fromkeys(("data", "k", "out"), "method"),
+        "id": "code",
+        "missing": "ids",
+    }

@@ -1,0 +1,380 @@
+"""Anonymizing trajectories: clusters of patients, each released with one sequence of generalized pairs.
+
+What the compiled search finds becomes the release and the secret beside it, sensitive values kept diverse.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloister.errors import InputError, InternalError, NoSafeRelease, setting
+from cloister.hierarchy import suppress
+from cloister.hierarchy.bound import ROOT
+from cloister.kernels.alignment import Domain, align, distances
+from cloister.kernels.clusters import Groups, Sequences, group
+from cloister.kernels.ragged import picked, starts_of
+from cloister.shapes.trajectories.format.data import (
+    Attributes,
+    Cost,
+    Diversity,
+    Integers,
+    Method,
+    Numbers,
+    Trajectories,
+    TrajectoriesRequest,
+)
+from cloister.shapes.trajectories.format.domain import ValueTree
+
+from .figures import measure, outcomes_of, within
+from .problem import Alignment, AnonymizedTrajectories, Problem, ProtectedTrajectories, cut, pose, side_by_side
+
+MOST_PRICES = 2**30  # What an alignment may keep of pairs of a trajectory and different pairs, of eight bytes each
+# From domain, what makes the sequences of each block, k and l to the clusters of each block, as `group` finds them
+ClusterBlocks = Callable[[Domain, Sequence[Callable[[], Sequences]], int, int], list[Groups]]
+
+
+def anonymize(
+    trajectories: Trajectories,
+    request: TrajectoriesRequest,
+    attributes: Attributes | None = None,
+    *,
+    threads: int | None = None,
+    cluster: ClusterBlocks | None = None,
+) -> ProtectedTrajectories:
+    """Give the patients of every cluster one sequence of generalized pairs.
+
+    *Guarantee* (Definition 1 of the paper): k patients or more share every released sequence, so any set of (code, age)
+    pairs, however large, matches k patients or none. It holds against somebody who knows everything of a patient's
+    trajectory, which patients are in the data, and the release. Not promised: that nothing is learned of the patients
+    of a cluster together (a code that a cluster's sequence tells, all its patients have; ask for a diversity); anything
+    against somebody who knows the auxiliary attributes, who knows many other patients of the cluster, or who has
+    several releases of changing data; how much is lost. Cost: quadratic in the number of distinct trajectories, or in
+    the size of a block.
+
+    The result does not depend on the order of the patients, nor on the number of threads. Deviations from the paper,
+    which leaves them open: where several trajectories are the most frequent, farthest or closest, the shortest is
+    taken, then the first by its pairs (age before code); the last cluster grows around the most frequent one that is
+    left, not a random one. Patients with equal trajectories are told apart by auxiliary attributes, then not at all.
+
+    References
+    ----------
+    Tamersoy, Loukides, Nergiz, Saygin, Malin (2012), "Anonymization of longitudinal electronic medical records", IEEE
+    Transactions on Information Technology in Biomedicine 16(3), 413-423: Algorithms 1 to 4.
+    """
+    if not trajectories.n_patients:
+        raise InputError("There are no patients.")
+    if trajectories.n_patients < request.k:
+        raise NoSafeRelease(
+            f"There are {trajectories.n_patients} patients, fewer than k = {request.k}. Give a smaller k, or more data."
+        )
+    codes = request.code_hierarchy.bind("code", trajectories.vocabulary)
+    ages = request.age_hierarchy.bind("age", trajectories.age_values)
+    trees = ValueTree.of(codes, trajectories.vocabulary), ValueTree.of(ages, trajectories.age_values)
+    return anonymize_under(trajectories, request, trees, attributes, threads=threads, cluster=cluster)
+
+
+def anonymize_under(
+    trajectories: Trajectories,
+    request: TrajectoriesRequest,
+    trees: tuple[ValueTree, ValueTree],
+    attributes: Attributes | None = None,
+    *,
+    threads: int | None = None,
+    cluster: ClusterBlocks | None = None,
+) -> ProtectedTrajectories:
+    """Anonymize under trees that are bound already."""
+    problem = pose(trajectories, trees, request, attributes)
+    k, share, diversity = request.k, 1, request.diversity
+    if diversity is not None and diversity.column is not None:
+        require_possible(problem, diversity)
+        k, share = min(max(k, diversity.l), problem.order.size), diversity.l  # a cluster needs l patients
+    blocks = cut(problem, request.block, k)
+    _check_lengths(problem, blocks)
+    pieces = [partial(problem.sequences, block) for block in blocks]
+    if cluster is None:
+        work = [partial(lambda own: group(problem.domain, own(), k, share), piece) for piece in pieces]
+        groups = side_by_side(work, threads or os.cpu_count() or 1)
+    else:
+        groups = cluster(problem.domain, pieces, k, share)
+    clusters = gather(problem, blocks, groups)
+    if diversity is not None:
+        change = suppress_for_diversity if diversity.codes else merge_for_diversity
+        clusters = change(problem, clusters, diversity)
+    released, alignment = release(problem, clusters, request.k, drop_empty=request.drop_empty_pairs)
+    kept, gained = None, clusters.gained
+    if request.max_loss is not None:
+        kept = within(request.max_loss, request.weights, trajectories, released, alignment)
+        gained = gained[np.unique(clusters.cluster_of()[kept])]
+        left, cluster_of = np.unique(alignment.cluster_of[kept], return_inverse=True)
+        position = alignment.position[picked(trajectories.offsets, kept)[1]]
+        released, alignment = released.of(left), Alignment(cluster_of.astype(np.int32), position)
+        trajectories = trajectories.only(kept)
+    losses = measure(trajectories, released, alignment, gained.sum(axis=0))
+    # What is lost of the values that everybody has would tell of those left out.
+    losses = replace(losses, all_common=losses.all_common and trajectories.n_patients == problem.order.size)
+    outcomes = outcomes_of(trajectories, released, alignment, request.constraints)
+    return ProtectedTrajectories(released, alignment, losses, len(blocks), outcomes, kept)
+
+
+def _check_lengths(problem: Problem, blocks: list[Integers]) -> None:
+    """Refuse trajectories of which aligning one would take too much memory: each pair with each different pair."""
+    lengths = np.diff(problem.offsets)
+    longest = int(lengths.max())
+    if longest * problem.code.size <= MOST_PRICES:
+        return
+    for block in blocks:
+        longest = int(lengths[problem.order[problem.first[block]]].max())
+        different = problem.sequences(block).code.size
+        if longest * different > MOST_PRICES:
+            raise InputError(
+                f"The longest trajectory has {longest:,} pairs; aligning it with {different:,} different ones would "
+                f"need {8 * longest * different // 10**9:,} GB of memory. Leave such patients out, or make their pairs "
+                f"fewer (ages in years, each code once a year), or give a smaller {setting('block')} where many have "
+                "long ones."
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoundClusters:
+    """Clusters of patients, and their sequences of nodes."""
+
+    patient: Integers  # (n_patients,) int64, patients cluster by cluster
+    size: Integers  # (n_clusters,) int64
+    offsets: Integers  # (n_clusters + 1,) int64, where each cluster's sequence begins
+    # code, age: int32, nodes
+    code: Numbers
+    age: Numbers
+    position: Numbers  # (n_pairs,) int32, where each pair of the original went, -1: suppressed
+    gained: Integers  # (n_clusters, 2) int64, leaves that codes and ages gained, as the paper counts them
+
+    def cluster_of(self) -> Numbers:
+        """Return the cluster of each patient, (n_patients,) int32."""
+        found = np.empty(self.patient.size, dtype=np.int32)
+        found[self.patient] = np.repeat(np.arange(self.size.size), self.size)
+        return found
+
+    def without(self, dropped: NDArray[np.bool_], problem: Problem) -> "FoundClusters":
+        """Return the clusters without some pairs of their sequences: (n_nodes,) bool; those behind are suppressed."""
+        if not dropped.any():
+            return self
+        kept_before = starts_of(~dropped)
+        owner = np.repeat(self.cluster_of(), np.diff(problem.offsets))
+        there = self.position >= 0
+        begin = self.offsets[owner[there]]
+        old = begin + self.position[there]
+        position = self.position.copy()
+        position[there] = np.where(dropped[old], -1, kept_before[old] - kept_before[begin])
+        return replace(
+            self, offsets=kept_before[self.offsets], code=self.code[~dropped], age=self.age[~dropped], position=position
+        )
+
+
+def gather(problem: Problem, contents: Sequence[Integers], groups: Sequence[Groups]) -> FoundClusters:
+    """Put together what was found in each block; ``contents``: the distinct ones of each block."""
+    member = np.concatenate([own[found.member] for own, found in zip(contents, groups, strict=True)])
+    patient = np.empty(member.size, dtype=np.int64)
+    patient[np.argsort(member, kind="stable")] = problem.order  # equal contents in the order of clusters
+    position = np.empty(problem.symbols.size, dtype=np.int32)
+    position[picked(problem.offsets, patient)[1]] = np.concatenate([found.position for found in groups])
+    return FoundClusters(
+        patient,
+        np.concatenate([found.size for found in groups]),
+        starts_of(np.concatenate([found.length for found in groups])),
+        np.concatenate([found.code for found in groups]),
+        np.concatenate([found.age for found in groups]),
+        position,
+        np.concatenate([found.gained for found in groups]),
+    )
+
+
+def release(
+    problem: Problem, clusters: FoundClusters, k: int, *, drop_empty: bool
+) -> tuple[AnonymizedTrajectories, Alignment]:
+    """Return the clusters in the order of their released rows, as the nodes that labels stand for."""
+    trees = problem.code_tree, problem.age_tree
+    if drop_empty:  # leave out pairs whose code and age are both suppressed
+        no_code, no_age = (np.array([label == ROOT for label in tree.labels])[tree.released] for tree in trees)
+        clusters = clusters.without(no_code[clusters.code] & no_age[clusters.age], problem)
+    nodes = trees[0].released[clusters.code], trees[1].released[clusters.age]
+    found = AnonymizedTrajectories(k, *trees, clusters.size, clusters.offsets, *nodes)
+    # Larger clusters first where rows are equal, then that of the first patient; code points sort as UTF-8 bytes.
+    rows = [found.rows_of(cluster) for cluster in range(found.n_clusters)]
+    least = np.minimum.reduceat(problem.place[clusters.patient], starts_of(clusters.size)[:-1])
+    keys = list(zip(rows, (-clusters.size).tolist(), least.tolist(), strict=True))
+    order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+    return found.of(order), Alignment(np.argsort(order).astype(np.int32)[clusters.cluster_of()], clusters.position)
+
+
+@dataclass
+class Cluster:
+    """A cluster that may still grow: where the pairs of each patient went, what they have become, leaves gained."""
+
+    position: dict[int, Numbers]
+    code: Numbers
+    age: Numbers
+    gained: Integers
+
+    @property
+    def patients(self) -> list[int]:
+        """The patients, in the order in which they joined."""
+        return list(self.position)
+
+
+def require_possible(problem: Problem, diversity: Diversity) -> None:
+    """Refuse sensitive values of which one is too frequent for any cluster of all."""
+    counts = np.bincount(problem.value[problem.value >= 0])
+    if counts.size and int(counts.max()) * diversity.l > problem.value.size:
+        raise NoSafeRelease(
+            f"A sensitive value of column {diversity.column!r} may be that of one in {diversity.l} patients at most, "
+            "but one is more frequent in the data. Give a lower diversity."
+        )
+
+
+def merge_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
+    """Merge clusters until no sensitive value is that of more than one in l patients of a cluster.
+
+    A cluster that does not hold is dissolved, and its patients join another one by one: of those with which it then
+    holds, the one that is closest to its first patient by content; where there is none, the one with the most patients
+    to spare. Clusters may then have 2 k patients or more.
+    """
+    value, place = problem.value, problem.place
+    parts = np.split(clusters.patient, np.cumsum(clusters.size)[:-1])
+    short = [number for number, part in enumerate(parts) if _excess(value[part], diversity.l) > 0]
+    if not short:
+        return clusters
+    pairs = np.split(clusters.position, problem.offsets[1:-1])
+    codes, ages = (np.split(nodes, clusters.offsets[1:-1]) for nodes in (clusters.code, clusters.age))
+    grown = {
+        number: Cluster({one: pairs[one] for one in part.tolist()}, codes[number], ages[number], gained)
+        for number, (part, gained) in enumerate(zip(parts, clusters.gained, strict=True))
+    }
+    while short:
+        number = min(short, key=lambda each: int(place[grown[each].patients].min()))
+        patients = sorted(grown.pop(number).patients, key=lambda each: int(place[each]))
+        joined = _partner(problem, grown, patients, diversity.l)
+        for patient in patients:
+            _add(problem, joined, patient)
+        short = [each for each, cluster in grown.items() if _excess(value[cluster.patients], diversity.l) > 0]
+    found = list(grown.values())
+    where = {patient: position for cluster in found for patient, position in cluster.position.items()}
+    return FoundClusters(
+        np.concatenate([cluster.patients for cluster in found]).astype(np.int64),
+        np.array([len(cluster.position) for cluster in found], dtype=np.int64),
+        starts_of([cluster.code.size for cluster in found]),
+        np.concatenate([cluster.code for cluster in found]),
+        np.concatenate([cluster.age for cluster in found]),
+        np.concatenate([where[patient] for patient in range(len(where))]),
+        np.stack([cluster.gained for cluster in found]),
+    )
+
+
+def suppress_for_diversity(problem: Problem, clusters: FoundClusters, diversity: Diversity) -> FoundClusters:
+    """Suppress released codes until of the patients of a cluster at most one in l has a sensitive one behind them.
+
+    All patients of a cluster get the same codes. So a code that is released tells of each of them, and one that covers
+    sensitive codes only would tell them of all. Counted are the patients for whom a sensitive code of theirs is
+    released, as it is or generalized; of the released codes behind which most of them stand, the first is suppressed
+    for the whole cluster, as often as needed.
+    """
+    vocabulary = problem.code_tree.labels[: problem.code_tree.n_values]
+    sensitive = np.array([code in diversity.codes for code in vocabulary])
+    leaf = problem.domain.code.leaf[problem.code[problem.symbols]]
+    behind = np.flatnonzero((clusters.position >= 0) & sensitive[leaf])
+    owner = np.searchsorted(problem.offsets, behind, side="right") - 1
+    cluster = clusters.cluster_of()[owner]
+    place = clusters.offsets[cluster] + clusters.position[behind]
+    dropped = np.zeros(clusters.code.size, dtype=np.bool_)
+    for number in np.unique(cluster).tolist():
+        here = cluster == number
+        dropped[_too_telling(owner[here], place[here], int(clusters.size[number]) // diversity.l)] = True
+    return clusters.without(dropped, problem)
+
+
+def _too_telling(owner: Integers, place: Integers, most: int) -> list[int]:
+    """Released pairs to suppress, so that at most so many patients have one of theirs released."""
+    found: list[int] = []
+    while np.unique(owner).size > most:
+        places, counts = np.unique(place, return_counts=True)
+        found.append(int(places[np.argmax(counts)]))
+        owner, place = owner[place != found[-1]], place[place != found[-1]]
+    return found
+
+
+def _excess(values: Numbers, diversity: int) -> int:
+    """How many patients more a cluster needs for its most frequent sensitive value; 0 or less: it holds."""
+    counts = np.bincount(values[values >= 0], minlength=1)
+    return int(counts.max()) * diversity - values.size
+
+
+def _partner(problem: Problem, grown: dict[int, Cluster], patients: list[int], diversity: int) -> Cluster:
+    """The cluster that patients, by content, are to join."""
+    others = list(grown.values())
+    excess = [_excess(problem.value[[*each.patients, *patients]], diversity) for each in others]
+    first = [int(problem.place[each.patients].min()) for each in others]
+    able = [at for at, lacking in enumerate(excess) if lacking <= 0]
+    if not able:
+        return others[min(range(len(others)), key=lambda at: (excess[at], first[at]))]
+    chosen = [others[at] for at in able]
+    start = starts_of([each.code.size for each in chosen])
+    sizes = np.array([len(each.position) if problem.domain.weighted else 1 for each in chosen], dtype=np.int64)
+    sequences = start, np.concatenate([each.code for each in chosen]), np.concatenate([each.age for each in chosen])
+    loss = distances(problem.domain, sequences, sizes, _ranks(problem, patients[0])).tolist()
+    return chosen[min(range(len(able)), key=lambda at: (loss[at], first[able[at]]))]
+
+
+def _ranks(problem: Problem, patient: int) -> tuple[Numbers, Numbers]:
+    symbols = problem.symbols[problem.offsets[patient] : problem.offsets[patient + 1]]
+    return problem.code[symbols], problem.age[symbols]
+
+
+def _add(problem: Problem, cluster: Cluster, patient: int) -> None:
+    ranks = _ranks(problem, patient)
+    weight = len(cluster.position) if problem.domain.weighted else 1
+    match = align(problem.domain, (cluster.code, cluster.age), weight, ranks)[2]
+    kept = np.flatnonzero(match >= 0)
+    place = np.full(match.size + 1, -1, dtype=np.int32)  # the last one, at -1, is of pairs that are suppressed
+    place[kept] = np.arange(kept.size)
+    own = np.full(ranks[0].size, -1, dtype=np.int32)
+    own[match[kept]] = place[kept]
+    cluster.position = {one: place[old] for one, old in cluster.position.items()} | {patient: own}
+    lonely = match.size + own.size - 2 * kept.size
+    nodes, gained = [], []
+    trees = (problem.code_tree, problem.domain.code), (problem.age_tree, problem.domain.age)
+    for (tree, branches), old, rank in zip(trees, (cluster.code, cluster.age), ranks, strict=True):
+        leaves = branches.leaf[rank[match[kept]]].tolist()
+        met = [tree.meet(node, leaf) for node, leaf in zip(old[kept].tolist(), leaves, strict=True)]
+        nodes.append(np.array(met, dtype=np.int32))
+        gained.append(2 * int(tree.leaves[met].sum()) - int(tree.leaves[old].sum()) + lonely * tree.n_values)
+    cluster.code, cluster.age = nodes
+    cluster.gained = cluster.gained + np.array(gained)
+
+
+def check_groups(sequences: Sequences, found: Groups, k: int) -> None:
+    """See that every patient of a block is in one cluster of k or more, and every pair has a place or none."""
+    lengths = np.diff(sequences.start)[found.member]
+    most = np.repeat(np.repeat(found.length, found.size), lengths)
+    sound = (
+        np.array_equal(np.bincount(found.member, minlength=sequences.times.size), sequences.times)
+        and bool(np.all(found.size >= k))
+        and int(found.size.sum()) == found.member.size
+        and found.position.size == most.size
+        and bool(np.all((found.position >= -1) & (found.position < most)))
+        and found.code.size == found.age.size == int(found.length.sum())
+    )
+    if not sound:
+        raise InternalError("A block of trajectories was not clustered as it must be.")
+
+
+RECORDS = [[("a", 1)], [("a", 1), ("b", 2)], [("b", 2)], [("a", 1), ("b", 3)], [("a", 2)], [("b", 1)], [("a", 3)]]
+
+
+def load_kernels() -> None:
+    """Run every kernel once, on seven patients."""
+    trajectories = Trajectories.from_records(RECORDS)
+    for method in Method:
+        for cost in Cost:
+            anonymize(trajectories, TrajectoriesRequest(2, suppress(), suppress(), method, cost=cost))

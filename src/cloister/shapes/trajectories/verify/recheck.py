@@ -1,0 +1,156 @@
+"""A release folder of trajectories, checked again from its files alone, or with the original and its crosswalk."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from cloister.errors import InputError, setting
+from cloister.hierarchy import Hierarchy, parse_hierarchy
+from cloister.io import EventColumns
+from cloister.io.attributes import lacking
+from cloister.release.folder import read_data
+from cloister.release.head import ATTRIBUTES, DATA
+from cloister.results import Verdict
+from cloister.settings.reading import how_read
+from cloister.shapes.trajectories.format.data import COLUMNS, ID, Trajectories, WrittenTrajectories
+from cloister.shapes.trajectories.format.domain import FittedTrajectories, fitted
+from cloister.shapes.trajectories.format.facts import codebook, facts_of, shown_of
+from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
+from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
+from cloister.verification.driver import Checker, Facts, Opened, Request, origins
+
+from .verify import ExpectedGuarantee, Secret, losses_agree, verify
+
+
+@dataclass(frozen=True)
+class TrajectoriesOriginal:
+    """What only the custodian has."""
+
+    given: GivenTrajectories
+    crosswalk: pl.DataFrame | None = None
+    code_hierarchy: Hierarchy | None = None
+    age_hierarchy: Hierarchy | None = None
+
+    def fitted_as(self, manifest: TrajectoriesManifest) -> FittedTrajectories:
+        """Return trajectories and hierarchies as they were protected."""
+        asked, columns = manifest.settings, manifest.columns
+        codes = _hierarchy(asked.code_hierarchy, columns.code.hierarchy, self.code_hierarchy, "code_hierarchy")
+        ages = _hierarchy(asked.age_hierarchy, columns.age.hierarchy, self.age_hierarchy, "age_hierarchy")
+        return fitted(self.given.trajectories, codes, ages, asked.on_unknown_code)
+
+
+ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
+
+
+class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
+    """Checks trajectories."""
+
+    def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
+        """Read the data file and the attributes file."""
+        delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
+        frame = read_data(folder / name, delimiter).cast(pl.String)
+        if tuple(frame.columns) != COLUMNS:
+            raise InputError(f"{name} does not have the columns id, code and age.")
+        attributes = None
+        if manifest.attributes is not None:
+            attributes = read_data(folder / ATTRIBUTES, delimiter).cast(pl.String)
+            if attributes.columns[:1] != [ID]:
+                raise InputError(f"{ATTRIBUTES} does not begin with the column id.")
+            attributes = attributes.with_columns(_numbers(attributes[ID], ATTRIBUTES))
+        return WrittenTrajectories(frame.with_columns(_numbers(frame[ID], name)), attributes)
+
+    def read_original(
+        self, request: Request, manifest: TrajectoriesManifest, files: WrittenTrajectories
+    ) -> Secret | None:
+        """Read what the custodian has."""
+        original = read_original(request, manifest)
+        return None if original is None else _secret(original, manifest, files)
+
+    def verify(self, release: ReleaseFolder) -> Verdict:
+        """Recompute the guarantee."""
+        return verify(release.files, _guarantee(release), release.original)
+
+    def facts(self, release: ReleaseFolder) -> Facts:
+        """Compare the manifest with what follows from the files."""
+        manifest, files, k = release.manifest, release.files, release.manifest.settings.k
+        n_left_out = manifest.records.suppressed if release.original is None else release.original.n_left_out
+        differing = facts_of(files, manifest.settings, n_left_out).differing(manifest)
+        failures = [f"{part} in release.json does not follow from the files" for part in differing]
+        if not losses_agree(manifest.utility, files, release.original, k):
+            failures.append("the losses in release.json are not those of the files")
+        listed = codebook(files, manifest.columns.code.hierarchy, manifest.columns.age.hierarchy)
+        return Facts(failures, listed, shown_of(files, k))
+
+    def unexpected(self, release: ReleaseFolder) -> list[str]:
+        """Compare with what the recipient expects."""
+        k = release.request.k
+        if k is None or k <= release.manifest.settings.k:
+            return []
+        more = verify(release.files, replace(_guarantee(release), k=k))
+        return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
+
+
+def _guarantee(release: ReleaseFolder) -> ExpectedGuarantee:
+    settings = release.manifest.settings
+    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
+
+
+def read_original(request: Request, manifest: TrajectoriesManifest) -> TrajectoriesOriginal | None:
+    """Return the original and its crosswalk; the original may have been read before."""
+    given, words, settings = request.original, request.words, manifest.settings
+    if given is None:
+        return None
+    if isinstance(given, Trajectories):
+        given = GivenTrajectories(given)
+    if not isinstance(given, GivenTrajectories):
+        if not isinstance(given, str | Path):
+            raise InputError("The original of trajectories is given as the file that they were read from.")
+        given = read_given(
+            given,
+            EventColumns(**settings.input_columns.model_dump(), unit=settings.age_unit or "years"),
+            request.attributes,
+            **how_read(words),
+            usual_delimiter=settings.delimiter,
+        )
+    hierarchies = request.hierarchies
+    return TrajectoriesOriginal(given, request.secret(), hierarchies.get("code"), hierarchies.get("age"))
+
+
+def _numbers(column: pl.Series, name: str) -> pl.Series:
+    numbers = column.cast(pl.Int64, strict=False)
+    if numbers.null_count() or not (numbers.cast(pl.String) == column).all():
+        raise InputError(f"The ids of {name} are not numbers as a release writes them.")
+    return numbers
+
+
+def _secret(original: TrajectoriesOriginal, manifest: TrajectoriesManifest, released: WrittenTrajectories) -> Secret:
+    domain = original.fitted_as(manifest)
+    attributes = None if original.given.attributes is None else original.given.attributes.frame
+    if attributes is None and released.attributes is not None:
+        raise lacking()
+    given = original.given.trajectories
+    ids = pl.Series(np.arange(1, given.n_patients + 1)) if given.ids is None else given.ids
+    origin = origins(original.crosswalk, ids, int(released.frame[ID][-1]))
+    theirs, n_left_out = domain.trajectories, 0
+    if manifest.records.suppressed:
+        if origin is None:
+            raise InputError(
+                "Patients are left out of this release, and only the crosswalk says who. Give "
+                f"{setting('crosswalk')} with the original."
+            )
+        kept = np.unique(origin)
+        n_left_out, origin = theirs.n_patients - kept.size, np.searchsorted(kept, origin)
+        theirs, attributes = theirs.only(kept), None if attributes is None else attributes[kept]
+    return Secret(theirs, domain.codes, domain.ages, attributes, origin, None, n_left_out)
+
+
+def _hierarchy(spec: str, kind: str, given: Hierarchy | None, name: str) -> Hierarchy:
+    if kind != "file":
+        return parse_hierarchy(spec)
+    if given is None:
+        raise InputError(
+            f"The release names a hierarchy file, {Path(spec).name}, that is not in it. Give {setting(name)}."
+        )
+    return given

@@ -1,0 +1,374 @@
+"""The guarantee of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
+
+With the original: nobody is lost or invented, order is kept, labels cover, losses hold. Nothing here imports the
+kernels or what protects, and nothing is shared with alignment, trees and figures: released text is grouped with Polars,
+labels of the hierarchies are compared in plain Python.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import fsum
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.hierarchy.bound import ROOT, BoundHierarchy, Hierarchy
+from cloister.results import Checks, Verdict
+from cloister.shapes.trajectories.format.data import (
+    AGE,
+    CODE,
+    COLUMNS,
+    ID,
+    Diversity,
+    Integers,
+    Numbers,
+    Trajectories,
+    WrittenTrajectories,
+)
+from cloister.shapes.trajectories.format.manifest import TrajectoriesUtility
+
+BETWEEN = "\0"  # Stands between the cells of a trajectory in one text; no cell holds it, and it comes before all else
+KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
+ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
+COUNTED = "equal trajectories were counted anew in the released text"
+LABELS = ", and labels and the number of patients were compared with the original"
+TRAJECTORIES = ", and every trajectory was compared with its patient's in the original"
+EVERY_PAIR = ", and every pair was compared with the one of the original that it stands for"
+
+Covered = tuple[frozenset[str], ...]  # What each value of a column may be released as
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Secret:
+    """The original, and where it went as far as that is known."""
+
+    trajectories: Trajectories
+    codes: Hierarchy
+    ages: Hierarchy
+    attributes: pl.DataFrame | None = None  # what rode along, in the order of the patients; None where nothing did
+    # (n_patients,) the patient of the original behind each released one; None: not known
+    origin: Integers | None = None
+    # (n_pairs,) the place in the released trajectory of each pair of the original, -1 where it is suppressed; None: not
+    # known
+    position: Numbers | None = None
+    n_left_out: int = 0  # patients that are not released, and not among these trajectories
+
+
+@dataclass(frozen=True)
+class ExpectedGuarantee:
+    """What a release is to keep."""
+
+    k: int  # patients that share every trajectory
+    drop_empty: bool = False  # whether pairs without code and age are left out
+    diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
+
+
+def verify(released: WrittenTrajectories, guarantee: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
+    """Check released trajectories: form, order, k copies, auxiliary attributes; with the original every pair.
+
+    References
+    ----------
+    Tamersoy et al. (2012), Definitions 1 and 3, and the problem statement of section III.G.
+    """
+    checks, diversity = Checks(), guarantee.diversity
+    if _check_form(checks, released):
+        pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
+        patients = released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
+        # Order and numbers must follow from what is released, so that neither tells of the order of the input.
+        content = patients.select(KEY)
+        if released.attributes is not None:
+            content = content.hstack(released.attributes.drop(ID))
+        checks.require(
+            content.equals(content.sort(content.columns, nulls_last=False)),
+            "patients stand in the order of their trajectories, then of auxiliary attributes",
+        )
+        # Whatever pairs somebody knows, all patients with the same text have them or none has: equal texts suffice.
+        fewest = patients.group_by(KEY).len()["len"].min()
+        holds = guarantee.k >= 1 and isinstance(fewest, int) and fewest >= guarantee.k
+        checks.require(holds, f"every trajectory is that of {guarantee.k} patients or more")
+        if guarantee.drop_empty:
+            # An empty trajectory is written as one row of two roots; beside other pairs such a row says nothing.
+            rows = released.frame.with_columns(pl.len().over(ID).alias(SIZE))
+            empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
+            checks.require(not empty.any(), "a pair of which nothing is told stands alone")
+        if diversity is not None and diversity.column is not None:
+            _check_diversity(checks, patients, released.attributes, diversity.column, diversity.l)
+        if secret is not None:
+            check_original(checks, released, secret)
+            if diversity is not None and diversity.codes and not checks.failures:
+                _check_sensitive_codes(checks, released.frame, patients, secret, diversity)
+    how = COUNTED
+    if secret is not None:
+        how += LABELS if secret.origin is None else TRAJECTORIES if secret.position is None else EVERY_PAIR
+    if diversity and diversity.codes and (secret is None or secret.position is None or secret.origin is None):
+        how += "; sensitive codes: checked when released, not from the files"
+    return checks.verdict(how)
+
+
+def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
+    frame = released.frame
+    return (
+        # Without the separator in any cell, the text of a whole trajectory stands for one sequence of pairs only.
+        checks.require(
+            tuple(frame.columns) == COLUMNS
+            and frame[ID].dtype.is_integer()
+            and frame.height > 0
+            and not any(frame.null_count().row(0))
+            and not any(frame[column].str.contains(BETWEEN, literal=True).any() for column in (CODE, AGE)),
+            "every row has the number of a patient, a code and an age",
+        )
+        and checks.require(
+            frame[ID][0] == 1 and frame[ID].diff().slice(1).is_in([0, 1]).all(),
+            "patients are numbered from 1 on, and the pairs of each stand together",
+        )
+        and (
+            released.attributes is None
+            or checks.require(
+                released.attributes.columns[:1] == [ID]
+                and released.attributes.width > 1
+                and np.array_equal(released.attributes[ID].to_numpy(), np.arange(1, int(frame[ID][-1]) + 1)),
+                "auxiliary attributes are one row a patient, under the same numbers",
+            )
+        )
+    )
+
+
+def _check_diversity(
+    checks: Checks, patients: pl.DataFrame, attributes: pl.DataFrame | None, column: str, least: int
+) -> None:
+    words = f"no value of {column!r} is that of more than one in {least} patients who share a trajectory"
+    if attributes is None or column not in attributes.columns:
+        checks.require(False, words)
+        return
+    # A missing value is nobody's secret, but its patient counts among those who share the trajectory.
+    rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(attributes[column].alias("value\0"))
+    held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
+    checks.require(not (held["held\0"] * least > held[SIZE]).any(), words)
+
+
+def _check_sensitive_codes(
+    checks: Checks, frame: pl.DataFrame, patients: pl.DataFrame, secret: Secret, diversity: Diversity
+) -> None:
+    """Refuse codes that stand for sensitive ones alone, and trajectories behind which too many patients have one."""
+    original = secret.trajectories
+    covered: dict[str, set[str]] = {}
+    for code, labels in zip(original.vocabulary, labels_of(secret)[0], strict=True):
+        for label in labels - {ROOT}:
+            covered.setdefault(label, set()).add(code)
+    released = frame[CODE].unique().to_list()
+    is_told = any(covered.get(label) and covered[label] <= diversity.codes for label in released)
+    holds = checks.require(not is_told, "no released code stands for sensitive codes alone")
+    if not holds or secret.position is None or secret.origin is None:
+        return
+    # Only the place of every pair says which code a released label stands for, hence whom it gives away.
+    sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
+    known = np.unique(original.owner[(secret.position >= 0) & sensitive[original.codes]])
+    behind = pl.Series("behind\0", np.isin(secret.origin, known))
+    counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
+    checks.require(
+        not (counts["behind\0"] * diversity.l > counts[SIZE]).any(),
+        f"a released code stands for a sensitive one of at most one in {diversity.l} patients who share a trajectory",
+    )
+
+
+def _covering(hierarchy: BoundHierarchy, values: tuple[str, ...]) -> Covered:
+    """What each value of a column may be released as."""
+    above = dict(zip(hierarchy.values, zip(*hierarchy.labels, strict=True), strict=True))
+    return tuple(frozenset(label for label in above[value] if label) | {value, ROOT} for value in values)
+
+
+def _cover(covering: Covered, values: Numbers, labels: pl.Series) -> bool:
+    """Whether each label covers the value beside it."""
+    pairs = pl.DataFrame({"value": values, "label": labels}).unique()
+    return all(label in covering[value] for value, label in pairs.iter_rows())
+
+
+def check_original(checks: Checks, released: WrittenTrajectories, secret: Secret) -> None:
+    """Compare what is released with the original."""
+    n_released = int(released.frame[ID][-1])
+    as_many = n_released == secret.trajectories.n_patients
+    aside = f", {secret.n_left_out:,} aside who are left out" if secret.n_left_out else ""
+    if not checks.require(as_many, f"there are as many patients as in the original{aside}"):
+        return
+    codes, ages = labels_of(secret)
+    fits = _attributes_fit(released.attributes, secret)
+    checks.require(fits, "auxiliary attributes are as in the original")
+    if secret.origin is None:
+        # Without the crosswalk nobody is compared with anybody; a label that covers no value at all was invented.
+        columns = ((CODE, codes), (AGE, ages))
+        held = [set(released.frame[name].unique()) <= frozenset().union(*labels) for name, labels in columns]
+        checks.require(all(held), "every label covers a value of the original")
+        return
+    is_once = np.array_equal(np.sort(secret.origin), np.arange(n_released))
+    if not checks.require(is_once, f"every patient of the original is released once{aside}"):
+        return
+    if secret.position is None:
+        fits = _fit(released.frame, secret, codes, ages)
+        checks.require(fits, "every trajectory can be what its patient's pairs become, in their order")
+        return
+    _check_pairs(checks, released.frame, secret, codes, ages)
+
+
+def labels_of(secret: Secret) -> tuple[Covered, Covered]:
+    """Return what codes and ages of the original may be released as."""
+    original = secret.trajectories
+    codes = secret.codes.bind("code", original.vocabulary)
+    ages = secret.ages.bind("age", original.age_values)
+    return _covering(codes, original.vocabulary), _covering(ages, original.age_values)
+
+
+def _attributes_fit(attributes: pl.DataFrame | None, secret: Secret) -> bool:
+    if attributes is None or secret.attributes is None:
+        return attributes is None and secret.attributes is None
+    found, expected, origin = attributes.drop(ID), secret.attributes, secret.origin
+    if found.columns != expected.columns:
+        return False
+    if origin is None:
+        return found.sort(found.columns).equals(expected.sort(expected.columns))
+    is_place = origin.size == found.height and bool(np.all((origin >= 0) & (origin < expected.height)))
+    return is_place and found.equals(expected[origin])
+
+
+def _check_pairs(checks: Checks, frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> None:
+    """Place the kept pairs of the original beside the released rows, one by one."""
+    original, position, origin = secret.trajectories, secret.position, secret.origin
+    if position is None or origin is None or position.size != original.n_pairs:
+        checks.require(position is None, "every pair of the original has its place")
+        return
+    owner, kept = original.owner, position >= 0
+    # Kept pairs must be placed further on than all kept before them of their patient: that is the order of events.
+    latest = pl.DataFrame({"owner": owner, "at": position}).select(pl.col("at").shift(1).cum_max().over("owner"))
+    is_ahead = position > latest["at"].fill_null(-1).to_numpy()
+    checks.require(np.all(is_ahead | ~kept), "pairs stand in the order of the original")
+    number = np.empty(original.n_patients, dtype=np.int64)
+    number[origin] = np.arange(1, original.n_patients + 1)
+    n_kept = np.bincount(owner[kept], minlength=original.n_patients)
+    rows = np.bincount(frame[ID].to_numpy() - 1, minlength=original.n_patients)
+    # A patient without any kept pair stands in the file with one row of two roots, which stands for no pair.
+    alone = frame.filter(pl.len().over(ID) == 1)
+    told_nothing = np.zeros(original.n_patients, dtype=np.bool_)
+    told_nothing[alone.filter((pl.col(CODE) == ROOT) & (pl.col(AGE) == ROOT))[ID].to_numpy() - 1] = True
+    expected = n_kept[origin]
+    standing_in = (expected == 0) & (rows == 1) & told_nothing
+    if not checks.require(
+        np.all((rows == expected) | standing_in),
+        "every released pair is one of the original, released once, and all others are suppressed",
+    ):
+        return
+    # Numbers of pairs agree, so that sorted by patient and place they stand beside their rows one to one.
+    order = np.lexsort((position[kept], number[owner[kept]]))
+    source = np.flatnonzero(kept)[order]
+    paired = frame.filter(~pl.Series(standing_in[frame[ID].to_numpy() - 1]))
+    ids = number[owner[source]]
+    place = np.arange(ids.size) - np.searchsorted(ids, ids)
+    checks.require(
+        np.array_equal(paired[ID].to_numpy(), ids) and np.array_equal(place, position[source]),
+        "every pair of the original that is not suppressed stands where it was placed",
+    )
+    is_code = _cover(codes, original.codes[source], paired[CODE])
+    checks.require(is_code, "every released code covers the code it replaces")
+    checks.require(_cover(ages, original.ages[source], paired[AGE]), "every released age covers the age it replaces")
+
+
+def _fit(frame: pl.DataFrame, secret: Secret, codes: Covered, ages: Covered) -> bool:
+    """Whether the released pairs of each patient cover pairs of the original one after another."""
+    if secret.origin is None:
+        return False
+    original = secret.trajectories
+    starts = np.flatnonzero(np.diff(frame[ID].to_numpy(), prepend=0)).tolist()
+    pairs_released = list(zip(frame[CODE].to_list(), frame[AGE].to_list(), strict=True))
+    pairs = list(zip(original.codes.tolist(), original.ages.tolist(), strict=True))
+    bounds = original.offsets.tolist()
+    for (start, end), patient in zip(pairwise([*starts, frame.height]), secret.origin.tolist(), strict=True):
+        rows = pairs_released[start:end]
+        if rows == [(ROOT, ROOT)]:  # stands for no pair
+            continue
+        # Each row must cover a pair after the one of the row before it; the earliest leaves most to those after it.
+        events = iter(pairs[bounds[patient] : bounds[patient + 1]])
+        if not all(any(code in codes[known] and age in ages[at] for known, at in events) for code, age in rows):
+            return False
+    return True
+
+
+def losses_agree(utility: TrajectoriesUtility, released: WrittenTrajectories, secret: Secret | None, k: int) -> bool:
+    """Whether published losses are as far as they follow from the files and, where it is given, from the original."""
+    rows = released.frame.height
+    published = utility.ilm_exact, utility.alm_exact
+    least = utility.codes_untold / rows, utility.ages_untold / rows
+    # A pair of which code or age is not released lost all of it, whatever the original was.
+    if any(loss < low - ROUNDED for loss, low in zip(published, least, strict=True)):
+        return False
+    if secret is None:
+        return True
+    held = secret.trajectories.codes, secret.trajectories.ages
+    # What is lost of the values that everybody has is not published either where others were left out.
+    all_common = not secret.n_left_out and all(
+        values[own].all() for values, own in zip(common_values(secret, k), held, strict=True)
+    )
+    if (utility.ilm is None) is all_common or rows > secret.trajectories.n_pairs:
+        return False
+    return all(
+        loss >= each.least - ROUNDED if each.is_bound else abs(loss - each.least) <= ROUNDED
+        for loss, each in zip(published, exact_losses(released, secret, k), strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class ExactLoss:
+    """A mean loss; only a lower bound where labels stand for different values at different levels."""
+
+    least: float
+    is_bound: bool
+
+
+def common_values(secret: Secret, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which codes and which ages of the original k patients or more have."""
+    original = secret.trajectories
+    owner = pl.Series("owner", original.owner)
+
+    def of(values: Numbers, n_values: int) -> NDArray[np.bool_]:
+        held = pl.DataFrame([owner, pl.Series("value", values)]).unique().group_by("value").len()
+        common = np.zeros(n_values, dtype=np.bool_)
+        common[held.filter(pl.col("len") >= k)["value"].to_numpy()] = True
+        return common
+
+    return of(original.codes, len(original.vocabulary)), of(original.ages, len(original.age_values))
+
+
+def exact_losses(released: WrittenTrajectories, secret: Secret, k: int) -> tuple[ExactLoss, ExactLoss]:
+    """Return the mean loss of codes and of ages over the pairs of the original, of the values that k patients have.
+
+    Where each pair went need not be known: a row stands for one pair, and all others are suppressed. A patient without
+    pairs is one row of `*`, which loses as much as the suppressed pair that it may be.
+    """
+    original = secret.trajectories
+    codes, ages = common_values(secret, k)
+    return (
+        _loss(released.frame[CODE], original.vocabulary, codes, secret.codes, original.n_pairs),
+        _loss(released.frame[AGE], original.age_values, ages, secret.ages, original.n_pairs),
+    )
+
+
+def _loss(
+    labels: pl.Series, known: tuple[str, ...], common: NDArray[np.bool_], hierarchy: Hierarchy, n_pairs: int
+) -> ExactLoss:
+    # The values that each label stands for, at every level that has it.
+    bound = hierarchy.bind("column", known)
+    sets: dict[str, set[frozenset[str]]] = {}
+    for level in bound.labels:
+        members: dict[str, set[str]] = {}
+        for one, name in zip(bound.values, level, strict=True):
+            if name is not None and one is not None:
+                members.setdefault(name, set()).add(one)
+        for name, group in members.items():
+            sets.setdefault(name, set()).add(frozenset(group))
+    usual = frozenset(value for value, is_common in zip(known, common, strict=True) if is_common)
+    lost, is_bound = [float(n_pairs - labels.len())], False
+    for label, count in labels.value_counts(name="rows\0").iter_rows():
+        covered = frozenset().union(*sets.get(label, set()))
+        # A label that stands for different values at two levels may have lost less than all that it covers.
+        is_bound |= label != ROOT and covered not in sets.get(label, set())
+        share = max(1, len(covered & usual)) / max(1, len(usual)) if len(covered) > 1 else 0.0
+        lost.append(count * (1.0 if label == ROOT else share))
+    return ExactLoss(fsum(lost) / n_pairs, is_bound)

@@ -1,0 +1,188 @@
+"""How any release folder is checked again: one driver, over a `Checker` for each form of release (decision 14).
+
+A checker and what it imports load no search, no kernels and nothing that protects.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cloister.errors import InputError
+from cloister.hierarchy import Hierarchy
+from cloister.io import as_text, from_native, read_table
+from cloister.release.figures import ReportCounts, figures_of
+from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
+from cloister.release.head import CODEBOOK, ManifestHead
+from cloister.release.manifest import AnyManifest, typed
+from cloister.report import report_files
+from cloister.results import Manifest, Verdict
+from cloister.settings.reading import ReadingWords
+
+CHECKED = (
+    "files are as they were released, and no others are there",
+    "the files are written in the one way there is",
+    "the manifest has the types that it must have, and says of the files what they say",
+    "the codebook lists what was released, and nothing else",
+)
+"""What the driver checks of every release."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the recipient expects of a release, whatever its manifest says, and what the custodian compares it with.
+
+    The fields are those of `verify_folder`; ``counted`` returns the records of a table in a database, by its manifest.
+    """
+
+    original: object = field(default=None, repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    populations: Mapping[str, object] = field(default_factory=dict, repr=False)
+    k: int | None = None
+    quasi_identifiers: tuple[str, ...] = ()
+    m: int | None = None
+    crosswalk: object = field(default=None, repr=False)
+    privacy: object = None
+    policy: Any = None
+    visit: str | None = None
+    attributes: str | Path | None = None
+    plan: str | Path | None = None
+    counted: Callable[[object], pl.DataFrame] | None = field(default=None, repr=False)
+    words: ReadingWords = ReadingWords()  # noqa: RUF009  (frozen)
+
+    @property
+    def is_particular(self) -> bool:
+        """Whether it asks for more than every release promises."""
+        objects = (self.original, self.k, self.m, self.crosswalk, self.privacy, self.policy, self.visit)
+        more = self.hierarchies or self.populations or self.quasi_identifiers or self.words != ReadingWords()
+        return bool(more) or any(one is not None for one in (*objects, self.attributes, self.plan))
+
+    def secret(self) -> pl.DataFrame | None:
+        """Return the crosswalk: a table, or the file of one."""
+        if self.crosswalk is None:
+            return None
+        if isinstance(self.crosswalk, str | Path):
+            return read_table(self.crosswalk).frame
+        return from_native(self.crosswalk).frame
+
+
+def origins(crosswalk: pl.DataFrame | None, ids: pl.Series, n_released: int) -> NDArray[np.int64] | None:
+    """Return the place, among the ids of the original, of what each released number stands for; None if not known."""
+    if crosswalk is None:
+        return None
+    if crosswalk.columns != ["released", "original"]:
+        raise InputError("The crosswalk does not have the columns released and original, as one of such a release has.")
+    # Each released number once and each patient at most once: a row lacking or doubled shows in these three counts.
+    known = pl.DataFrame({"original": as_text(ids), "place": np.arange(len(ids))})
+    row = as_text(crosswalk["released"]).cast(pl.Int64, strict=False).alias("row")
+    pairs = pl.DataFrame([as_text(crosswalk["original"]), row])
+    rows = pl.DataFrame({"row": np.arange(1, n_released + 1)})
+    joined = rows.join(pairs, on="row", how="left", maintain_order="left")
+    joined = joined.join(known, on="original", how="left", maintain_order="left")
+    if joined.height != n_released or joined["place"].null_count() or crosswalk.height != n_released:
+        raise InputError("The crosswalk does not map each record of the release to one patient of the original.")
+    return joined["place"].to_numpy().astype(np.int64)
+
+
+M = TypeVar("M", bound=ManifestHead)
+F = TypeVar("F")
+O = TypeVar("O")  # noqa: E741  (the original)
+
+
+@dataclass(frozen=True)
+class Opened(Generic[M, F, O]):
+    """A release folder with its manifest and files as read, what it is compared with, and what is expected of it."""
+
+    folder: Path
+    manifest: M
+    files: F
+    original: O | None
+    request: Request
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What follows from the files of a release."""
+
+    failures: list[str]  # what the manifest says that does not follow, in sentences
+    codebook: pl.DataFrame = field(repr=False)  # the one that such a release has
+    shown: ReportCounts = field(repr=False)  # what the figures of the report are made of
+
+
+class Checker(ABC, Generic[M, F, O]):
+    """What is special in checking releases of one form."""
+
+    def fetch(self, _manifest: M, _request: Request) -> F | None:
+        """Return the records that are in a database; None where the folder has them."""
+        return None
+
+    @abstractmethod
+    def read_files(self, folder: Path, manifest: M) -> F:
+        """Read the released files; an `InputError` means that they are not those of a release."""
+
+    @abstractmethod
+    def read_original(self, request: Request, manifest: M, files: F) -> O | None:
+        """Return what the release is compared with, read as it was read then."""
+
+    @abstractmethod
+    def verify(self, release: Opened[M, F, O]) -> Verdict:
+        """Recompute from the files what is promised, by means that share nothing with what protects."""
+
+    @abstractmethod
+    def facts(self, release: Opened[M, F, O]) -> Facts:
+        """Return what follows from files that keep the promise, and what the manifest says otherwise."""
+
+    def unexpected(self, _release: Opened[M, F, O]) -> list[str]:
+        """Return what the recipient expects that does not hold, in sentences; asked of a release that holds."""
+        return []
+
+
+AnyChecker: TypeAlias = Checker[Any, Any, Any]
+
+
+def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request: Request) -> Verdict:
+    """Check hashes, types, promise, facts, codebook, report and expectations, until a step fails."""
+    # Types come first: all that follows reads the manifest, and what fits no type could say anything.
+    try:
+        stated = typed(manifest)
+    except InputError as error:
+        return Verdict("the manifest was read", (), (error.text.rstrip("."),))
+    failures = [*check_files(folder, stated), *manifest_failures(folder, manifest)]
+    if failures:
+        return Verdict("the files were looked for", (), tuple(failures))
+    files = checker.fetch(stated, request)
+    if files is None:
+        try:
+            files = checker.read_files(folder, stated)
+        except InputError as error:
+            return Verdict("the files were read", (), (error.text.rstrip("."),))
+    release = Opened(folder, stated, files, checker.read_original(request, stated, files), request)
+    verdict = checker.verify(release)
+    if verdict.failures:
+        return verdict
+    facts = checker.facts(release)
+    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook)]
+    failures += _report_failures(folder, manifest, stated, facts.shown)
+    failures = failures or checker.unexpected(release)
+    return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
+
+
+def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
+    try:
+        listed = read_data(folder / CODEBOOK, ",").cast(pl.String)
+    except InputError as error:
+        return [error.text.rstrip(".")]
+    return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
+
+
+def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:
+    """The report must show the manifest and what follows from the files, in these bytes; it tells the time: no hash."""
+    figures = figures_of(shown, stated.created) | {"formulas": formulas_in(folder, stated)}
+    expected = report_files(manifest, figures)
+    changed = [name for name, content in expected.items() if (folder / name).read_bytes() != content]
+    return [f"{name} does not say what {MANIFEST} and the released files say" for name in changed]

@@ -1,0 +1,141 @@
+"""Any release folder, checked again from its files: `verify_folder`. Loads neither the search nor the kernels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Unpack
+
+from cloister.errors import GuaranteeViolation, InputError, setting
+from cloister.hierarchy import Hierarchy
+from cloister.jobs.manifest import is_job, part_names
+from cloister.jobs.recheck import recheck_job
+from cloister.privacy import KAnonymity
+from cloister.release.folder import TABLE, read_manifest
+from cloister.release.manifest import form_of
+from cloister.results import Manifest, Verdict
+from cloister.settings.reading import HowRead, ReadingWords
+from cloister.shapes.registry import FORMS, SHAPES, load
+from cloister.verification.driver import Request, check_folder
+from cloister.verification.in_database import released_in
+
+
+def verify_folder(
+    folder: str | Path,
+    *,
+    original: object = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    populations: Mapping[str, object] | None = None,
+    k: int | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    m: int | None = None,
+    crosswalk: str | Path | None = None,
+    privacy: object = None,
+    policy: object = None,
+    visit: str | None = None,
+    attributes: str | Path | None = None,
+    plan: str | Path | None = None,
+    database: str | None = None,
+    accept_unchecked: Sequence[str] = (),
+    **how: Unpack[HowRead],
+) -> Verdict:
+    """Return the verdict on a release folder, from its files alone or compared with the original.
+
+    A release holds if everything was checked. What is promised and could not be checked, for example because only the
+    original says it, is in ``unchecked`` of the verdict, which then does not hold.
+
+    Parameters
+    ----------
+    folder : a release, or the release of a job, whose parts are all checked; of several parts nothing of what follows
+        can be asked but ``database`` and ``accept_unchecked``
+    original : what it was made from: a dataframe; of code sets and trajectories, the file; of claims, the files of
+        patients and of claims
+    hierarchies : by column (of trajectories ``code`` and ``age``), those that came from files; needed with ``original``
+        and ``populations``
+    populations : dataframes of the population tables that rules compare with, by the name that the rules call them
+    k, quasi_identifiers : what the recipient expects, whatever the manifest says; k is at least 2
+    m : of code sets and tables with codes, how many codes the recipient expects to be safe to know
+    crosswalk : of code sets and trajectories, the secret map that was written with the release; needed with
+        ``original`` of chunks
+    privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
+        or in words
+    visit : of a privacy policy that is a file of visits, the column that tells them apart
+    how : how the original and a file of visits are read, where they are files; see `cloister.settings.reading.ReadingWords`. A
+        delimiter that cannot be detected is that of the release; ``missing`` is of all but tables without codes
+    plan : of claims, the plan that the release was made by; needed with ``original``
+    attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
+    database : of a table that was protected inside a database, the address of that, without a password
+    accept_unchecked : names of what need not be checked, as ``unchecked`` of the verdict has them
+
+    Raises
+    ------
+    InputError
+        The folder is not a release that this version can check.
+    GuaranteeViolation
+        A check failed; says which, in counts.
+    """
+    place = Path(folder).absolute()  # messages name the folder, which may be "."
+    request = Request(
+        original=original,
+        hierarchies=hierarchies or {},
+        populations=populations or {},
+        k=k,
+        quasi_identifiers=tuple(quasi_identifiers),
+        m=m,
+        crosswalk=crosswalk,
+        privacy=privacy,
+        policy=policy,
+        visit=visit,
+        attributes=attributes,
+        plan=plan,
+        counted=None if database is None else partial(released_in, database),
+        words=ReadingWords(**how),
+    )
+    verdict = _without_failures(place, request)
+    unknown = sorted({*accept_unchecked} - {name for name, _ in verdict.unchecked})
+    if unknown:
+        names = ", ".join(sorted({name for name, _ in verdict.unchecked})) or "nothing"
+        raise InputError(
+            f"{place.name} has nothing unchecked of the name {unknown[0]}. Not checked was: {names}. Leave it out of "
+            f"{setting('accept_unchecked')}."
+        )
+    return verdict.accepting(accept_unchecked)
+
+
+def _without_failures(place: Path, request: Request) -> Verdict:
+    """Return the verdict on a release or a job, in which nothing failed."""
+    manifest = read_manifest(place)
+    verdict = _of_job(place, manifest, request) if is_job(manifest) else _of_release(place, manifest, request)
+    if verdict.failures:
+        # Nothing published says how the original was read: markers of missing values may be a patient's.
+        again = f" The original must be read as it was then: name {setting('missing')} and the like again."
+        compared = "" if request.original is None else again
+        raise GuaranteeViolation(f"{place.name} does not hold: {'; '.join(verdict.failures)}.{compared}")
+    return verdict
+
+
+def _of_job(place: Path, manifest: Manifest, request: Request) -> Verdict:
+    """Return the verdict on all parts; what is expected of a release is expected of the one part of a job."""
+    if len(part_names(manifest)) > 1 and request.is_particular:
+        raise InputError(
+            f"{place.name} is of a job, and is checked as a whole. Compare or expect something of a part: "
+            f"{place.name}/PART."
+        )
+
+    def verify_part(part: Path) -> Verdict:  # some may be in a database
+        counted = request.counted if TABLE in read_manifest(part) else None
+        return _without_failures(part, replace(request, counted=counted))
+
+    return recheck_job(place, manifest, verify_part)
+
+
+def _of_release(place: Path, manifest: Manifest, request: Request) -> Verdict:
+    """Return the verdict on a release."""
+    if request.m is not None and request.m < 1:
+        raise InputError(f"m is {request.m}, but somebody who knows no code needs no promise: expect 1 or more.")
+    form = FORMS.get(form_of(manifest))
+    if form is None:
+        raise InputError(f"{place.name} is not a release of a shape that this version can check: {', '.join(SHAPES)}.")
+    if request.k is not None:
+        KAnonymity(request.k)  # refuses what no release can promise
+    return check_folder(place, manifest, load(form.checker)(), request)
