@@ -19,13 +19,13 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent
 SEARCH = "tests/properties/test_search.py tests/properties/test_paper_searches.py tests/unit/kernels"
 RECODING = "tests/properties/test_recodings.py tests/unit/kernels"
-DISASSOCIATION = "tests/properties/test_disassociation.py tests/unit/codesets/disassociation"
-GENERALIZATION = "tests/properties/test_generalization.py tests/unit/codesets/generalization"
+DISASSOCIATION = "tests/properties/test_disassociation.py tests/unit/shapes/disassociation"
+GENERALIZATION = "tests/properties/test_generalization.py tests/unit/shapes/generalization"
 TRAJECTORIES = (
-    "tests/properties/test_trajectories.py tests/properties/test_trajectory_search.py tests/unit/trajectories"
+    "tests/properties/test_trajectories.py tests/properties/test_trajectory_search.py tests/unit/shapes/trajectories"
 )
-CLAIMS = "tests/properties/test_claims_candidates.py tests/properties/test_claims_risk.py tests/unit/claims"
-TABLES = "tests/unit/tabular tests/properties/test_verified_rules.py tests/properties/test_recoded_releases.py"
+CLAIMS = "tests/properties/test_claims_candidates.py tests/properties/test_claims_risk.py tests/unit/shapes/claims"
+TABLES = "tests/unit/shapes/table tests/properties/test_verified_rules.py tests/properties/test_recoded_releases.py"
 RISK = "tests/properties/test_risk.py tests/properties/test_itemsets.py tests/unit/risk"
 
 MUTANTS = {
@@ -87,7 +87,7 @@ MUTANTS = {
         all(own >= k for own in fewest)  ->  all(own >= k - 1 for own in fewest)""",
     "shapes/claims/verify/risk.py": f"""{CLAIMS}
         max(tops) <= promise.threshold,  ->  min(tops) <= promise.threshold,""",
-    "masking.py": """tests/unit/test_masking.py
+    "release/masking.py": """tests/unit/release/test_masking.py
         return 0 < patients < k  ->  return 0 < patients < k - 1
         n_hidden == 1 or patients  ->  n_hidden == 2 or patients
         ((1 << (2 * k - 1)) - 1)  ->  ((1 << (2 * k - 3)) - 1)""",

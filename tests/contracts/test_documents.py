@@ -189,7 +189,16 @@ def test_files_named_in_the_map_exist(name):
     """Every file, folder and module that the map of the house names is there, in the package or beside it."""
     text = (REPOSITORY / name).read_text(encoding="utf-8")
     # behind the doors of every shape, as of trajectories
-    promised = {"data.py", "options.py", "protect.py", "verify.py", "recheck.py", "manifest.py", "release.py", "facts.py"}
+    promised = {
+        "data.py",
+        "options.py",
+        "protect.py",
+        "verify.py",
+        "recheck.py",
+        "manifest.py",
+        "release.py",
+        "facts.py",
+    }
     doors = [ROOT / "shapes/trajectories" / door for door in ("format", "method", "verify")]
     for word in paths_named_in(text):
         behind = [door / word for door in doors] if word in promised else []

@@ -17,7 +17,7 @@ from cloister.shapes.claims.format.group_tables import (
     words,
 )
 
-GROUPS = Path(cloister.__file__).parent / "claims" / "groups"
+GROUPS = Path(cloister.__file__).parent / "shapes/claims/format/groups"
 
 
 def rows(name):

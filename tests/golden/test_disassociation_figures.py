@@ -14,8 +14,8 @@ from tests.oracles.disassociation import Cluster, Reconstructions, Shared, Writt
 
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.shapes.disassociation.format.ties import count_ties
 from cloister.shapes.disassociation.method.protect import disassociate
-from cloister.shapes.disassociation.verify.chunks import count_ties
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 FIGURE_1 = """

@@ -14,6 +14,7 @@ from cloister.errors import NoSafeRelease
 from cloister.kernels.verpart import Rule
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, RecordClasses, Refine
+from cloister.shapes.disassociation.format.ties import count_ties
 from cloister.shapes.disassociation.method.protect import (
     disassociate,
     encode_request,
@@ -21,7 +22,6 @@ from cloister.shapes.disassociation.method.protect import (
     partition_vertically,
 )
 from cloister.shapes.disassociation.method.release import ItemSupport, reconstruct
-from cloister.shapes.disassociation.verify.chunks import count_ties
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 

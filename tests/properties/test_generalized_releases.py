@@ -14,8 +14,8 @@ from tests.examples import examples
 
 import cloister as cl
 from cloister.shapes.generalization.format.data import Generalization, Sets
+from cloister.shapes.generalization.format.released import data_frame, read_released
 from cloister.shapes.generalization.method.losses import queried_sets
-from cloister.shapes.generalization.method.release import data_frame, read_released
 from cloister.utility import Reading
 
 CODES = ["001", "250.00", "250.01", "401.9", "E936.1", "V58", "other"]

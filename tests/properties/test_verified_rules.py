@@ -12,14 +12,8 @@ from tests.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
-from cloister.shapes.table.format.guarantee import (
-    Guarantee,
-    OriginalTable,
-    Reference,
-    ReleasedClasses,
-    bound_hierarchies,
-    inside,
-)
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies, inside
+from cloister.shapes.table.verify.classes import Reference, ReleasedClasses
 from cloister.shapes.table.verify.rules import judge, table_holds
 from cloister.shapes.table.verify.verify import verify
 

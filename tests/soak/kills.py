@@ -12,6 +12,8 @@ from .made import disassociated, table
 STOPS = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGHUP: (129, -1), signal.SIGINT: (130, -2)}
 """Exit codes of a run that was stopped; negative ones before its first line ran, or where it cannot be caught."""
 
+PYTHON_BEGAN = "Could not import runpy module"
+"""What Python says, with exit code 1, where Ctrl-C meets its own start, before it has loaded a line of ours."""
 
 TIMES = 4
 
@@ -51,6 +53,8 @@ def _seconds_of(words):
 
 def _check_end(code, number, err, before, release):
     """The exit code says what happened, in one sentence, and what it says is so."""
+    if err.startswith(PYTHON_BEGAN):
+        return
     check(code in (0, *STOPS[number]), f"stopped by {number.name}, the exit code is {code}: {err}")
     check(code == -2 or "Traceback" not in err, f"a traceback after {number.name}: {err}")
     after = release.stat().st_ino  # two runs may end within the second that a release names

@@ -12,16 +12,10 @@ from cloister.shapes.codes.policy import as_published, classified
 from cloister.shapes.codes.request import check_codes
 from cloister.shapes.generalization.format.data import GeneralizationRequest
 from cloister.shapes.generalization.format.manifest import facts_of, rules_of, settings_of
+from cloister.shapes.generalization.format.released import codebook, data_frame, shown_of
 from cloister.shapes.generalization.method.losses import crosswalk, exact_figures, utility_of
 from cloister.shapes.generalization.method.protect import generalize, load_kernels
-from cloister.shapes.generalization.method.release import (
-    GeneralizedCodesRelease,
-    check_size,
-    check_writable,
-    codebook,
-    data_frame,
-    shown_of,
-)
+from cloister.shapes.generalization.method.release import GeneralizedCodesRelease, check_size, check_writable
 from cloister.shapes.generalization.verify.verify import GeneralizationSecret, guarantee_of, verify
 
 from .provenance import check_useful, completed, passed

@@ -194,13 +194,8 @@ class PreparedTable(PreparedRequest):
             if request.levels is not None:
                 check_levels(encoded.problem, request.levels)
             return
-        from cloister.shapes.table_with_codes.format.data import (
-            asking_presence,
-            check_column,
-            k_of,
-            read_codes,
-            with_presence,
-        )
+        from cloister.shapes.table_with_codes.format.data import read_codes, with_presence
+        from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
 
         codes.request(k_of(request))
         check_column(source.frame, request, codes, source.name)

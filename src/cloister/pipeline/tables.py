@@ -14,12 +14,12 @@ from cloister.release.release import Custody
 from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.shapes.table.format.facts import codebook, custodian_report_data
+from cloister.shapes.table.format.facts import codebook
 from cloister.shapes.table.format.manifest import TableSections, guarantee_of
 from cloister.shapes.table.format.options import MONDRIAN
-from cloister.shapes.table.format.vanished import describe_lost, find_vanished
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, TableRequest
 from cloister.shapes.table.method.describe import (
+    custodian_report_data,
     described,
     exact_figures,
     original_of,
@@ -29,6 +29,7 @@ from cloister.shapes.table.method.describe import (
 from cloister.shapes.table.method.encode import encode, suppression_limit
 from cloister.shapes.table.method.protect import TableRelease, protect
 from cloister.shapes.table.method.recoding.choice import RecordCodes
+from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
 from .provenance import completed, passed

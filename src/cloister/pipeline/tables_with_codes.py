@@ -21,15 +21,13 @@ from cloister.shapes.disassociation.verify.verify import DisassociationSecret
 from cloister.shapes.table.method.data import Ids, TableRequest
 from cloister.shapes.table_with_codes.format.data import (
     CodesRequested,
-    asking_presence,
-    check_column,
     codebook_with_codes,
     codes_section,
-    k_of,
     read_codes,
     with_presence,
 )
 from cloister.shapes.table_with_codes.method.protect import TableWithCodesRelease, protect_codes_of, record_codes
+from cloister.shapes.table_with_codes.method.request import asking_presence, check_column, k_of
 from cloister.shapes.table_with_codes.verify.verify import verify_both
 
 from .provenance import passed

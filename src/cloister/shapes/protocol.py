@@ -1,6 +1,7 @@
 """What a shape does when it is run: one protocol, over which protecting, jobs, exploring and attacks are written once.
 
-A shape declares its settings and how it reads, checks and protects; `cloister.shapes.registry` says which shapes there are.
+A shape declares its settings and how it reads, checks and protects; `cloister.shapes.registry` says which shapes there
+are.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +19,8 @@ from cloister.release.manifest import AnyManifest
 from cloister.release.release import Release
 from cloister.results import Stopwatch
 from cloister.settings.declaration import Keywords, RunOptions
-from cloister.shapes.registry import SHAPES, load
+
+from .registry import SHAPES, load
 
 if TYPE_CHECKING:  # whoever only verifies or attacks loads no search
     from cloister.search.problem import Report

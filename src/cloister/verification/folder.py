@@ -60,8 +60,9 @@ def verify_folder(
     privacy, policy : of generalized code sets, the policies that the release names, which are not in it: as objects,
         or in words
     visit : of a privacy policy that is a file of visits, the column that tells them apart
-    how : how the original and a file of visits are read, where they are files; see `cloister.settings.reading.ReadingWords`. A
-        delimiter that cannot be detected is that of the release; ``missing`` is of all but tables without codes
+    how : how the original and a file of visits are read, where they are files; see
+        `cloister.settings.reading.ReadingWords`. A delimiter that cannot be detected is that of the release;
+        ``missing`` is of all but tables without codes
     plan : of claims, the plan that the release was made by; needed with ``original``
     attributes : of trajectories, the file of auxiliary attributes; needed with ``original`` if the release has some
     database : of a table that was protected inside a database, the address of that, without a password

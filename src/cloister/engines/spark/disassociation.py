@@ -272,10 +272,10 @@ def disassociate_blocks(
 ) -> Parted:
     """Disassociate code sets that Spark keeps.
 
-    *Guarantee*: that of `cloister.shapes.disassociation.method.protect.disassociate`, in each part and so in all of them:
-    a data set that each part may stand for makes one that all of them may stand for. If all records fit one part, the
-    release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on where
-    records are kept nor on the number of workers.
+    *Guarantee*: that of `cloister.shapes.disassociation.method.protect.disassociate`, in each part and so in all of
+    them: a data set that each part may stand for makes one that all of them may stand for. If all records fit one part,
+    the release is that of the memory engine. The result depends on the records and ``records_a_part`` alone, not on
+    where records are kept nor on the number of workers.
     """
     if blocks.n_records < request.k:
         raise NoSafeRelease(

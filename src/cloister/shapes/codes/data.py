@@ -281,7 +281,8 @@ class CodeSets:
         One patient a line, codes separated by spaces (``id,codes`` or ``codes``), or one code a line (``id,code``): of
         columns that are not named, the first of the usual names is taken. Commas, semicolons and bars separate codes as
         well, unless ``separator`` names something else. ``repeats`` numbers the occurrences of a code
-        in a record; ``drop_empty`` leaves patients without codes out; ``how`` is as of `cloister.settings.reading.ReadingWords`.
+        in a record; ``drop_empty`` leaves patients without codes out; ``how`` is as of
+        `cloister.settings.reading.ReadingWords`.
         """
         columns = CodeColumns(id, codes, code, separator)
         source = read_code_lists(path, columns=columns, **how)

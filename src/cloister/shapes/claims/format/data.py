@@ -102,7 +102,8 @@ class Claims:
         patients : one row a patient; here and below a file, or ``PROFILE:PATH``
         claims : any number of rows a patient
         plan : roles of their columns
-        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.settings.reading.ReadingWords`
+        how : encoding, delimiter, texts that stand for a missing value and more; see
+            `cloister.settings.reading.ReadingWords`
 
         Raises
         ------

@@ -20,9 +20,6 @@ from cloister.io import as_text, read_table
 from cloister.io.columns import nearest_column
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.figures import Counted, ReportCounts, label_counts
-from cloister.shapes.claims.method.encode import numbers_by_content, sorted_numbers
-from cloister.shapes.claims.method.prepare import group_sizes
-from cloister.shapes.claims.method.representativeness import median_claims
 
 from .data import Claims, Masked, StepLine
 from .group_tables import OTHER
@@ -44,8 +41,11 @@ from .released_columns import (
     TRUNCATED,
     ClaimsForm,
     WrittenClaims,
+    kept_columns,
     smallest_class,
 )
+from .representativeness import median_claims
+from .row_contents import numbers_by_content, sorted_numbers
 
 KIND, PEOPLE, FELLOWS = "\0kind", "\0people", "\0fellows"
 SUPPRESSION, HIDDEN = "11 suppression", "cells suppressed"
@@ -366,3 +366,18 @@ def _made_up(files: WrittenClaims, form: ClaimsForm, number: int) -> dict[str, s
             texts = [cells[int(share % 1.0 * cells.len())] or "missing" for share in shares] if cells.len() else []
             found[name if table == PATIENTS else f"{name} of claims"] = "; ".join(texts)
     return found
+
+
+GROUP_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 99), (100, None))
+"""Bands of claims per pseudonym, as they are reported."""
+
+
+def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
+    """How many pseudonyms of each column have how many of these claims."""
+    counts: dict[str, int] = {}
+    for column in (name for name, one in kept_columns(plan, CLAIMS).items() if one.role == PSEUDONYM):
+        role, sizes = plan.claims.roles[column], claims[column].drop_nulls().value_counts()["count"]
+        for low, high in GROUP_SIZES:
+            band = f"{low}+" if high is None else f"{low}" if low == high else f"{low}-{high}"
+            counts[f"{role} {column!r} with {band} claims"] = int(((sizes >= low) & (sizes <= (high or 2**31))).sum())
+    return counts

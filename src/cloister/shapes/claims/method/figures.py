@@ -39,6 +39,7 @@ from cloister.shapes.claims.format.manifest import (
 )
 from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, QUASI, TABLES, ClaimsForm, plan_published
+from cloister.shapes.claims.format.representativeness import PreparedClaims, compared
 
 from .adversaries import (
     AttackedClaims,
@@ -62,7 +63,6 @@ from .lattice_search import Node
 from .matching import Matching, ReleasedClaims, information_kept, loss_of_released, weights_of
 from .protect import ProtectedClaims
 from .release import Laid
-from .representativeness import PreparedClaims, compared
 from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
 
 TRUNCATION = "7 truncation"

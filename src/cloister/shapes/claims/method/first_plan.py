@@ -25,10 +25,10 @@ from cloister.shapes.claims.format.plan import (
     ClaimsPlan,
     parse_plan,
 )
+from cloister.shapes.claims.format.representativeness import starts_of
 
 from .encode import encode
 from .prepare import prepare
-from .representativeness import starts_of
 
 Content = Callable[[Sequence[str]], bool]
 LOOKED_AT = 200_000

@@ -20,7 +20,6 @@ from cloister.errors import InputError
 from cloister.io.columns import of_each
 from cloister.io.csv import load_bytes
 from cloister.release.folder import release_around
-from cloister.shapes.claims.format.code_systems import exclusions, grouping, top_coding
 from cloister.shapes.claims.format.data import (
     PATIENT,
     Claims,
@@ -31,6 +30,7 @@ from cloister.shapes.claims.format.data import (
     numbers_of,
     years_of,
 )
+from cloister.shapes.claims.format.facts import group_sizes
 from cloister.shapes.claims.format.hierarchies import MOST_DELAY
 from cloister.shapes.claims.format.plan import (
     AGE,
@@ -46,12 +46,11 @@ from cloister.shapes.claims.format.plan import (
     ClaimsPlan,
 )
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, PSEUDONYM, TABLES, kept_columns
+from cloister.shapes.claims.format.representativeness import PreparedClaims, representativeness
 
-from .representativeness import PreparedClaims, representativeness
+from .code_steps import exclusions, grouping, top_coding
 
 SHORTEST_KEY = 32
-GROUP_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 99), (100, None))
-"""Bands of claims per pseudonym, as they are reported."""
 
 REMOVING, WITHOUT = "3 claims removed", "3 patients without claims"
 NEWBORN_DAYS = 28
@@ -105,17 +104,6 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> 
                 frame = frame.with_columns(of_each(ids, by))
         frames.append(frame)
     return frames[0], frames[1]
-
-
-def group_sizes(claims: pl.DataFrame, plan: ClaimsPlan) -> dict[str, int]:
-    """How many pseudonyms of each column have how many of these claims."""
-    counts: dict[str, int] = {}
-    for column in (name for name, one in kept_columns(plan, CLAIMS).items() if one.role == PSEUDONYM):
-        role, sizes = plan.claims.roles[column], claims[column].drop_nulls().value_counts()["count"]
-        for low, high in GROUP_SIZES:
-            band = f"{low}+" if high is None else f"{low}" if low == high else f"{low}-{high}"
-            counts[f"{role} {column!r} with {band} claims"] = int(((sizes >= low) & (sizes <= (high or 2**31))).sum())
-    return counts
 
 
 def _hashed(ids: pl.Series, path: Path) -> pl.Series:

@@ -30,8 +30,9 @@ from cloister.shapes.claims.format.released_columns import (
     form_of,
     kept_columns,
 )
+from cloister.shapes.claims.format.row_contents import numbers_by_content, sorted_numbers
 
-from .encode import EncodedColumn, Encoding, numbers_by_content, sorted_numbers
+from .encode import EncodedColumn, Encoding
 from .matching import ReleasedClaims
 from .prepare import numbered
 

@@ -35,8 +35,8 @@ from cloister.shapes.claims.format.released_columns import (
     at_levels,
     plan_published,
 )
+from cloister.shapes.claims.format.representativeness import MOST_BANDS, PreparedClaims, compared
 from cloister.shapes.claims.method.prepare import prepare
-from cloister.shapes.claims.method.representativeness import MOST_BANDS, PreparedClaims, compared
 from cloister.verification.driver import Checker, Facts, Opened, Request
 
 from .original import PreparedOriginal

@@ -29,9 +29,9 @@ from cloister.shapes.codes.manifest import (
     input_settings,
 )
 from cloister.shapes.codes.policy import is_made_of_codes, made_of
-from cloister.shapes.disassociation.verify.chunks import count_ties, ties_of_repeats
 
 from .data import Disassociation, DisassociationRequest, InferenceCheck, Refine, lay_out
+from .ties import count_ties, ties_of_repeats
 
 NO_SETS = PolicySets(constraints=None, constraints_satisfied=None, constraints_preserved=None)
 

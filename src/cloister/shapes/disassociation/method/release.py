@@ -46,7 +46,7 @@ from cloister.shapes.disassociation.format.data import (
     lay_out,
 )
 from cloister.shapes.disassociation.format.manifest import count_sets, published_supports
-from cloister.shapes.disassociation.verify.chunks import count_ties
+from cloister.shapes.disassociation.format.ties import count_ties
 from cloister.utility import (
     QueryErrors,
     error_histogram,

@@ -25,9 +25,9 @@ Promises = Iterator[tuple[str, bool | np.bool_]]  # What must hold, each with wh
 def verify(released: Disassociation, secret: DisassociationSecret | None = None, diversity: int = 1) -> Verdict:
     """Check a release of code sets: sizes, places, order, k^m-anonymity, the omitted condition, R1 to R4.
 
-    Source: Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.shapes.disassociation.method.protect`; R4, that
-    all clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks nothing
-    but their joint.
+    Source: Loukides et al. (2014), Guarantee 1. For R1 to R4 see `cloister.shapes.disassociation.method.protect`; R4,
+    that all clusters under a joint cluster are members, lies in the form: joint clusters name children, and chunks
+    nothing but their joint.
 
     ``secret``: the original and the cluster of each record; then each chunk must be the projection of its records
     ``diversity``: l; a cluster with a sensitive code has l records or more, as at most one in l has it

@@ -25,9 +25,8 @@ from cloister.shapes.codes.policy import CLASSIFICATIONS, GIVEN, is_built
 from cloister.shapes.codes.request import counted
 from cloister.shapes.generalization.format.data import Generalization, GeneralizationRequest, Integers, Numbers, Status
 from cloister.shapes.generalization.format.manifest import GeneralizationUtility, TermFigures
+from cloister.shapes.generalization.format.released import texts_in_file
 from cloister.utility import CountedSets, Reading, TermSets, query_errors
-
-from .release import texts_in_file
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ until none is left, or until a fixed number of codes of sets was counted, so tha
 
 Searches start from CBA's terms, from UGACLIP's, and from nothing, where nodes of the hierarchy are released first: the
 first two never stop at a term that only the order of merging had made, the last one at codes that had to be suppressed
-as others had been merged before. CBA and UGACLIP are our own of the paper (`cloister.shapes.generalization.method.terms`);
-the moves are not from a paper.
+as others had been merged before. CBA and UGACLIP are our own of the paper
+(`cloister.shapes.generalization.method.terms`); the moves are not from a paper.
 """
 
 from collections.abc import Iterator, Sequence

@@ -39,7 +39,7 @@ from cloister.shapes.generalization.format.manifest import (
     facts_of,
     rules_of,
 )
-from cloister.shapes.generalization.method.release import codebook, data_frame, read_released, shown_of, texts_in_file
+from cloister.shapes.generalization.format.released import codebook, data_frame, read_released, shown_of, texts_in_file
 from cloister.verification.codes_original import CodesOriginal, read_original
 from cloister.verification.driver import Checker, Facts, Opened, Request, origins
 

@@ -1,8 +1,7 @@
 """What the released records of a table say, for manifest, codebook and report; recomputed when a folder is verified."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -13,11 +12,9 @@ from cloister.privacy import KPatients
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.figures import Counted, Counts, ReportCounts, banded, label_counts
 from cloister.risk.recorded_columns import count_unique_records
-from cloister.shapes.table.method.data import EncodedTable, ProtectedTable
 
 from .guarantee import Guarantee
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
-from .vanished import count_complete
 
 RISK_THRESHOLD = 0.2  # risk above which a record counts as at high risk
 AGREEMENT = 1e-9  # how far a risk may be above the threshold by rounding alone
@@ -91,7 +88,7 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
         of="records" if guarantee.patient is None or guarantee.id is None else "patients",
         by="the size of their class",
         columns=tuple(
-            Counted(DATA, column, "records", _counts(released, column))
+            Counted(DATA, column, "records", count_labels(released, column))
             for column in guarantee.levels
             if column not in skipped
         ),
@@ -110,33 +107,8 @@ def _row_by_row(released: pl.DataFrame) -> pl.DataFrame:
     return released.select(table_columns(released)).select(pl.all().gather(places))
 
 
-def custodian_report_data(
-    table: EncodedTable, protected: ProtectedTable, guarantee: Guarantee, without: str | None = None
-) -> ReportCounts:
-    """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
-
-    Labels can be counted where all classes have the same levels and nothing is averaged.
-    """
-
-    def before(column: str) -> Counts:
-        hierarchy = table.hierarchies[column]
-        label_of = dict(zip(hierarchy.values, hierarchy.labels[guarantee.levels[column]], strict=True))
-        found: dict[str | None, int] = {}
-        for value, count in _counts(table.frame, column).items():
-            found[label_of[value]] = found.get(label_of[value], 0) + count
-        return found
-
-    data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
-    columns = data.columns
-    if guarantee.has_one_transformation:
-        columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
-    people = guarantee.id and guarantee.patient
-    return replace(
-        data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.hierarchies), people)
-    )
-
-
-def _counts(frame: pl.DataFrame, column: str) -> Counts:
+def count_labels(frame: pl.DataFrame, column: str) -> Counts:
+    """Return how many records, or records of a tally, have each label of a column."""
     return label_counts(as_text(frame[column]), records_of(frame))
 
 
@@ -185,3 +157,10 @@ def _meaning(label: str | None, top: int, levels: tuple[int, ...], has_stars: bo
         return "any value"
     group = "a group of values of the hierarchy"
     return f"a value or {group}" if 0 in levels else group
+
+
+def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
+    """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
+    texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
+    is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
+    return int(records_of(released).filter(is_complete).sum())

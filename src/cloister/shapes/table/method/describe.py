@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,10 +13,11 @@ from cloister.errors import InputError
 from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import as_text, is_tally, n_records
 from cloister.privacy import TCloseness
+from cloister.release.figures import Counts, ReportCounts
 from cloister.release.masking import must_mask
 from cloister.results import Disclosing, SearchResult, Utility
-from cloister.shapes.table.format.facts import facts_of
-from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.facts import class_sizes, count_labels, facts_of, report_data
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import (
     ASSUMED,
     SEVERAL,
@@ -34,12 +36,12 @@ from cloister.shapes.table.format.manifest import (
     record_counts,
 )
 from cloister.shapes.table.format.options import FULL_DOMAIN
-from cloister.shapes.table.format.vanished import Vanished
 
 from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
 from .measure import exact_mean_loss, public_utility
 from .settings import PEOPLE
+from .vanished import Vanished
 
 DECADE = 10.0  # years that a label of an age may cover, to be of use for a rate
 GROUPS = 20  # of a number as recorded, of as many records each, for a model
@@ -279,3 +281,29 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
         elif not found[name].frame.equals(frame):
             raise InputError(f"Two rules compare with different populations, both called {name}. Name them apart.")
     return found
+
+
+def custodian_report_data(
+    table: EncodedTable, protected: ProtectedTable, guarantee: Guarantee, without: str | None = None
+) -> ReportCounts:
+    """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
+
+    Labels can be counted where all classes have the same levels and nothing is averaged.
+    """
+
+    def before(column: str) -> Counts:
+        hierarchy = table.hierarchies[column]
+        label_of = dict(zip(hierarchy.values, hierarchy.labels[guarantee.levels[column]], strict=True))
+        found: dict[str | None, int] = {}
+        for value, count in count_labels(table.frame, column).items():
+            found[label_of[value]] = found.get(label_of[value], 0) + count
+        return found
+
+    data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
+    columns = data.columns
+    if guarantee.has_one_transformation:
+        columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)
+    people = guarantee.id and guarantee.patient
+    return replace(
+        data, columns=columns, sizes_before=lambda: class_sizes(table.frame, list(table.hierarchies), people)
+    )

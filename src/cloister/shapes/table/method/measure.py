@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 
 from cloister.errors import InternalError
 from cloister.hierarchy import BoundHierarchy
-from cloister.io import as_text, counted, distinct_values, n_records, records_of, with_records_of
+from cloister.io import as_text, distinct_values, n_records, records_of
 from cloister.release.masking import must_mask
-from cloister.results import ColumnLoss, Utility
+from cloister.results import Utility
 from cloister.shapes.table.format.facts import class_sizes
-from cloister.shapes.table.format.guarantee import Guarantee
-from cloister.shapes.table.format.manifest import TableManifest
-from cloister.utility import MEAN_LOSSES, AttributeLoss, Generalized, Logarithms
-from cloister.utility.losses import average_class_size, discernibility
+from cloister.shapes.table.format.losses import AGREEMENT, aggregate_losses, find_largest_sets, measure_column_loss
+from cloister.utility import AttributeLoss, Generalized, Logarithms
 
 from .data import EncodedTable, ProtectedTable, TableRequest
 
 LEAST_LOST = 0.01  # the least share of variance that is stated as lost
-AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
 
 
 def measure_utility(
@@ -43,9 +40,9 @@ def measure_utility(
     table_loss : the loss that was minimized, where it is not a mean of the columns' losses nor follows from class sizes
     """
     columns = tuple(
-        _column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
+        measure_column_loss(labels, hierarchy, levels[column], suppressed) for column, hierarchy in hierarchies.items()
     )
-    losses = _losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
+    losses = aggregate_losses(columns, class_sizes(labels, list(hierarchies)), suppressed, request.weights)
     if table_loss is not None:
         losses.setdefault(request.loss.name, table_loss)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
@@ -73,8 +70,8 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
         name: request.quasi_identifiers[name].hierarchy.bind(name, distinct_values(originals[name]))
         for name in table.hierarchies
     }
-    columns = [_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
-    losses = _losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
+    columns = [measure_column_loss(labels, hierarchies[one.column], one.levels, suppressed) for one in exact.columns]
+    losses = aggregate_losses(columns, class_sizes(released, list(hierarchies)), suppressed, request.weights)
     for name in exact.losses.keys() - losses.keys():  # of the whole table
         is_estimated = bool(protected.suppressed) or request.loss.looks_within_classes
         losses[name] = exact.losses[name]
@@ -93,7 +90,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
 def exact_mean_loss(table: EncodedTable, protected: ProtectedTable) -> float:
     """Return the mean of what the quasi-identifiers lost, suppressed records included; for the custodian."""
     losses = [
-        _column_loss(protected.labels, hierarchy, protected.levels[name], protected.suppressed).loss
+        measure_column_loss(protected.labels, hierarchy, protected.levels[name], protected.suppressed).loss
         for name, hierarchy in table.hierarchies.items()
     ]
     return sum(losses) / max(1, len(losses))
@@ -103,74 +100,6 @@ def confirm_loss(utility: Utility, loss: float) -> None:
     """Refuse to go on if the release does not lose what the method said it would."""
     if abs(utility.loss - loss) > AGREEMENT:
         raise InternalError(f"The release loses {utility.loss:.12f}, but the method computed {loss:.12f}.")
-
-
-def differing_losses(
-    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
-) -> list[str]:
-    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
-
-    Parameters
-    ----------
-    records : as text, or their tally; rows of suppressed ones set aside
-    hierarchies : bound to the values of the records that were released; of the columns where they are known
-    """
-    wrong, columns = [], []
-    for name, found in manifest.utility.columns.items():
-        level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
-        if name in hierarchies:
-            one = _column_loss(records, hierarchies[name], levels, guarantee.suppressed or 0)
-            wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
-            wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
-        else:
-            one = ColumnLoss(name, levels, found.top, found.loss, level / max(1, found.top), found.labels)
-        columns.append(one)
-    if guarantee.suppressed is None:
-        return wrong
-    sizes = class_sizes(records, list(guarantee.levels))
-    losses = _losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
-    if guarantee.recoded and len(hierarchies) < len(columns):  # levels that differ between classes: looked up by labels
-        del losses["precision"]
-    stated_losses = manifest.utility.losses
-    return wrong + [
-        f"utility.losses.{name}"
-        for name, loss in losses.items()
-        if name in stated_losses and abs(stated_losses[name] - loss) > AGREEMENT
-    ]
-
-
-def _column_loss(
-    labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
-) -> ColumnLoss:
-    one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
-    counts = one.group_by("label").agg(counted(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
-    top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
-    # A label without a set stands in a release that was changed only, which is found out by itself.
-    at = counts.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
-    records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
-    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
-    lost = sum(n * (leaves - 1) for n, leaves in at.select("records", "leaves").drop_nulls().iter_rows())
-    loss = float(Fraction(lost + suppressed * domain, (records + suppressed) * domain))
-    return ColumnLoss(hierarchy.column, levels, top, loss, risen / (records * max(1, top)), counts.height)
-
-
-def _losses(
-    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
-) -> dict[str, float]:
-    """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
-    factors = [float(weights.get(column.column, 1.0)) for column in columns]
-    by_leaf = [column.loss for column in columns]
-    released = int(sizes.sum())
-    share = suppressed / (released + suppressed)
-    by_level = [(1 - share) * column.by_level + share for column in columns]
-    losses = {
-        name: loss.aggregate(by_level if loss.by_level else by_leaf, factors) for name, loss in MEAN_LOSSES.items()
-    }
-    classes = sizes.to_numpy()
-    lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
-    losses["discernibility"] = discernibility(classes, lost, released + suppressed)
-    losses["average_class_size"] = average_class_size(classes, lost, released + suppressed)
-    return losses
 
 
 def _loss_of_table(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> float:
@@ -260,7 +189,7 @@ def _labelled_variously(
             for labelled, level in zip(by_level, levels, strict=True)
         )
         released = pl.DataFrame({"record": originals, "label": as_text(protected.labels[column])})
-        released = released.join(_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+        released = released.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
         released = released.join(shared, on=["label", "level"], how="left", nulls_equal=True)
         every = pl.DataFrame({"record": range(frame.height)}, schema={"record": pl.Int64})
         every = every.with_columns(by_level[0]["value_records"])
@@ -268,15 +197,6 @@ def _labelled_variously(
         of_root = pl.col("leaves").fill_null(hierarchy.n_leaves), pl.col("label_records").fill_null(n_records(frame))
         columns.append(every.with_columns(of_root))
     return columns
-
-
-def _largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
-    """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
-    schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
-    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
-    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
-    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
-    return ordered.unique("label", keep="first", maintain_order=True)
 
 
 def _labelled(text: pl.Series, hierarchy: BoundHierarchy, level: int, records: pl.Series) -> pl.DataFrame:

@@ -14,10 +14,9 @@ from cloister.kernels.classes import Grouping, distinct_rows, group, leaves_lost
 from cloister.kernels.layout import CODE, Rows, Task
 from cloister.privacy import ClassRule, Histogram, PrivacyRule, TableRule
 from cloister.search.problem import Aggregate, Candidate, attribute_losses
-from cloister.shapes.table.method.coding import SensitiveValues, population_texts, populations_in
 from cloister.utility import AttributeLoss, Generalized, Logarithms, Loss
 
-from .coding import Coded
+from .coding import Coded, SensitiveValues, population_texts, populations_in
 
 
 class RuleChecker:

@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 
 from cloister.io import records_of
 from cloister.results import Checks
-from cloister.shapes.table.format.guarantee import (
-    COUNT,
-    Guarantee,
-    OriginalTable,
-    ReleasedClasses,
-    labelled,
-    levels_of,
-    recorded_columns,
-)
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable
 
+from .classes import COUNT, ReleasedClasses
 from .flow import Flow
+from .record_by_record import labelled, levels_of, recorded_columns
 
 Bits = NDArray[np.uint8]  # one bit for each distinct combination of quasi-identifiers of the original
 Integers = NDArray[np.int64]

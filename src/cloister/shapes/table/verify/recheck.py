@@ -17,8 +17,8 @@ from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
 from cloister.shapes.table.format.facts import class_sizes, codebook, facts_of, report_data
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
+from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
-from cloister.shapes.table.method.measure import differing_losses
 from cloister.verification.driver import Checker, Facts, Opened, Request
 
 from .verify import OTHERS_AS_RECORDED, generalized, released_texts, verify

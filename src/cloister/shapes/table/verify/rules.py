@@ -14,8 +14,9 @@ import polars as pl
 
 from cloister.hierarchy import BoundHierarchy
 from cloister.io import counted
-from cloister.shapes.table.format.guarantee import COUNT, TOLERANCE, Description, Reference, ReleasedClasses, inside
+from cloister.shapes.table.format.guarantee import Description, inside
 
+from .classes import COUNT, TOLERANCE, Reference, ReleasedClasses
 from .uniqueness import population_uniqueness
 
 LEAST_ESTIMATED = 2  # records that k-map by the size of the population asks of a class at least

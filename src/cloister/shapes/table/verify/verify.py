@@ -14,24 +14,19 @@ from cloister.hierarchy import ROOT, BoundHierarchy
 from cloister.io import RECORDS, as_text, first_records, n_records, records_of, table_columns, with_records_of
 from cloister.io.columns import as_held
 from cloister.results import Caveat, Checks, Verdict
-from cloister.shapes.table.format.guarantee import (
-    COUNT,
-    SAME,
-    Guarantee,
-    OriginalTable,
-    Reference,
-    ReleasedClasses,
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, inside
+from cloister.shapes.table.verify.record_by_record import SAME
+
+from .assignment import bounds_of_patients, check_assignment, find_beneath
+from .classes import COUNT, Reference, ReleasedClasses, natural_order
+from .record_by_record import (
     ancestors,
     check_numbers,
     check_record_by_record,
     check_same_patients,
     histories,
-    inside,
-    natural_order,
     with_patients,
 )
-
-from .assignment import bounds_of_patients, check_assignment, find_beneath
 from .rules import is_about_table, judge, name_of, releasable, table_holds
 
 OTHERS_AS_RECORDED = "columns that were not generalized are as in the original"

@@ -6,7 +6,7 @@ candidates as well, and no record that has codes is taken for an empty one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -14,11 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from cloister.errors import InputError, setting
+from cloister.errors import InputError
 from cloister.hierarchy import ROOT, suppress
 from cloister.io import CodeColumns, as_text
 from cloister.io.codes import CodeSource
-from cloister.io.columns import check_columns
 from cloister.privacy import KAnonymity
 from cloister.release.head import CLUSTERS, Count, Positive, Section, fitting
 from cloister.shapes.codes.data import CodeSets, encode
@@ -42,7 +41,6 @@ from cloister.shapes.disassociation.format.manifest import (
 )
 from cloister.shapes.disassociation.format.manifest import codebook as codebook_of_codes
 from cloister.shapes.table.format.manifest import QuasiIdentifierColumn, TableManifest
-from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
 
 Integers = NDArray[np.int64]
 
@@ -92,16 +90,6 @@ class ProtectedBoth:
     protected: ProtectedCodes
 
 
-def k_of(request: TableRequest) -> int:
-    """Return the k of a request for a table with codes."""
-    found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
-    if not found:
-        raise InputError(
-            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
-        )
-    return max(found)
-
-
 PRESENT = "codes"
 """What stands for any set of codes while the table is protected and verified."""
 
@@ -118,47 +106,6 @@ def with_presence(frame: pl.DataFrame, column: str, missing: Sequence[str] = ())
     word = pl.when(pl.col("c") == ROOT).then(pl.lit(ROOT)).when(has_codes).then(pl.lit(PRESENT))
     found = as_text(frame.get_column(column)).to_frame("c").select(word).to_series().alias(column)
     return frame.with_columns(found)
-
-
-def asking_presence(request: TableRequest, column: str) -> TableRequest:
-    """Return the request with the presence of codes as a quasi-identifier that stays as it is and weighs nothing."""
-    weights = dict(request.weights) | ({column: 0.0} if request.loss.takes_weights else {})
-    return replace(
-        request,
-        quasi_identifiers={**request.quasi_identifiers, column: QuasiIdentifier(suppress(), 0, 0)},
-        weights=weights,
-        levels=None if request.levels is None else {**request.levels, column: 0},
-    )
-
-
-def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequested, file: str) -> None:
-    """Refuse a column of codes that is not there, or is something else as well."""
-    column = asked.column
-    if not request.quasi_identifiers:
-        raise InputError(
-            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
-            f"{setting('hierarchies')}."
-        )
-    if frame.height == 0:
-        raise InputError(f"{file} has no records.", file=file)
-    check_columns([column], frame.columns, file)
-    others = [*request.quasi_identifiers, *request.sensitive, *request.keep, *request.drop]
-    others += [*request.microaggregate, *([request.id] if request.id is not None else [])]
-    if column in others:
-        raise InputError(
-            f"Column {column!r} holds the codes and is asked to be something else as well. Give it one role.",
-            column=column,
-        )
-    if request.levels is not None and request.levels.get(column, 0) != 0:
-        raise InputError(
-            f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
-        )
-    compared = [rule.model for rule in request.rules if rule.compares_with_population]
-    if compared:
-        raise InputError(
-            f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "
-            "Leave out the rule, or protect the table without its codes."
-        )
 
 
 def read_codes(frame: pl.DataFrame, asked: CodesRequested, file: str) -> ReadCodes:

@@ -22,14 +22,9 @@ from cloister.shapes.disassociation.method.release import ItemSupport, reconstru
 from cloister.shapes.table.method.data import Ids, ProtectedTable, TableRequest
 from cloister.shapes.table.method.protect import TableRelease
 from cloister.shapes.table.method.recoding.choice import RecordCodes
-from cloister.shapes.table_with_codes.format.data import (
-    PRESENT,
-    CodesRequested,
-    Integers,
-    ProtectedBoth,
-    ReadCodes,
-    k_of,
-)
+from cloister.shapes.table_with_codes.format.data import PRESENT, CodesRequested, Integers, ProtectedBoth, ReadCodes
+
+from .request import k_of
 
 
 def protect_codes_of(

@@ -120,7 +120,8 @@ class Trajectories:
         id, code, age : names of the columns; without, the first of the usual names is taken
         date, anchor, age_unit : in place of ``age``: a column of dates, the column of the date to count from
             (``"first"``: each patient's first date), and what to count, completed ``"years"`` or ``"days"``
-        how : encoding, delimiter, texts that stand for a missing value and more; see `cloister.settings.reading.ReadingWords`
+        how : encoding, delimiter, texts that stand for a missing value and more; see
+            `cloister.settings.reading.ReadingWords`
         """
         return encode(read_code_events(path, columns=EventColumns(id, code, age, date, anchor, age_unit), **how))
 

@@ -13,14 +13,8 @@ from tests.oracles import privacy_rules as oracle
 
 from cloister.hierarchy import hierarchy_rows, suppress
 from cloister.privacy.uniqueness import Sample, estimated_share
-from cloister.shapes.table.format.guarantee import (
-    Guarantee,
-    OriginalTable,
-    Reference,
-    ReleasedClasses,
-    bound_hierarchies,
-    natural_order,
-)
+from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
+from cloister.shapes.table.verify.classes import Reference, ReleasedClasses, natural_order
 from cloister.shapes.table.verify.rules import judge
 from cloister.shapes.table.verify.uniqueness import population_uniqueness
 from cloister.shapes.table.verify.verify import verify

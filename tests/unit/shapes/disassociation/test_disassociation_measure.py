@@ -15,6 +15,7 @@ from tests.unit.codesets.disassociation.test_disassociation_clusters_file import
 from cloister import CodeSets, UtilityPolicy
 from cloister.errors import InputError
 from cloister.shapes.codes.request import counted, frequent_workload, parse_workload, random_workload
+from cloister.shapes.disassociation.format import ties
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
 from cloister.shapes.disassociation.format.manifest import (
@@ -24,10 +25,9 @@ from cloister.shapes.disassociation.format.manifest import (
     facts_of,
     method_settings,
 )
+from cloister.shapes.disassociation.format.ties import count_ties, ties_of_repeats
 from cloister.shapes.disassociation.method.protect import disassociate
 from cloister.shapes.disassociation.method.release import lost_codes, measure_accuracy, reconstruct
-from cloister.shapes.disassociation.verify import chunks as verify_chunks
-from cloister.shapes.disassociation.verify.chunks import count_ties, ties_of_repeats
 from cloister.utility import error_histogram, lost_top_itemsets, matching_errors, query_errors, share_within
 
 NAMES = "abcdefg"
@@ -114,9 +114,9 @@ def test_ties_are_counted(records, k, refine, threshold):
     ]
     with pytest.MonkeyPatch.context() as patch:
         for block, many, by_subrecord in ((500_000, 1e6, 16), (3, 1e6, 16), (3, 40, 0), (500_000, -1, 0)):
-            patch.setattr(verify_chunks, "TIES_BLOCK", block)
-            patch.setattr(verify_chunks, "MANY_PAIRS", many)
-            patch.setattr(verify_chunks, "PAIRS_A_SUBRECORD", by_subrecord)
+            patch.setattr(ties, "TIES_BLOCK", block)
+            patch.setattr(ties, "MANY_PAIRS", many)
+            patch.setattr(ties, "PAIRS_A_SUBRECORD", by_subrecord)
             found = count_ties(released, threshold)
             assert (len(tied), len(set(tied))) == (found.pairs, found.codes)
 

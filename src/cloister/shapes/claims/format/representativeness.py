@@ -15,20 +15,13 @@ from cloister.hierarchy import Hierarchy
 from cloister.io import as_text
 from cloister.release.figures import label_counts
 from cloister.release.masking import WITHHELD
-from cloister.shapes.claims.format.code_systems import EXCLUDING
-from cloister.shapes.claims.format.data import PATIENT, Claims, StepLine, numbers_of
-from cloister.shapes.claims.format.hierarchies import hierarchy_named
-from cloister.shapes.claims.format.manifest import ComparedPatients, ComparedVariable, VariableName
-from cloister.shapes.claims.format.plan import AGE, DAYS_OF_YEAR, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
-from cloister.shapes.claims.format.released_columns import (
-    CLAIMS,
-    KEPT,
-    PATIENTS,
-    QUASI,
-    ClaimsForm,
-    ReleasedColumn,
-    WrittenClaims,
-)
+
+from .code_systems import EXCLUDING
+from .data import PATIENT, Claims, StepLine, numbers_of
+from .hierarchies import hierarchy_named
+from .manifest import ComparedPatients, ComparedVariable, VariableName
+from .plan import AGE, DAYS_OF_YEAR, DAYS_SINCE_FIRST, LENGTH_OF_STAY, ClaimsPlan
+from .released_columns import CLAIMS, KEPT, PATIENTS, QUASI, ClaimsForm, ReleasedColumn, WrittenClaims
 
 SEX = "sex"
 AGES = (*((10 * n, f"{10 * n}-{10 * n + 9}") for n in range(8)), (80, "80+"))

@@ -15,11 +15,11 @@ from cloister.pipeline.claims import protect_claims
 from cloister.shapes.claims.format.data import claims_of
 from cloister.shapes.claims.format.facts import counts_of
 from cloister.shapes.claims.format.plan import parse_plan
+from cloister.shapes.claims.format.representativeness import compared, statistic
 from cloister.shapes.claims.method.encode import encode
 from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, loss_of_released
 from cloister.shapes.claims.method.prepare import prepare
 from cloister.shapes.claims.method.release import lay_out
-from cloister.shapes.claims.method.representativeness import compared, statistic
 
 K = 10
 RARE = ("800.1", "811.0", "820.2", "835.0", "190.1")

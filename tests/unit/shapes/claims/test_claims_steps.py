@@ -11,9 +11,10 @@ from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 from cloister.errors import InputError
 from cloister.release.masking import WITHHELD
 from cloister.report.page import worded_steps
-from cloister.shapes.claims.format.code_systems import exclusions, grouping, top_coding
 from cloister.shapes.claims.format.data import PATIENT, StepLine
 from cloister.shapes.claims.format.released_columns import plan_published
+from cloister.shapes.claims.format.representativeness import representativeness
+from cloister.shapes.claims.method.code_steps import exclusions, grouping, top_coding
 from cloister.shapes.claims.method.prepare import (
     derived,
     leave_out_without_claims,
@@ -23,7 +24,6 @@ from cloister.shapes.claims.method.prepare import (
     removals,
     years_of,
 )
-from cloister.shapes.claims.method.representativeness import representativeness
 
 EXCLUDED = "Patients with codes on the exclusion list are left out, with all their claims"
 UNSEEN = "Not looked for, as no column has them: procedure, place."

@@ -126,8 +126,9 @@ def test_the_flow_is_that_of_all_assignments(original, labels):
 def found_by_flow(released, frame, hierarchy):
     """Whether the verifier gives each record one of the original, and each number of a class a patient."""
     from cloister.results import Checks
-    from cloister.shapes.table.format.guarantee import Guarantee, ReleasedClasses
+    from cloister.shapes.table.format.guarantee import Guarantee
     from cloister.shapes.table.verify.assignment import check_assignment, find_beneath
+    from cloister.shapes.table.verify.classes import ReleasedClasses
 
     guarantee = Guarantee(
         ("age", "dx", "whose"), {"age": 1}, 1, None, None, id="whose", patient="whose", recoded={"age": (0, 1)}

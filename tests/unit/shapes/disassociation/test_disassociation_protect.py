@@ -11,8 +11,8 @@ from cloister.errors import InputError, NoSafeRelease
 from cloister.kernels.parts import Entries
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest, InferenceCheck, Refine
+from cloister.shapes.disassociation.format.ties import count_ties
 from cloister.shapes.disassociation.method.protect import disassociate, neighbour_tree
-from cloister.shapes.disassociation.verify.chunks import count_ties
 from cloister.shapes.disassociation.verify.verify import DisassociationSecret, verify
 
 

@@ -9,13 +9,14 @@ from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
 from tests.encoded_claims import text_at
 from tests.examples import examples
 
-import cloister.shapes.claims.method.encode as encoding
 from cloister.errors import InputError
-from cloister.shapes.claims.format.code_systems import grouping
+from cloister.shapes.claims.format import row_contents
 from cloister.shapes.claims.format.released_columns import kept_columns
+from cloister.shapes.claims.format.row_contents import numbers_by_content
 from cloister.shapes.claims.method.adversary_draws import adversary_power
 from cloister.shapes.claims.method.choice import truncation
-from cloister.shapes.claims.method.encode import encode, numbers_by_content
+from cloister.shapes.claims.method.code_steps import grouping
+from cloister.shapes.claims.method.encode import encode
 from cloister.shapes.claims.method.prepare import derived, leave_out_without_claims, prepare
 
 VALUES = st.sampled_from(["410.01", "786.5", "786.2", "V10", None])
@@ -116,7 +117,7 @@ def test_rows_are_numbered_by_their_content(most, rows):
     """From 1, missing first and texts by their bytes, as plain sorting has it, however large numbers may be."""
     frame = pl.DataFrame(rows, {"text": pl.String, "number": pl.Int64, "empty": pl.String}, orient="row")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(encoding, "MOST_CONTENTS", most)
+        patched.setattr(row_contents, "MOST_CONTENTS", most)
         found = numbers_by_content(frame)
     keys = [(text is not None, (text or "").encode(), number) for text, number, _ in rows]
 

@@ -7,7 +7,7 @@ from tests.examples import examples
 
 import cloister as cl
 from cloister.errors import NoSafeRelease
-from cloister.shapes.table.format.vanished import count_complete
+from cloister.shapes.table.format.facts import count_complete
 
 RACES = ["White", "Black", "Asian", "Other"]
 

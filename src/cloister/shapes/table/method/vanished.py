@@ -1,12 +1,12 @@
 """What a release of a table no longer says: categories that occur nowhere, records that lack a quasi-identifier."""
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from cloister.hierarchy import ROOT
 from cloister.io import as_text, records_of
-from cloister.shapes.table.method.data import EncodedTable, ProtectedTable
+from cloister.shapes.table.format.facts import count_complete
+
+from .data import EncodedTable, ProtectedTable
 
 MOST_NAMED = 5  # categories of a column that a note names
 MOST_CATEGORIES = 25  # a column of more different numbers has no categories
@@ -14,13 +14,6 @@ MOST_CATEGORIES = 25  # a column of more different numbers has no categories
 
 Vanished = dict[str, list[tuple[str, int]]]
 """By column, categories and their records."""
-
-
-def count_complete(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Return the released records in which no quasi-identifier is ``*``; ``released``: records, or their tally."""
-    texts = pl.DataFrame([as_text(released[name]).alias(f"c{place}") for place, name in enumerate(quasi_identifiers)])
-    is_complete = texts.select(pl.all_horizontal(pl.all().ne_missing(ROOT))).to_series()
-    return int(records_of(released).filter(is_complete).sum())
 
 
 def find_vanished(table: EncodedTable, protected: ProtectedTable, k: int) -> Vanished:

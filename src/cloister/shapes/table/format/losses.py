@@ -1,0 +1,97 @@
+"""Losses of a released table that follow from its labels and class sizes; recomputed when a folder is verified."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+
+from cloister.hierarchy import BoundHierarchy
+from cloister.io import counted, with_records_of
+from cloister.results import ColumnLoss
+from cloister.utility import MEAN_LOSSES
+from cloister.utility.losses import average_class_size, discernibility
+
+from .facts import class_sizes
+from .guarantee import Guarantee
+from .manifest import TableManifest
+
+AGREEMENT = 1e-9  # how far the loss measured on the release may be from the loss that the search computed
+
+
+def differing_losses(
+    records: pl.DataFrame, manifest: TableManifest, guarantee: Guarantee, hierarchies: Mapping[str, BoundHierarchy]
+) -> list[str]:
+    """Return the losses of a manifest that do not follow from the records, from each other or from the original.
+
+    Parameters
+    ----------
+    records : as text, or their tally; rows of suppressed ones set aside
+    hierarchies : bound to the values of the records that were released; of the columns where they are known
+    """
+    wrong, columns = [], []
+    for name, found in manifest.utility.columns.items():
+        level, levels = guarantee.levels[name], guarantee.recoded.get(name, (guarantee.levels[name],))
+        if name in hierarchies:
+            one = measure_column_loss(records, hierarchies[name], levels, guarantee.suppressed or 0)
+            wrong += [] if abs(one.loss - found.loss) <= AGREEMENT else [f"utility.columns.{name}.loss"]
+            wrong += [] if one.top == found.top else [f"utility.columns.{name}.top"]
+        else:
+            one = ColumnLoss(name, levels, found.top, found.loss, level / max(1, found.top), found.labels)
+        columns.append(one)
+    if guarantee.suppressed is None:
+        return wrong
+    sizes = class_sizes(records, list(guarantee.levels))
+    losses = aggregate_losses(columns, sizes, guarantee.suppressed, manifest.settings.weights)
+    if guarantee.recoded and len(hierarchies) < len(columns):  # levels that differ between classes: looked up by labels
+        del losses["precision"]
+    stated_losses = manifest.utility.losses
+    return wrong + [
+        f"utility.losses.{name}"
+        for name, loss in losses.items()
+        if name in stated_losses and abs(stated_losses[name] - loss) > AGREEMENT
+    ]
+
+
+def measure_column_loss(
+    labels: pl.DataFrame, hierarchy: BoundHierarchy, levels: tuple[int, ...], suppressed: int
+) -> ColumnLoss:
+    """Return what a quasi-identifier lost, each suppressed record counted as lost entirely."""
+    one = with_records_of(labels[hierarchy.column].alias("label").to_frame(), labels)
+    counts = one.group_by("label").agg(counted(one).alias("records")).with_columns(pl.col("label").cast(pl.String))
+    top, domain = hierarchy.n_levels - 1, max(1, hierarchy.n_leaves - 1)
+    # A label without a set stands in a release that was changed only, which is found out by itself.
+    at = counts.join(find_largest_sets(hierarchy, levels), on="label", how="left", nulls_equal=True)
+    records, risen = int(counts["records"].sum()), int((at["records"] * at["level"]).sum())
+    # Whole numbers of Python: sums of large domains do not fit into 64 bits.
+    lost = sum(n * (leaves - 1) for n, leaves in at.select("records", "leaves").drop_nulls().iter_rows())
+    loss = float(Fraction(lost + suppressed * domain, (records + suppressed) * domain))
+    return ColumnLoss(hierarchy.column, levels, top, loss, risen / (records * max(1, top)), counts.height)
+
+
+def aggregate_losses(
+    columns: Sequence[ColumnLoss], sizes: pl.Series, suppressed: int, weights: Mapping[str, float]
+) -> dict[str, float]:
+    """Losses that follow from those of the columns, from the sizes of released classes and the number suppressed."""
+    factors = [float(weights.get(column.column, 1.0)) for column in columns]
+    by_leaf = [column.loss for column in columns]
+    released = int(sizes.sum())
+    share = suppressed / (released + suppressed)
+    by_level = [(1 - share) * column.by_level + share for column in columns]
+    losses = {
+        name: loss.aggregate(by_level if loss.by_level else by_leaf, factors) for name, loss in MEAN_LOSSES.items()
+    }
+    classes = sizes.to_numpy()
+    lost = np.array([suppressed] if suppressed else [], dtype=np.int64)
+    losses["discernibility"] = discernibility(classes, lost, released + suppressed)
+    losses["average_class_size"] = average_class_size(classes, lost, released + suppressed)
+    return losses
+
+
+def find_largest_sets(hierarchy: BoundHierarchy, levels: Sequence[int]) -> pl.DataFrame:
+    """For each label at these levels, the leaves of the largest set it stands for, and the lowest level of that."""
+    schema = {"label": pl.String, "leaves": pl.Int64, "level": pl.Int32}
+    columns = [(hierarchy.labels[level], hierarchy.leaves[level], [level] * len(hierarchy.values)) for level in levels]
+    sets = [pl.DataFrame(dict(zip(schema, one, strict=True)), schema=schema) for one in columns]
+    ordered = pl.concat(sets).sort("leaves", "level", descending=[True, False])
+    return ordered.unique("label", keep="first", maintain_order=True)

@@ -1,0 +1,83 @@
+"""The equivalence classes of a released table, by which rules are judged, and what they are compared with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from cloister.hierarchy import BoundHierarchy
+from cloister.io import as_text, counted
+from cloister.shapes.table.format.guarantee import inside
+
+COUNT = "records"  # name of the counting column
+
+
+TOLERANCE = 1e-12  # a measure this little beyond its threshold is rounding: thresholds may be reached
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the classes of a release are compared with; what is not at hand is None or left out."""
+
+    n_least: int
+    n_most: int
+    whole: pl.DataFrame | None = None  # sensitive columns of the input as text, named as `inside`
+    # values of a column in their natural order, missing left out; for rules that need it
+    order: Mapping[str, pl.Series] = field(default_factory=dict)
+    groups: Mapping[tuple[str, str], BoundHierarchy] = field(default_factory=dict)
+    # quasi-identifiers of each population table, generalized to the stated levels, by the table's name
+    populations: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    # the least and the most patients that each class can have, where only the original says whose records they are
+    patients: tuple[pl.Series, pl.Series] | None = None
+
+
+class ReleasedClasses:
+    """The equivalence classes of records, and how often each value occurs in each.
+
+    Parameters
+    ----------
+    records : as text, which may be packed, columns named as `inside`; or a tally of them
+    columns : the quasi-identifiers, in order
+    """
+
+    def __init__(self, records: pl.DataFrame, columns: Sequence[str]) -> None:
+        self.records = records
+        self.columns = list(columns)
+        self.sizes = self._counted(self.columns, COUNT)
+        self._cells: dict[str, pl.DataFrame] = {}
+
+    def _counted(self, keys: Sequence[str | pl.Expr], name: str) -> pl.DataFrame:
+        """How many records have each combination of values; these as plain text, as there are far fewer."""
+        counts = self.records.group_by(keys).agg(counted(self.records).alias(name))
+        return counts.with_columns(as_text(one) for one in counts if isinstance(one.dtype, pl.Enum))
+
+    def cells(self, column: str) -> pl.DataFrame:
+        """Return ``class``, ``size``, ``value`` and ``count`` of each value of a column in each class."""
+        if column not in self._cells:
+            cells = self._counted([*self.columns, pl.col(inside(column)).alias("value")], "count")
+            numbered = self.sizes.rename({COUNT: "size"}).with_row_index("class")
+            joined = cells.join(numbered, on=self.columns, how="left", nulls_equal=True)
+            self._cells[column] = joined.select("class", "size", "value", "count")
+        return self._cells[column]
+
+    def recorded(self, column: str) -> pl.DataFrame:
+        """Return the cells of values that are recorded; ``size`` is the records of the class that have one."""
+        cells = self.cells(column).filter(pl.col("value").is_not_null())
+        return cells.with_columns(pl.col("count").sum().over("class").alias("size"))
+
+    def by_class(self, cells: pl.DataFrame, measure: pl.Expr, otherwise: float) -> pl.Series:
+        """Return a measure of the cells of each class, in the order of ``sizes``; for a class without any, another."""
+        found = cells.group_by("class").agg(measure.alias("measure"))
+        every = self.sizes.select(pl.int_range(pl.len(), dtype=pl.get_index_type()).alias("class"))
+        return every.join(found, on="class", how="left", maintain_order="left")["measure"].fill_null(otherwise)
+
+
+def natural_order(column: pl.Series) -> pl.Series:
+    """Return the values as text in their natural order, missing left out: numbers and dates by size, else by bytes."""
+    if column.dtype != pl.String:
+        return as_text(column.unique().sort()).drop_nulls()
+    texts = column.drop_nulls().unique()
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.null_count() or numbers.is_nan().any():
+        return texts.sort()
+    return texts.to_frame("text").sort(numbers, "text")["text"]

@@ -1,0 +1,63 @@
+"""The request for a table with codes: its k, whether a patient has codes as a quasi-identifier, the column of codes."""
+
+from dataclasses import replace
+
+import polars as pl
+
+from cloister.errors import InputError, setting
+from cloister.hierarchy import suppress
+from cloister.io.columns import check_columns
+from cloister.privacy import KAnonymity
+from cloister.shapes.table.method.data import QuasiIdentifier, TableRequest
+from cloister.shapes.table_with_codes.format.data import CodesRequested
+
+
+def k_of(request: TableRequest) -> int:
+    """Return the k of a request for a table with codes."""
+    found = [rule.k for rule in request.rules if isinstance(rule, KAnonymity)]
+    if not found:
+        raise InputError(
+            f"Codes are protected within classes of k records: give k-anonymity as a rule, as with {setting('k', '5')}."
+        )
+    return max(found)
+
+
+def asking_presence(request: TableRequest, column: str) -> TableRequest:
+    """Return the request with the presence of codes as a quasi-identifier that stays as it is and weighs nothing."""
+    weights = dict(request.weights) | ({column: 0.0} if request.loss.takes_weights else {})
+    return replace(
+        request,
+        quasi_identifiers={**request.quasi_identifiers, column: QuasiIdentifier(suppress(), 0, 0)},
+        weights=weights,
+        levels=None if request.levels is None else {**request.levels, column: 0},
+    )
+
+
+def check_column(frame: pl.DataFrame, request: TableRequest, asked: CodesRequested, file: str) -> None:
+    """Refuse a column of codes that is not there, or is something else as well."""
+    column = asked.column
+    if not request.quasi_identifiers:
+        raise InputError(
+            f"No quasi-identifier was named. Name them with {setting('qi')} or give a folder with "
+            f"{setting('hierarchies')}."
+        )
+    if frame.height == 0:
+        raise InputError(f"{file} has no records.", file=file)
+    check_columns([column], frame.columns, file)
+    others = [*request.quasi_identifiers, *request.sensitive, *request.keep, *request.drop]
+    others += [*request.microaggregate, *([request.id] if request.id is not None else [])]
+    if column in others:
+        raise InputError(
+            f"Column {column!r} holds the codes and is asked to be something else as well. Give it one role.",
+            column=column,
+        )
+    if request.levels is not None and request.levels.get(column, 0) != 0:
+        raise InputError(
+            f"Column {column!r} holds the codes, which have no levels. Fix no other than 0.", column=column
+        )
+    compared = [rule.model for rule in request.rules if rule.compares_with_population]
+    if compared:
+        raise InputError(
+            f"The rule {compared[0]} compares classes with a population, in which nobody knows who has codes. "
+            "Leave out the rule, or protect the table without its codes."
+        )
