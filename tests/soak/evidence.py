@@ -20,6 +20,7 @@ EVIDENCE = (
     "utility.exact*",
     "utility.loss",
     "utility.kept.*",
+    *("utility.ilm", "utility.alm", "utility.ilm_exact", "utility.alm_exact"),  # with the original they are checked
     "clustering.*",
     "attack",  # whether attacks were tried at all; the same data without --attack are released without it
     "attack.targets",
