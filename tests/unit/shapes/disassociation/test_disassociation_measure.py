@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.unit.codesets.disassociation.test_disassociation_clusters_file import FIGURE_10
+from tests.unit.shapes.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy
 from cloister.errors import InputError
