@@ -19,6 +19,7 @@ EVIDENCE = (
     "utility.losses.*",
     "utility.exact*",
     "utility.loss",
+    "utility.mean_loss",
     "utility.kept.*",
     *("utility.ilm", "utility.alm", "utility.ilm_exact", "utility.alm_exact"),  # with the original they are checked
     "clustering.*",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SETS = ("constraints_satisfied", "constraints_preserved")
 MEAN = "mean loss of the quasi-identifiers"
 """What tables are compared by, whatever loss was minimized."""
+MEAN_OF_CLAIMS = "mean loss of the quasi-identifiers of patients and claims, by entropy"
+"""What claims are compared by, whatever loss was minimized."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def exact_of_trajectories(published: Figures, exact: Exact, _manifest: "Trajecto
 
 def exact_of_claims(published: Figures, exact: Exact, _manifest: "ClaimsManifest") -> Figures:
     """Return the exact figures of claims, and what would have to give for columns to be kept."""
-    return replace(published, loss=exact["loss"], more={**published.more, "to_keep": " ".join(exact["to_keep"])})
+    own = {"to_keep": " ".join(exact["to_keep"]), "minimized": exact["loss"]}
+    return replace(published, loss=exact["mean_loss"], more={**published.more, **own})
 
 
 def of_table(head: Figures, manifest: "TableManifest") -> Figures:
@@ -173,13 +176,17 @@ def of_trajectories(head: Figures, manifest: "TrajectoriesManifest") -> Figures:
 
 def of_claims(head: Figures, manifest: "ClaimsManifest") -> Figures:
     """Return the figures of claims."""
-    risk, plan = manifest.risk, manifest.settings.plan
-    weights = ", ".join(f"{name} {weight:g}" for name, weight in sorted(plan.weights.items()))
+    risk = manifest.risk
     return replace(
         head,
         risk=risk.interval[1],
         average=risk.mean,
-        loss=manifest.utility.loss,
-        measure=f"{plan.search.loss} loss of claims{f', weights {weights}' if weights else ''}",
-        more={"flag_rate": risk.flag_rate, "threshold": risk.threshold, "says_nothing": ", ".join(manifest.empty)},
+        loss=manifest.mean_loss,
+        measure=MEAN_OF_CLAIMS,
+        more={
+            "flag_rate": risk.flag_rate,
+            "threshold": risk.threshold,
+            "says_nothing": ", ".join(manifest.empty),
+            "minimized": manifest.utility.loss,
+        },
     )

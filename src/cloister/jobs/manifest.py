@@ -102,8 +102,9 @@ class JobPart(Section):
     """What the manifest of a job says of a part: what the part says of itself.
 
     ``risk`` is the highest of a patient, of claims the mean one; null where chunks tell of candidates alone. ``loss``,
-    0 nothing and 1 all, is that of the method: of tables and claims what was minimized, of chunks the share of codes
-    without a count, of generalized codes the ILM, of trajectories the larger of the losses of codes and of ages.
+    0 nothing and 1 all, is that of the method: of tables and claims the mean of the quasi-identifiers, of chunks the
+    share of codes without a count, of generalized codes the ILM, of trajectories the larger of the losses of codes and
+    of ages.
     """
 
     name: str

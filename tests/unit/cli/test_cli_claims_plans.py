@@ -137,6 +137,47 @@ def test_a_key_in_a_release_is_refused(cloister, files):
     assert (ran.code, "lies in the release old" in ran.err) == (2, True), ran.err
 
 
+def test_the_unweighted_loss_comes_first(cloister, tmp_path):
+    """Whatever weights were minimized, screen, report and comparisons begin with the mean of the columns."""
+    write_files(tmp_path)
+    assert cloister("protect", "claims", *GIVEN, "plain").code == 0
+    write_files(tmp_path, plan=PLAN + "[weights]\ndx = 50\n")
+    shown = " ".join(cloister("protect", "claims", *(word for word in GIVEN if word != "-q"), "weighed").out.split())
+    told = json.loads((tmp_path / "weighed" / "release.json").read_text())["utility"]
+    lost = [1 - share for table in told["kept"].values() for share in table.values()]
+    report = (tmp_path / "weighed" / "report.html").read_text()
+
+    assert told["mean_loss"] != told["loss"]
+    assert told["mean_loss"] >= sum(lost) / len(lost) - 0.01
+    assert shown.index(f"about {told['mean_loss']:.2f} (mean of") < shown.index(f"about {told['loss']:.2f} (entropy")
+    assert report.index("mean of the quasi-identifiers") < report.index("What was minimized: entropy, weights dx 50")
+    compared = json.loads(cloister("compare", "weighed", "plain", "--json").out)
+    assert [one["loss"] for one in compared["releases"]] == [told["mean_loss"], mean_loss(tmp_path / "plain")]
+
+    restated(tmp_path / "plain", lambda manifest: manifest["utility"].update(mean_loss=0.001))
+    assert "utility.mean_loss" in cloister("verify", "plain").err
+
+
+def mean_loss(folder):
+    """The mean loss that a release states."""
+    return json.loads((folder / "release.json").read_text())["utility"]["mean_loss"]
+
+
+def test_a_release_that_states_no_mean_loss_holds(cloister, tmp_path):
+    """Releases of before state what was minimized alone, which is the mean where nothing is weighed."""
+    write_files(tmp_path, plan=PLAN + "[weights]\ndx = 50\n")
+    assert cloister("protect", "claims", *GIVEN, "weighed").code == 0
+    write_files(tmp_path)
+    assert cloister("protect", "claims", *GIVEN, "plain").code == 0
+    stated = mean_loss(tmp_path / "plain")
+    for name in ("weighed", "plain"):
+        restated(tmp_path / name, lambda manifest: manifest["utility"].pop("mean_loss"))
+        assert cloister("verify", name).code == 0
+
+    compared = json.loads(cloister("compare", "weighed", "plain", "--json").out)
+    assert [one["loss"] for one in compared["releases"]] == [None, stated]
+
+
 @pytest.mark.full
 def test_weights_draws_and_a_bounded_search(cloister, tmp_path):
     """Weights are told and weigh; a search that its bound ended says so, and its levels written down give it again."""

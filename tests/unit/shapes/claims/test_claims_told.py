@@ -17,7 +17,7 @@ from cloister.shapes.claims.format.facts import counts_of
 from cloister.shapes.claims.format.plan import parse_plan
 from cloister.shapes.claims.format.representativeness import compared, statistic
 from cloister.shapes.claims.method.encode import encode
-from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, loss_of_released
+from cloister.shapes.claims.method.matching import ReleasedClaims, level_losses, released_alone
 from cloister.shapes.claims.method.prepare import prepare
 from cloister.shapes.claims.method.release import lay_out
 
@@ -202,5 +202,5 @@ def test_the_loss_of_the_released_tells_nothing_of_those_left_out():
         whole.columns, levels, [~gone, ~gone, ~gone[whole.owners], ~gone[whole.owners]], strict=True
     )]  # fmt: skip
 
-    assert sum(alone) / 4 == pytest.approx(loss_of_released(released, levels))
-    assert level_losses(released).of(levels) > loss_of_released(released, levels)
+    assert sum(alone) / 4 == pytest.approx(level_losses(released_alone(released)).of(levels))
+    assert level_losses(released).of(levels) > level_losses(released_alone(released)).of(levels)

@@ -133,9 +133,13 @@ class KeptShares(Section):
 
 
 class ClaimsUtility(Section):
-    """The loss, estimated and rounded up; of each column how many labels it has, and the information kept."""
+    """The losses, estimated and rounded up; of each column how many labels it has, and the information kept.
+
+    ``loss`` was minimized. ``mean_loss`` counts each column once, by entropy; earlier releases do not state it.
+    """
 
     loss: Share
+    mean_loss: Share | None = None
     exact: Literal[False]
     labels: dict[str, Count]
     labels_of_patients: dict[str, Count]
@@ -309,6 +313,7 @@ class ClaimsManifest(ManifestHead):
             "choice.levels": choice.levels == Levels(patients=form.levels(PATIENTS), claims=form.levels(CLAIMS)),
             "choice.optimal": choice.optimal or plan.search.nodes is not None or plan.search.time_limit_s is not None,
             "choice.lattice": not is_declared or choice.lattice == math.prod(levels_allowed(form, plan)),
+            "utility.mean_loss": not self.minimizes_mean or self.mean_loss == self.utility.loss,
             "utility.kept": all([*self.utility.kept.of(one)] == form.names(one, QUASI) for one in TABLES),
             "utility.labels": all([*self.utility.labels_of(one)] == form.names(one, QUASI) for one in TABLES),
             "steps": [step.step for step in self.steps] == [*STEPS]
@@ -331,9 +336,20 @@ class ClaimsManifest(ManifestHead):
         file = next(pair[0] for pair in PATIENTS_AND_CLAIMS if pair[0] in self.files)
         return file, {name: role for name, role in self.roles().items() if role in (KEPT, QUASI)}
 
+    @property
+    def mean_loss(self) -> float | None:
+        """The mean of what the columns lost, each counted once; None where an earlier release does not state it."""
+        stated = self.utility.mean_loss
+        return self.utility.loss if stated is None and self.minimizes_mean else stated
+
+    @property
+    def minimizes_mean(self) -> bool:
+        """Whether the loss that was minimized is the mean loss."""
+        return is_mean_loss(self.settings.plan)
+
     def risk_and_loss(self) -> tuple[float, float]:
-        """Return the mean risk, and the loss."""
-        return self.risk.mean, self.utility.loss
+        """Return the mean risk, and the mean loss; the one minimized where an earlier release states no other."""
+        return self.risk.mean, self.utility.loss if self.mean_loss is None else self.mean_loss
 
     @property
     def empty(self) -> list[str]:
@@ -371,6 +387,11 @@ class ClaimsPromise:
     def k(self) -> int:
         """The smallest class that is not flagged."""
         return smallest_class(self.threshold)
+
+
+def is_mean_loss(plan: ClaimsPlan) -> bool:
+    """Whether what is minimized is the mean of the columns by entropy."""
+    return plan.search.loss == "entropy" and len({1.0, *map(float, plan.weights.values())}) == 1
 
 
 def rule_of(plan: ClaimsPlan) -> RiskRule:

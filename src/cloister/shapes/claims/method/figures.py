@@ -35,6 +35,7 @@ from cloister.shapes.claims.format.manifest import (
     SimulatedFigures,
     TolerantFigures,
     VoterList,
+    is_mean_loss,
     rule_of,
 )
 from cloister.shapes.claims.format.plan import CHOSEN, AdversaryPlan, ClaimsPlan
@@ -60,7 +61,7 @@ from .adversary_draws import AdversaryPower, DrawnKnowledge, PowerByLevel, adver
 from .choice import NodeChoice
 from .encode import EncodedClaims, EncodedColumn
 from .lattice_search import Node
-from .matching import Matching, ReleasedClaims, information_kept, loss_of_released, weights_of
+from .matching import Matching, ReleasedClaims, information_kept, level_losses, mean_loss, released_alone, weights_of
 from .protect import ProtectedClaims
 from .release import Laid
 from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
@@ -222,12 +223,10 @@ def described(
     """Return the part of ``release.json`` that is particular to claims; ``data``: as read."""
     plan, form, k = plan_published(data.plan), laid.form, risk.k
     suppression, choice = protected.suppression, protected.choice
-    loss = suppression.loss
-    if 0 < int(suppression.patients.sum()) < k:  # so few that the loss would reveal them: that of the others alone
-        weights = weights_of(protected.encoding.claims, plan.weights)
-        loss = loss_of_released(suppression.released, suppression.levels, weights)
+    loss, mean = _losses(protected, plan)
     utility = ClaimsUtility(
-        loss=min(math.ceil(100 * loss) / 100, 1.0),
+        loss=loss,
+        mean_loss=mean,
         exact=False,
         labels=dict(facts.labels),
         labels_of_patients=dict(facts.labels_of_patients),
@@ -259,6 +258,22 @@ def described(
     }
 
 
+def _losses(protected: ProtectedClaims, plan: ClaimsPlan) -> tuple[float, float]:
+    """The loss that was minimized, and the mean of the columns, as they are published: rounded up to hundredths."""
+    found, claims = protected.suppression, protected.encoding.claims
+    released, loss = found.released, found.loss
+    if 0 < int(found.patients.sum()) < protected.settings.k:  # so few that losses would reveal them: of the others
+        released = released_alone(released)
+        loss = level_losses(released, weights_of(claims, plan.weights)).of(found.levels)
+    mean = loss if is_mean_loss(plan) else mean_loss(released, found.levels)
+    return published_loss(loss), published_loss(mean)
+
+
+def published_loss(loss: float) -> float:
+    """Return a loss rounded up to hundredths."""
+    return min(math.ceil(100 * loss) / 100, 1.0)
+
+
 def _kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShares:
     """The information kept, rounded down to whole percent."""
     names = [*((PATIENTS, name) for name in form.names(PATIENTS, QUASI))]
@@ -278,6 +293,7 @@ def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedCl
         "steps": [line.exact() for line in (*prepared.lines, *_later_lines(protected))],
         "records": {"in": data.n_patients, "claims_in": data.n_claims, "lost": _lost(prepared, protected)},
         "loss": suppression.loss,
+        "mean_loss": mean_loss(suppression.released, suppression.levels),
         "rounds": suppression.rounds,
         "to_keep": [one.sentence(protected.settings.threshold) for one in protected.remedies],
         "before_suppression": rounded(suppression.before.exact),

@@ -161,16 +161,31 @@ def _counts(column: EncodedColumn, rows: Flags) -> NDArray[np.int64]:
     return np.bincount(column.values[rows], minlength=column.n_values)
 
 
-def loss_of_released(released: ReleasedClaims, levels: Sequence[int], weights: Sequence[float] | None = None) -> float:
-    """Loss of a node over the patients who are released, as if there were no others."""
+def released_alone(released: ReleasedClaims) -> ReleasedClaims:
+    """The same as if the patients who are released were all there are."""
     encoded = released.encoded
 
     def only(columns: tuple[EncodedColumn, ...], rows: Flags) -> tuple[EncodedColumn, ...]:
         return tuple(replace(one, values=np.where(rows, one.values, np.int32(MISSING))) for one in columns)
 
     claims = only(encoded.claims, released.patients[encoded.owners])
-    left = replace(encoded, patients=only(encoded.patients, released.patients), claims=claims)
-    return level_losses(replace(released, encoded=left), weights).of(levels)
+    return replace(
+        released, encoded=replace(encoded, patients=only(encoded.patients, released.patients), claims=claims)
+    )
+
+
+def mean_loss(released: ReleasedClaims, levels: Sequence[int]) -> float:
+    """The mean of what the columns lose, each counted once, by non-uniform entropy, whatever was minimized."""
+    encoded = released.encoded
+
+    def by_entropy(columns: tuple[EncodedColumn, ...]) -> tuple[EncodedColumn, ...]:
+        counts = [_counts(one, one.values != MISSING) for one in columns]
+        return tuple(
+            replace(one, losses=entropy_losses(one.levels, own)) for one, own in zip(columns, counts, strict=True)
+        )
+
+    alike = replace(encoded, patients=by_entropy(encoded.patients), claims=by_entropy(encoded.claims))
+    return level_losses(replace(released, encoded=alike)).of(levels)
 
 
 def information_kept(released: ReleasedClaims, levels: Sequence[int]) -> list[float]:
