@@ -153,6 +153,12 @@ def as_keyword(name: str, value: str | None) -> str:
     if value is not None and name == "hierarchy":
         column, _, file = value.rpartition("=")
         return f'hierarchies={{"{column}": cl.hierarchy_file("{file}")}}'
+    if value is not None and name == "where":
+        column, _, ends = value.rpartition("=")
+        low, _, high = ends.partition("..")
+        return f'{{"{column}": ("{low}", "{high}")}}'
+    if value is not None and name == "codes":
+        return f'{{"codes": ["{value}"]}}'
     if value is not None and name in LISTS:
         return f'{name}=["{value}"]'
     return name if value is None else f'{name}="{value}"'

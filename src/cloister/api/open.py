@@ -12,6 +12,7 @@ import polars as pl
 from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import Place, appearing, is_taken
+from cloister.io.columns import listed, nearest_column
 from cloister.io.frames import to_pandas
 from cloister.io.other_files import check_writable, typed_texts, write_other
 from cloister.jobs.manifest import only_part, part_names
@@ -161,7 +162,7 @@ class ReleasedData:
         pl.DataFrame
             the label, ``lower``, ``expected``, ``upper``, one row a label
         """
-        return self._in_chunks().count_by([*codes], column)
+        return self._in_chunks("counted by the labels of a column").count_by([*codes], column)
 
     def answer(self, query: Mapping[str, object]) -> CountBounds:
         """Bound how many patients of the original meet conditions by name, and estimate it.
@@ -194,14 +195,14 @@ class ReleasedData:
 
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise InputError(f"{n!r} reconstructions were asked for. Give a whole number from 1 on.")
-        released = self._in_chunks().counts.released
+        released = self._in_chunks("reconstructed").counts.released
         return [reconstruct(released, check_seed(seed) + number, item_support) for number in range(n)]
 
-    def _in_chunks(self) -> "ChunkAnswers":
+    def _in_chunks(self, done: str) -> "ChunkAnswers":
         from cloister.recipients.answers import ChunkAnswers
 
         if not isinstance(self._answers, ChunkAnswers):
-            raise InputError(f"{self.folder.name} holds no disassociated codes.")
+            raise InputError(f"{self.folder.name} holds no disassociated codes, and only these can be {done}.")
         return self._answers
 
     def risk_of_use(self) -> tuple[str, ...]:
@@ -254,6 +255,14 @@ def open(  # noqa: A001  (the public name)
         tables[Path(name).stem] = frame.with_columns(
             _in_type(series, codebook.filter(pl.col("column") == about + series.name)) for series in frame
         )
+    columns = [*dict.fromkeys(column for table in tables.values() for column in table.columns)]
+    for column in hierarchies or {}:
+        if column not in columns:
+            raise InputError(
+                f"A hierarchy of {column!r} is given, and {folder.name} has no such column."
+                f"{nearest_column(column, columns)} Its columns: {listed(columns)}.",
+                column=column,
+            )
     return ReleasedData(tables, codebook, manifest, folder, hierarchies or {})
 
 

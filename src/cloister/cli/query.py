@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -47,17 +48,17 @@ def run_query(options: QueryOptions) -> None:
 
 def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     """One row for each set of codes, or for each of these and each label."""
-    conditions: dict[str, object] = dict(map(_condition, options.where))
+    conditions = _conditions(options.where, release.facts.columns)
     if options.pair:
         conditions["pairs"] = [*map(_pair, options.pair)]
+    if options.by is not None and (conditions or not options.codes):
+        raise InputError("--by counts codes by the labels of a column. Give --codes, without --where and --pair.")
     if not options.codes and not conditions:
         raise InputError("Nothing is asked. Give --codes; of a table --where; of trajectories --pair.")
     asked = [[code for code in text.split(",") if code] for text in options.codes]
     if not all(asked):
         raise InputError("--codes names no code. Give one, or several separated by commas.")
     if options.by is not None:
-        if conditions or not asked:
-            raise InputError("--by counts codes by the labels of a column. Give --codes, without --where.")
         named = [pl.lit(" ".join(codes)).alias(CODES) for codes in asked]
         parts = [
             release.count_by(codes, options.by).select(name, pl.all()) for name, codes in zip(named, asked, strict=True)
@@ -72,13 +73,21 @@ def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     return frame if asked else frame.drop(CODES)
 
 
-def _condition(text: str) -> tuple[str, object]:
-    """A column with a value, or with both ends of a range, as 40..49; an end may be left out."""
-    name, equals, wanted = text.rpartition("=")
-    if not equals or not name or not wanted:
-        raise InputError("--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49.")
-    low, between, high = wanted.partition(BETWEEN)
-    return name, (low or None, high or None) if between else wanted
+def _conditions(texts: Sequence[str], columns: Sequence[str]) -> dict[str, object]:
+    """A value of each column, or both ends of a range, as 40..49; an end may be left out."""
+    found: dict[str, object] = {}
+    for text in texts:
+        name, _, wanted = text.rpartition("=")
+        if not name or not wanted or (name not in columns and name[-1] in "<>!"):
+            raise InputError(
+                "--where is COLUMN=VALUE or COLUMN=LOW..HIGH, as age=40..49; age=50.. asks for 50 and more, age=..50 "
+                "for 50 and less."
+            )
+        if name in found:
+            raise InputError(f"--where asks for {name!r} twice, and all conditions hold at once. Give one of a column.")
+        low, between, high = wanted.partition(BETWEEN)
+        found[name] = (low or None, high or None) if between else wanted
+    return found
 
 
 def _pair(text: str) -> tuple[str, object]:

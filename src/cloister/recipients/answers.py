@@ -22,8 +22,9 @@ import polars as pl
 from cloister.errors import GuaranteeViolation, InputError, setting
 from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
+from cloister.io.columns import listed, nearest_column
 from cloister.release.folder import read_data
-from cloister.release.head import CLUSTERS
+from cloister.release.head import CLUSTERS, CODEBOOK
 from cloister.release.manifest import AnyManifest, codes_of
 from cloister.results import CountBounds
 from cloister.shapes.codes.data import occurrence
@@ -44,31 +45,51 @@ if TYPE_CHECKING:
     from cloister.shapes.table.format.manifest import TableManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 
+CODES = "codes"
+ASKED = {CODES: ("Codes are", "none"), "pairs": ("Pairs of a code and an age are", "none: trajectories have them")}
+"""How it is said that a release does not have what is asked for."""
+
 HALF_STEP = 0.0005  # Published losses are rounded to three decimals
 Conditions = Mapping[str, Wanted]
 
 
 class Answers:
-    """What a release can be asked; it has no codes, and no columns that are asked for, unless its form says so."""
+    """What a release can be asked."""
 
-    def count(self, _codes: Sequence[str], _ages: Wanted = None, _where: Conditions | None = None, /) -> CountBounds:
-        """Bound how many patients have all of some codes."""
-        raise InputError("This is no release of codes, of which they could be counted.")
+    @property
+    def kind(self) -> str:
+        """What it is a release of."""
+        return "code sets"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What conditions may be on."""
+        return (CODES,)
 
     def answer(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet conditions by name: ``codes``, ``age`` of trajectories, or columns."""
-        conditions = dict(query)
-        codes, ages = conditions.pop("codes", None), conditions.pop("age", None)
-        if codes is None:
-            raise InputError('Give the codes that are asked for, as in {"codes": ["401.9"]}.')
-        return self.count(_listed(codes), ages, conditions)
+        """Bound how many patients meet conditions by name: columns, ``codes``, ``age`` and ``pairs``."""
+        for name in query:
+            if name not in self.names:
+                asked, none = ASKED.get(name, (f"A column {name!r} is", "none of that name"))
+                raise InputError(
+                    f"{asked} asked for, and this release of {self.kind} has {none}."
+                    f"{nearest_column(name, self.names)} It can be asked about: {listed(self.names)}.",
+                    column=name,
+                )
+        return self.bound(query)
+
+    def bound(self, query: Conditions) -> CountBounds:
+        """Bound how many patients meet conditions by names that the release has."""
+        raise NotImplementedError
 
 
 def _listed(codes: object) -> list[str]:
     """One code or several, as a list."""
     named = [codes] if isinstance(codes, str) else [*codes] if isinstance(codes, Iterable) else []
     if not named or not all(isinstance(code, str) for code in named):
-        raise InputError("A count is of one code or more. Give a list of codes, as text.")
+        raise InputError(
+            f"This release counts patients by their codes. Give one or more, as {setting('codes', '401.9')}."
+        )
     return named
 
 
@@ -79,14 +100,6 @@ def _pairs_of(pairs: object) -> list[Asked]:
     if len(found) != len(listed) or (pairs is not None and not found):
         raise InputError('Pairs are of a code and an age or its ends, as in [("401.9", (38, 40)), ("250", 45)].')
     return found
-
-
-def _without(ages: Wanted, where: Conditions | None) -> None:
-    """Refuse conditions that a release of code sets knows nothing about."""
-    if ages is not None:
-        raise InputError("Ages are those of trajectories. Leave them out.")
-    if where:
-        raise InputError("Conditions are on columns of a table with codes. Leave them out.")
 
 
 def most_left_out(left_out: int | str) -> int:
@@ -103,16 +116,24 @@ class TableAnswers(Answers):
     hierarchies: Mapping[str, Hierarchy]
     left_out: int
 
+    @property
+    def kind(self) -> str:
+        """What it is a release of."""
+        return "a table"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What conditions may be on."""
+        return tuple(self.frame.columns)
+
     def column(self, name: str, original: pl.Series | None = None) -> LabelledColumn:
         """Return the labels of a column; ``original``: the column that it was made of, where that is known."""
-        if name not in self.frame.columns:
-            raise InputError(f"The release has no column {name!r}.", column=name)
         rows = self.codebook.filter(pl.col("column") == name)
         recorded = () if original is None else as_text(original).unique().sort().to_list()
         return LabelledColumn.of(self.frame[name], rows, self.hierarchies.get(name), recorded)
 
-    def answer(self, query: Conditions) -> CountBounds:
-        """Bound how many patients meet all conditions."""
+    def bound(self, query: Conditions) -> CountBounds:
+        """Bound how many patients meet all conditions on columns."""
         if not query:
             return CountBounds(self.frame.height, float(self.frame.height), self.frame.height + self.left_out)
         return reduce(and_, (self.column(name).rows(wanted) for name, wanted in query.items())).count(self.left_out)
@@ -124,16 +145,25 @@ class ChunkAnswers(Answers):
 
     counts: ChunkCounts
     table: TableAnswers | None = None
-    column: str = "codes"
+    column: str = CODES
+
+    @property
+    def kind(self) -> str:
+        """What it is a release of."""
+        return super().kind if self.table is None else "a table with codes"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What conditions may be on."""
+        return tuple(dict.fromkeys((CODES, *(() if self.table is None else (self.column, *self.table.names)))))
 
     @property
     def left_out(self) -> int:
         """Records that were left out, at most; with a table alone some are."""
         return 0 if self.table is None else self.table.left_out
 
-    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
+    def count(self, codes: Sequence[str], where: Conditions | None = None) -> CountBounds:
         """Bound how many patients have all of some codes, and meet conditions on columns of classes."""
-        _without(ages, None if self.table is not None else where)
         if self.table is None or not where:
             found = self.counts.count(codes)
             return bounds_on(found.lower, found.expected, found.upper, self.left_out)
@@ -156,24 +186,27 @@ class ChunkAnswers(Answers):
         expected = float(sum(share * part.expected for share, part in parts if part.expected))
         return bounds_on(sure, expected, sum(part.upper for _, part in parts), unseen)
 
-    def answer(self, query: Conditions) -> CountBounds:
+    def bound(self, query: Conditions) -> CountBounds:
         """Bound how many patients meet conditions; without any on codes they are asked of the table."""
-        asked = {name: wanted for name, wanted in query.items() if name not in ("codes", self.column)}
-        codes = query.get("codes", query.get(self.column))
+        asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
+        codes = query.get(CODES, query.get(self.column))
         if codes is None and self.table is not None:
             return self.table.answer(asked)
-        if codes is None:
-            return super().answer(query)
-        return self.count(_listed(codes), None, asked)
+        return self.count(_listed(codes), asked)
 
     def labels_of_classes(self, name: str) -> pl.Series:
         """Return the label of each class in a column."""
         released = self.counts.released
         if name not in released.class_columns:
-            columns = ", ".join(released.class_columns)
-            known = f"Columns that do: {columns}." if columns else "It has no classes: count without them."
+            known = listed(released.class_columns)
             raise InputError(
-                f"{name!r} does not tell classes apart, within which alone codes are told. {known}", column=name
+                f"Codes are to be counted by {name!r}. "
+                + (
+                    f"This release counts them by quasi-identifiers alone: {known}. Ask for one of these."
+                    if known
+                    else f"This release of {self.kind} has no quasi-identifiers. Count without it."
+                ),
+                column=name,
             )
         at = released.class_columns.index(name)
         return pl.Series(name, [label[at] for label in released.classes], dtype=pl.String)
@@ -205,12 +238,15 @@ class TermAnswers(Answers):
         numbers = {code: place for place, code in enumerate(released.vocabulary)}
         return numbers, TermSets(counted, released.term_of(), released.terms.sizes)
 
-    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
+    def bound(self, query: Conditions) -> CountBounds:
+        """Bound how many patients have all ``codes``."""
+        return self.count(_listed(query.get(CODES)))
+
+    def count(self, codes: Sequence[str]) -> CountBounds:
         """Bound how many patients have all of some codes.
 
         Exact over all data sets that the terms may stand for, unless codes repeat: then the lower bound is valid alone.
         """
-        _without(ages, where)
         named, (numbers, sets) = {*codes}, self._known
         if self.released.repeats:
             named = {code if occurrence(code) else f"{code}#1" for code in named}
@@ -259,16 +295,24 @@ class TrajectoryAnswers(Answers):
     losses: tuple[float, float]  # of codes and of ages, exact, each rounded
     n_left_out: int = 0
 
-    def count(self, codes: Sequence[str], ages: Wanted = None, where: Conditions | None = None, /) -> CountBounds:
-        """Bound how many patients have each code, or one below it, at an age as asked for, if one is."""
-        _without(None, where)
-        return self._count([(code, ages) for code in codes])
+    @property
+    def kind(self) -> str:
+        """What it is a release of."""
+        return "trajectories"
 
-    def answer(self, query: Conditions) -> CountBounds:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What conditions may be on."""
+        return CODES, "age", "pairs"
+
+    def bound(self, query: Conditions) -> CountBounds:
         """Bound how many patients have all ``codes``, at an ``age``, and all ``pairs`` of a code and an age."""
-        conditions = dict(query)
-        codes, ages, pairs = (conditions.pop(name, None) for name in ("codes", "age", "pairs"))
-        _without(None, conditions)
+        codes, ages, pairs = map(query.get, self.names)
+        if codes is None and ages is not None:
+            raise InputError(
+                "An age is asked for without codes, whose age it would be. Give one or more, as "
+                f"{setting('codes', '401.9')}; a pair has its own age."
+            )
         named = [] if codes is None and pairs is not None else _listed(codes)
         return self._count([*((code, ages) for code in named), *_pairs_of(pairs)])
 
@@ -298,8 +342,8 @@ def answers_from(
     place = FORMS[manifest.form].answers
     if place is None or manifest.is_in_database:
         raise InputError(
-            "A release of claims answers no questions on its original, as it states no bounds. "
-            "Its files can be counted as they are: tables['patients'] and tables['claims']."
+            "Patients of the original are asked for. A release of claims states no bounds from which they could be "
+            f"counted. Count in its own files: {listed([name for name in manifest.files if name != CODEBOOK])}."
         )
     answers: Answers = load(place)(folder, manifest, codebook, hierarchies)
     return answers

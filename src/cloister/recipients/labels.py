@@ -35,6 +35,9 @@ End: TypeAlias = float | int | str | date | None
 Wanted: TypeAlias = object
 """A value, a list of values, or a pair of ends."""
 
+KINDS = {"number": ("numbers", "40..49"), "date": ("dates", "2020-01-01..2020-12-31")}
+"""What a measured column holds, and a range of that as an example."""
+
 
 class Stretch(NamedTuple):
     """A range of numbers or days, both ends in it."""
@@ -173,6 +176,10 @@ class LabelledColumn:
             )
         low, high = (self._number(end, None if numbers else self.kind) for end in wanted)
         span = Stretch(-np.inf if low is None else low, np.inf if high is None else high)
+        if span.low > span.high:
+            raise InputError(
+                f"The range of {self.name!r} that is asked for ends before it begins. Give its lower end first."
+            )
         if not numbers:
             return [span]
         return [text for text, number in numbers.items() if span.low <= float(str(number)) <= span.high]
@@ -195,22 +202,35 @@ class LabelledColumn:
             return text
         ends = bounds_of(text, is_date=self.kind == "date")
         if ends is None:
-            raise InputError(f"{self.name!r} is {self.kind}, and a value that is asked for is not.")
+            raise self._is_no(self.kind)
         low, high = (self._number(end) for end in ends)
         if high is not None and (text.endswith(")") or text.startswith("<")):
             high = float(np.nextafter(high, -np.inf))
         return Stretch(-np.inf if low is None else low, np.inf if high is None else high)
 
     def _number(self, end: End, kind: str | None = None) -> float | None:
+        kind = kind or self.kind
         if end is None:
             return None
         try:
-            if (kind or self.kind) == "date":
+            if kind == "date":
                 day = end if isinstance(end, date) else datetime.fromisoformat(str(end)).date()
                 return float(day.toordinal())
-            return float(str(end))
+            number = float(str(end))
         except ValueError:
-            raise InputError(f"{self.name!r} is {self.kind}, and an end that is asked for is not.") from None
+            raise self._is_no(kind) from None
+        if not np.isfinite(number):
+            raise self._is_no(kind)
+        return number
+
+    def _is_no(self, kind: str) -> InputError:
+        """An error that says what can be asked for in place of what was."""
+        nouns, range_of_them = KINDS.get(kind, KINDS["number"])
+        return InputError(
+            f"What is asked for of {self.name!r} is no {kind}, and the column holds {nouns}. Ask for one, or for a "
+            f"range of them, as {setting('where', f'{self.name}={range_of_them}')}.",
+            column=self.name,
+        )
 
     @cached_property
     def paths(self) -> "LabelPaths":

@@ -86,7 +86,10 @@ def any_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder, whatever version wrote it; enough to know that it is a release."""
     path = folder / MANIFEST
     if not os.path.isdir(folder):
-        raise InputError(f"There is no folder {folder.name}.", file=folder.name)
+        is_there = "is a file, and a release is a folder. Give the folder" if os.path.exists(folder) else None
+        raise InputError(
+            f"{folder.name} {is_there}." if is_there else f"There is no folder {folder.name}.", file=folder.name
+        )
     if not is_file(path):
         raise InputError(f"{folder.name} is not a release: it has no {MANIFEST} of its own.", file=MANIFEST)
     manifest = _loaded(path)

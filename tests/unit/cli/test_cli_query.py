@@ -16,6 +16,7 @@ def released(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("p.csv").write_text("id,age,sex,codes\n" + ROWS)
     Path("c.csv").write_text("id,codes\n" + "".join(f"{n},401.9 250.00\n" for n in range(9)))
+    Path("ladder.csv").write_text("F;*\nM;*\n")
     table = ["--id", "id", "--qi", "age=interval:20", "--qi", "sex", "--codes", "codes", "-k", "3", "-m", "2"]
     assert run(["protect", "table", "p.csv", *table, "--out", "both", "--quiet"]) == 0
     assert run(["protect", "codes", "c.csv", "-k", "3", "--out", "codes", "--quiet"]) == 0
@@ -50,11 +51,24 @@ def test_by_a_column_and_under_conditions(capsys):
     [
         (["codes"], "Nothing is asked"),
         (["codes", "--codes", ","], "names no code"),
-        (["codes", "--codes", "1", "--by", "sex"], "no classes"),
+        (["codes", "--codes", "1", "--by", "sex"], "has no quasi-identifiers"),
+        (["codes", "--by", "sex"], "--by counts codes"),
+        (
+            ["codes", "--where", "age=3"],
+            "this release of code sets has none of that name. It can be asked about: codes.",
+        ),
+        (["codes", "--pair", "401.9@38"], "trajectories have them"),
         (["both", "--where", "sex"], "COLUMN=VALUE"),
         (["both", "--where", "sex=F", "--by", "sex"], "without --where"),
         (["both", "--where", "sex=3..4"], "--hierarchy sex=FILE"),
-        (["both", "--pair", "401.9@38"], "no column 'pairs'"),
+        (["both", "--pair", "401.9@38"], "this release of a table with codes has none: trajectories have them"),
+        (["both", "--where", "Age=50"], "Did you mean 'age'?"),
+        (["both", "--where", "age>=50"], "age=50.. asks for 50 and more"),
+        (["both", "--where", "age=old"], "is no number, and the column holds numbers"),
+        (["both", "--where", "age=50..40"], "ends before it begins"),
+        (["both", "--where", "age=40", "--where", "age=50"], "asks for 'age' twice"),
+        (["both", "--where", "sex=F", "--hierarchy", "sexo=ladder.csv"], "Did you mean 'sex'?"),
+        (["both/data.csv", "--where", "sex=F"], "is a file, and a release is a folder"),
         (["both", "--pair", "401.9@old"], "--pair is CODE@AGE"),
         (["both", "--where", "sex=F", "--hierarchy", "sex"], "--hierarchy is COLUMN=FILE"),
         (["nowhere", "--codes", "1"], "no folder"),
@@ -95,6 +109,8 @@ def test_pairs_of_codes_and_ages_are_one_question(capsys):
     assert run(["query", "out", "--pair", "lung@40-44", "--pair", "rash@50"]) == 2
     assert "--hierarchy code=FILE" in capsys.readouterr().err
     known = ["--hierarchy", "code=codes.csv", "--csv"]
+    assert run(["query", "out", "--pair", "lung@40-44", "--where", "age=50", *known]) == 2
+    assert "age is asked for without codes" in capsys.readouterr().err
     assert run(["query", "out", "--pair", "lung@40-44", "--pair", "rash@50", *known]) == 0
     assert capsys.readouterr().out == "lower,expected,upper\n12,12.0,12\n"
     for codes, expected in (("flu", 6), ("flu,cough", 0)):

@@ -50,9 +50,9 @@ def test_a_table_answers_conditions(hospital, tmp_path):
         assert found.lower <= found.expected <= found.upper
     assert release.facts.k == 5
     assert release.facts.rules == release.guarantee.rules
-    with pytest.raises(cl.InputError, match="no column"):
+    with pytest.raises(cl.InputError, match="A column 'weight' is asked for"):
         release.answer({"weight": 3})
-    with pytest.raises(cl.InputError, match="no column 'codes'"):
+    with pytest.raises(cl.InputError, match="Codes are asked for"):
         release.count(["401.9"])
 
 
@@ -91,10 +91,8 @@ def test_codes_are_counted_by_classes_of_their_table(both):
     assert both.count(["401.9"], where={"age": (30, 59)}).is_exact
     assert both.count(["401.9"], where={"age": (35, 59)}).lower == 6
     assert both.answer({"sex": "F"}).lower == 9
-    with pytest.raises(cl.InputError, match="does not tell classes apart"):
+    with pytest.raises(cl.InputError, match="by quasi-identifiers alone: sex, age"):
         both.count_by(["401.9"], "weight")
-    with pytest.raises(cl.InputError, match="Ages are those"):
-        both._answers.count(["401.9"], 3)
 
 
 def test_a_forged_cluster_is_not_counted(tmp_path):
@@ -157,7 +155,7 @@ def test_generalized_codes_answer_as_in_the_paper(hospital, tmp_path):
         assert found.lower <= sum(set(query) <= record for record in sets) <= found.upper
     with pytest.raises(cl.InputError, match="holds no disassociated codes"):
         release.reconstruct()
-    with pytest.raises(cl.InputError, match="Conditions are on columns"):
+    with pytest.raises(cl.InputError, match="A column 'sex' is asked for"):
         release.count(["401.9"], where={"sex": "F"})
 
 
@@ -181,9 +179,9 @@ def test_nothing_suppressed_means_exact():
     frame = pl.DataFrame({"id": ["1", "2"], "code": ["401.9", "250.00"], "age": ["40", "41"]})
     rows = [("code", "", "icd9", None, code, "") for code in ("401.9", "250.00")]
     answers = TrajectoryAnswers(frame, codebook_of(rows, {"code": "text"}), {"code": cl.icd9()}, (0.0, 0.0))
-    assert answers.count(["401.9"]).is_exact
+    assert answers.answer({"codes": ["401.9"]}).is_exact
     with pytest.raises(cl.InputError, match="hierarchy of codes is a file"):
-        TrajectoryAnswers(frame, answers.codebook, {}, (0.0, 0.0)).count(["401.9"])
+        TrajectoryAnswers(frame, answers.codebook, {}, (0.0, 0.0)).answer({"codes": ["401.9"]})
 
 
 def test_frames_are_of_the_kind_that_is_asked(both):
@@ -213,7 +211,7 @@ def test_claims_say_what_can_be_counted(tmp_path):
     cl.deidentify_claims(claims).write(tmp_path / "out")
     release = cl.open(tmp_path / "out")
     for ask in (lambda: release.count(["401.9"]), lambda: release.answer({"sex": "F"})):
-        with pytest.raises(cl.InputError, match=r"tables\['patients'\]"):
+        with pytest.raises(cl.InputError, match=r"its own files: patients\.csv, claims\.csv"):
             ask()
 
 

@@ -47,7 +47,7 @@ def test_numbers_asked_for_as_text_are_numbers():
     assert shares(ages, "33") == shares(ages, 33)
     assert shares(ages, "[30-39]") == shares(ages, (30, 39))
     assert shares(ages, "<18")["<18"] == 1.0
-    with pytest.raises(cl.InputError, match="a value that is asked for is not"):
+    with pytest.raises(cl.InputError, match="is no number, and the column holds numbers"):
         ages.meeting("old")
 
 
@@ -140,5 +140,8 @@ def test_what_a_column_cannot_be_asked(wanted):
     """Ends of a text, three ends and no value at all are refused."""
     with pytest.raises(cl.InputError):
         column(["F"], kind="suppress").meeting(wanted)
-    with pytest.raises(cl.InputError, match="an end that is asked for is not"):
-        column(["[30-39]"]).meeting(("x", 4))
+    for ends in (("x", 4), (float("nan"), 4), (1, "inf")):
+        with pytest.raises(cl.InputError, match=r"is no number.*as \{"):
+            column(["[30-39]"]).meeting(ends)
+    with pytest.raises(cl.InputError, match="ends before it begins"):
+        column(["[30-39]"]).meeting((50, 40))
