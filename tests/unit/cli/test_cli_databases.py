@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -171,29 +172,44 @@ def test_exploring_reads_files(url, cloister, refused):
 
 
 KILLED = """
-import os, sys
+import os, signal, sys
 from cloister.cli.main import run
 from cloister.io import folder
 
 def killed(*_):
-    os._exit(9)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 {moment} = killed
 sys.exit(run(sys.argv[1:]))
 """
 
 
+@pytest.fixture(params=["duckdb", "postgresql"])
+def database(request, url, tables, tmp_path):
+    """Where the patients are, and how the rows of a table are counted there: a DuckDB file, or the server."""
+    if request.param == "postgresql":
+        server = request.getfixturevalue("postgresql")
+        server.load("patients", tables["patients"])
+        server.run("DROP TABLE IF EXISTS protected_patients")
+        return server.url, lambda table: int(server.run(f"SELECT count(*) FROM {table}")[0][0])
+
+    def counted(table):
+        with duckdb.connect(str(tmp_path / "hospital.duckdb"), read_only=True) as connection:
+            return connection.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0]
+
+    return url, counted
+
+
 @pytest.mark.parametrize(("moment", "has_appeared"), [("folder._put", False), ("folder.Partial.remove", True)])
-def test_a_table_that_a_killed_run_left_is_named(url, cloister, tmp_path, moment, has_appeared):
+def test_a_table_that_a_killed_run_left_is_named(database, cloister, tmp_path, moment, has_appeared):
     """Killed once the table stays, before the folder appears: the next command says so; after that there is no need."""
+    url, counted = database
     program = KILLED.format(moment=moment)
-    words = ("protect", "table", url, "--query", "FROM patients", "--engine", url, *WORDS, "--out", "out")
+    words = ("protect", "table", url, "--query", "SELECT * FROM patients", "--engine", url, *WORDS, "--out", "out")
     words = (*words, "--table", "protected_patients")
     done = subprocess.run([sys.executable, "-c", program, *words], cwd=tmp_path)
-    with duckdb.connect(str(tmp_path / "hospital.duckdb"), read_only=True) as connection:
-        left = connection.sql("SELECT count(*) FROM protected_patients").fetchall()
 
-    assert (done.returncode, left[0][0] > 0) == (9, True)
+    assert (done.returncode, counted("protected_patients") > 0) == (-signal.SIGKILL, True)
     assert (tmp_path / "out").exists() == has_appeared
     again = cloister("protect", "table", "patients.parquet", *WORDS, "--out", "other")
     assert again.code == 0
