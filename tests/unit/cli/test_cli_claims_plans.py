@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 
 import polars as pl
 import pytest
@@ -146,6 +147,7 @@ def test_the_unweighted_loss_comes_first(cloister, tmp_path):
     told = json.loads((tmp_path / "weighed" / "release.json").read_text())["utility"]
     lost = [1 - share for table in told["kept"].values() for share in table.values()]
     report = (tmp_path / "weighed" / "report.html").read_text()
+    assert re.search(r" risk 0\.\d+ for who picks the likeliest .* 0\.\d+ in the mean .* flagged ", shown)
 
     assert told["mean_loss"] != told["loss"]
     assert told["mean_loss"] >= sum(lost) / len(lost) - 0.01

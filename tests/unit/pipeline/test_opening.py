@@ -1,6 +1,7 @@
 """`cl.open`, and the types in which a release comes back."""
 
 import datetime
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -100,6 +101,45 @@ def test_the_readme_says_what_is_there(tmp_path):
 
     assert [path.name for path in (tmp_path / "out").iterdir() if path.name not in (*text.split(), "README.txt")] == []
     assert "shared by at least 4 records" in text
+
+
+README = """PROTECTED PATIENT DATA: TABLE
+Released by cloister VERSION on DAY.
+
+WHAT IS PROMISED, AND WAS VERIFIED
+* Every combination of quasi-identifiers that occurs is shared by at least 4 records.
+What this assumes, and what is not promised, is in section 8 of report.html.
+
+FILES
+  data.csv        the protected data, one record a line
+  codebook.csv    what each column and label means: type, order, lower and upper bound
+  release.json    settings, guarantee, losses and risks, for programs
+  report.html     the same for people, with pictures; open it in a browser
+  report.json     the numbers of the report
+CSV files are UTF-8, cells separated by ','. An empty cell is a missing value.
+
+HOW TO READ IT
+* A column has labels of one level: no two of them overlap.
+* The codebook has the bounds of every label of numbers and dates: [40-44] is from 40 to 44, both included;
+  [9.5, 10) from 9.5 to below 10; >=90 is 90 and above; * is any value.
+* Analyse a label as a group or between its bounds. Its middle is nobody's value.
+
+CHECK IT AGAIN
+  pip install cloister==VERSION
+  cloister verify FOLDER
+In Python: import cloister as cl; release = cl.open("FOLDER"); release.data
+"""
+
+
+def test_the_readme_of_a_table_is_as_it_was_read_through(tmp_path):
+    """The whole file, line by line; only the version and the day may differ."""
+    frame = pl.DataFrame({"sex": ["F", "M"] * 20})
+    asked = {"quasi_identifiers": {"sex": "suppress"}, "rules": ["k-anonymity=4"], "purpose": "one-coding"}
+    cl.anonymize(frame, **asked).write(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "release.json").read_text())
+
+    expected = README.replace("VERSION", manifest["cloister"]).replace("DAY", manifest["created"][:10])
+    assert (tmp_path / "out" / "README.txt").read_text() == expected
 
 
 @pytest.mark.parametrize(
