@@ -145,6 +145,11 @@ class Utility:
     columns: tuple[ColumnLoss, ...] = ()
     exact: bool = True
 
+    @property
+    def mean_loss(self) -> float:
+        """The mean of what the columns lost, each counted once."""
+        return sum(one.loss for one in self.columns) / max(1, len(self.columns))
+
 
 Manifest = dict[str, Any]
 """The contents of ``release.json``."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cloister.settings.declaration import (
+    AllCodes,
     AsJson,
     CleaningOptions,
     Delimiter,
@@ -12,8 +13,11 @@ from cloister.settings.declaration import (
     Help,
     Missing,
     MissingAs,
+    OneCode,
+    PatientColumn,
     QueryText,
     Quiet,
+    Separator,
     Threads,
     Verbose,
     Visit,
@@ -339,13 +343,10 @@ class InitJobOptions(InitOptions):
 class InitCodesOptions(InitJobOptions):
     """Options of ``init codes``."""
 
-    id: Annotated[str | None, Help("Column that tells patients apart; recognised if not given.", "COLUMN")] = None
-    codes: Annotated[str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN")] = None
-    code: Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN")] = None
-    separator: Annotated[
-        str | None,
-        Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
-    ] = None
+    id: PatientColumn = None
+    codes: AllCodes = None
+    code: OneCode = None
+    separator: Separator = None
 
 
 @dataclass(frozen=True, kw_only=True)

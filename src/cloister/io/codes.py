@@ -44,7 +44,7 @@ class CodeColumns:
     separator: str | None = None
 
 
-SEPARATORS = r"[;,|]"
+SEPARATOR = r"[;,|]"
 AS_A_LIST = r"^\s*[\[{](.*)[\]}]\s*$"
 
 
@@ -58,10 +58,10 @@ def split_at(cells: pl.Series, separator: str | None) -> pl.Series:
     """
     if separator is not None:
         return cells.str.replace_all(separator, " ", literal=True) if separator.strip() else cells
-    if not cells.str.contains(SEPARATORS).any() and not cells.str.contains(AS_A_LIST).any():
+    if not cells.str.contains(SEPARATOR).any() and not cells.str.contains(AS_A_LIST).any():
         return cells
     listed = cells.str.extract(AS_A_LIST, 1).str.replace_all("['\"]", "")
-    plain = pl.select(pl.coalesce(listed, cells)).to_series().str.replace_all(rf"\s*{SEPARATORS}\s*", " ")
+    plain = pl.select(pl.coalesce(listed, cells)).to_series().str.replace_all(rf"\s*{SEPARATOR}\s*", " ")
     return plain.str.strip_chars().alias(cells.name)
 
 

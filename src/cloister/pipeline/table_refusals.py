@@ -11,11 +11,10 @@ import polars as pl
 from cloister.errors import CloisterError, InputError, NoSafeRelease, name_few, setting
 from cloister.io import as_text, is_tally
 from cloister.release.head import MOST_LOST
-from cloister.report.release_warnings import describe_empty, describe_unique
+from cloister.report.release_warnings import describe_empty, describe_not_compared
 from cloister.results import Disclosing, Why
 from cloister.risk.determination import Determination, Hidden, find_determinations
 from cloister.risk.identifiers import free_texts, ordered, repeated_patients
-from cloister.risk.recorded_columns import count_unique_records
 from cloister.shapes.table.format.manifest import TableSections
 from cloister.shapes.table.format.options import CLUSTER, FULL_DOMAIN, METHODS
 from cloister.shapes.table.method.data import EncodedTable, ProtectedTable, Role, TableRequest
@@ -53,11 +52,11 @@ def accepted_beside_labels(
     """Refuse sets of columns as recorded that determine a quasi-identifier, and leave records with fewer than k.
 
     Returns the columns that were accepted, and notes on sets by which k fails for nobody. Tables that are counted
-    elsewhere are not looked at: which columns go together there is not known.
+    elsewhere are not looked at, which is noted: which columns go together there is not known.
     """
     recorded = [name for name, role in table.roles.items() if role in RECORDED]
     if is_tally(table.frame) or not recorded:
-        return [], []
+        return [], describe_not_compared(recorded) if recorded else []
     originals = protected.originals.drop_nulls()
     looked_at = pl.Series(range(len(originals)), dtype=pl.Int64)
     if request.patients is not None:  # rows of one patient agree: each is predicted from those of others
@@ -106,13 +105,6 @@ def _determined(found: Sequence[Determination], file: str) -> NoSafeRelease:
         column=every[0],
         columns=every,
     )
-
-
-def describe_recorded(released: pl.DataFrame, quasi_identifiers: Sequence[str], recorded: Sequence[str]) -> list[str]:
-    """Return the note on how many records are unique with the columns released as recorded; none without such."""
-    if not recorded or is_tally(released):
-        return []
-    return describe_unique(**vars(count_unique_records(released, quasi_identifiers, recorded)))
 
 
 def _accepted(found: Sequence[Disclosing], request: TableRequest, file: str) -> list[Disclosing]:

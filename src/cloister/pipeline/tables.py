@@ -11,10 +11,11 @@ from cloister.io import Source, as_text, is_tally, n_records, table_columns
 from cloister.io.foreign import interruptible
 from cloister.release.figures import ReportCounts
 from cloister.release.release import Custody
+from cloister.report.release_warnings import describe_unique
 from cloister.results import Disclosing, Manifest, Stopwatch, Verdict
 from cloister.search import load_kernels
 from cloister.search.problem import Report
-from cloister.shapes.table.format.facts import codebook
+from cloister.shapes.table.format.facts import codebook, count_unique
 from cloister.shapes.table.format.manifest import TableSections, guarantee_of
 from cloister.shapes.table.format.options import MONDRIAN
 from cloister.shapes.table.method.data import EncodedTable, Ids, ProtectedTable, TableRequest
@@ -27,13 +28,14 @@ from cloister.shapes.table.method.describe import (
     with_published_rules,
 )
 from cloister.shapes.table.method.encode import encode, suppression_limit
+from cloister.shapes.table.method.measure import exact_utility
 from cloister.shapes.table.method.protect import TableRelease, protect
 from cloister.shapes.table.method.recoding.choice import RecordCodes
 from cloister.shapes.table.method.vanished import describe_lost, find_vanished
 from cloister.shapes.table.verify.verify import verify
 
 from .provenance import completed, passed
-from .table_refusals import RECORDED, accepted_as_recorded, accepted_beside_labels, describe_recorded, said_of_empty
+from .table_refusals import accepted_as_recorded, accepted_beside_labels, said_of_empty
 
 Made = TypeVar("Made", bound=TableRelease)
 
@@ -149,7 +151,8 @@ def take_encoded(
         beside, of_sets = accepted_beside_labels(table, protected, request, source)
         accepted = [*accepted, *beside]
         request = with_published_rules(request, protected.suppressed, n)
-        manifest = described(table, protected, request, source, accepted)
+        utility = exact_utility(table, protected, request)
+        manifest = described(utility, table, protected, request, source, accepted)
         book = codebook(protected.frame.select(table_columns(protected.frame)), manifest)
     with watch.stage("verify"):
         # What the manifest promises is verified, and beside it what it does not publish.
@@ -165,17 +168,17 @@ def take_encoded(
         passed(check(protected.frame))
     with watch.stage("measure"):
         notes = [*said_of_empty(table, request, manifest, source), *of_sets]
-        recorded = [name for name, role in table.roles.items() if role in RECORDED]
-        is_released = protected.originals.is_not_null()
-        notes += describe_recorded(protected.frame.filter(is_released), list(request.quasi_identifiers), recorded)
+        unique = count_unique(protected.frame.filter(protected.originals.is_not_null()), guarantee)
+        notes += [] if unique is None else describe_unique(**vars(unique))
         vanished = find_vanished(table, protected, request.k)
         notes += describe_lost(table, protected, vanished)
-        exact, known = exact_figures(table, protected, request, vanished), _crosswalk(table, protected, request)
+        exact = exact_figures(utility, table, protected, request, vanished)
+        known = _crosswalk(table, protected, request)
     if request.target is not None and request.method != MONDRIAN:
         notes.append(f"The target guides the method {MONDRIAN} alone: by {request.method} it changes nothing")
     frame = protected.frame
     protected = replace(protected, frame=frame.with_columns(as_text(one) for one in frame if one.dtype == pl.Enum))
-    shown = partial(custodian_report_data, table, protected, guarantee)
+    shown = partial(custodian_report_data, unique, table, protected, guarantee)
     return TableRun(protected, request, check, manifest, book, shown, exact, known, tuple(notes))
 
 

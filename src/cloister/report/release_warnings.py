@@ -73,6 +73,15 @@ def describe_unique(records: int, unique: int, columns: int, contributors: Seque
     ]
 
 
+def describe_not_compared(columns: Sequence[str]) -> list[str]:
+    """Return the warning about columns that nobody compared with the quasi-identifiers, record by record."""
+    reveal = "reveals" if len(columns) == 1 else "together reveal"
+    return [
+        f"whether {name_few(columns, ' and ')}, released as recorded, {reveal} a quasi-identifier was not checked, as "
+        "the records were counted where they are"
+    ]
+
+
 def describe_recorded(columns: Sequence[str]) -> list[str]:
     """Return the warning about columns that are released as they are."""
     words = ("column", "is") if len(columns) == 1 else ("columns", "are")
@@ -94,7 +103,10 @@ def _of_form(manifest: AnyManifest) -> list[str]:
         codes = codes_of(manifest)
         keyed = [KEYED_IDS] if manifest.settings.ids == "hmac" else []
         accepted = [f"accepted by the releaser: {accepted_words(one)}" for one in manifest.guarantee.accepted]
-        return [*([] if codes is None else _uncountable(codes.utility.occurrences_in_item_chunks)), *accepted, *keyed]
+        recorded = [name for name, role in manifest.roles().items() if role in ("sensitive", "kept")]
+        unseen = describe_not_compared(recorded) if recorded and manifest.is_in_database else []
+        of_codes = [] if codes is None else _uncountable(codes.utility.occurrences_in_item_chunks)
+        return [*of_codes, *accepted, *unseen, *keyed]
     if manifest.form == "disassociation":
         return _uncountable(manifest.utility.occurrences_in_item_chunks)
     if manifest.form == "generalization" or manifest.form == "trajectories":

@@ -224,6 +224,16 @@ Encoding = Annotated[str | None, Help("Encoding of the CSV files; detected if no
 Visit = Annotated[
     str | None, Help("Of --privacy visits:FILE: the column that tells visits apart.", "COLUMN"), Key(COLUMN)
 ]
+PatientColumn = Annotated[str | None, Help("Column that identifies patients.", "COLUMN")]
+AllCodes = Annotated[
+    str | None, Help("Column with all codes of a patient; recognised if not given.", "COLUMN"), Key(COLUMN)
+]
+OneCode = Annotated[str | None, Help("Column with one code a line; recognised if not given.", "COLUMN"), Key(COLUMN)]
+Separator = Annotated[
+    str | None,
+    Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
+    Key("a text, as ;"),
+]
 Delimiter = Annotated[str | None, Help("Delimiter of the CSV files; detected if not given.", "CHAR")]
 Threads = Annotated[int | None, Help("Threads; all cores if not given. Never changes the answer.", "N")]
 QueryText = Annotated[
@@ -312,7 +322,7 @@ class ReleaseOptions(RunOptions):
 
     data: "Path | Query"
     k: int
-    id: Annotated[str | None, Help("Column that identifies patients.", "COLUMN")] = None
+    id: PatientColumn = None
     query: QueryText = None
     seed: int = 0
     engine: str = "auto"

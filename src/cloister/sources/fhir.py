@@ -295,10 +295,7 @@ def _in_member(member: Member, kinds: Collection[str]) -> Iterator[tuple[str, _R
     wrong, content = [], unpacked(member.load(), member.name)
     text = text_of(content, re.sub(r"(?i)\.gz$", "", member.name)).data if content.strip() else b""
     named = [f'"{kind}"'.encode() for kind in (*kinds, "Bundle")]
-    for number, line in enumerate(_documents(text), start=1):
-        if not line.strip() or (not any(name in line for name in named) and KIND.search(line)):
-            continue  # other resources are not looked into
-        found = _parsed(line)
+    for number, found in _documents(text, named):
         if not isinstance(_at(found, "resourceType"), str):
             wrong.append(number)
         for kind, resource in _unbundled(found):
@@ -314,11 +311,19 @@ def _in_member(member: Member, kinds: Collection[str]) -> Iterator[tuple[str, _R
         raise InputError(message, file=member.name, line=wrong[0])
 
 
-def _documents(text: bytes) -> list[bytes]:
-    """The JSON documents of a file: its lines, or all of it where its first line is not one by itself."""
+def _documents(text: bytes, named: Sequence[bytes]) -> Iterator[tuple[int, Json]]:
+    """The JSON documents of a file by their lines: one a line, or all of it where its first line is not one by itself.
+
+    Each is parsed once. Resources of kinds that are not named are not looked into.
+    """
     lines = text.split(b"\n")
-    first = next((line for line in lines if line.strip()), b"")
-    return lines if _parsed(first) is not None or _parsed(text) is None else [text]
+    first = next((place for place, line in enumerate(lines) if line.strip()), 0)
+    document = _parsed(lines[first])
+    if document is None and (whole := _parsed(text)) is not None:
+        lines, first, document = [text], 0, whole
+    for place, line in enumerate(lines):
+        if line.strip() and (any(name in line for name in named) or not KIND.search(line)):
+            yield place + 1, document if place == first else _parsed(line)
 
 
 def _parsed(text: bytes) -> Json:

@@ -217,6 +217,22 @@ def test_a_table_that_a_killed_run_left_is_named(database, cloister, tmp_path, m
     assert not list(tmp_path.glob(".*partial*"))
 
 
+def test_what_nobody_compared_in_a_database_is_said(database, cloister, tmp_path):
+    """Columns released as recorded where they are: screen, report and JSON say that they were not checked."""
+    url, _ = database
+    words = ("--qi", "age=interval:20", "--keep", "sex", "--undecided", "drop", "-k", "3", "--suppression", "0.2")
+    words = ("protect", "table", url, "--query", "SELECT * FROM patients", "--engine", url, *words)
+    ran = cloister(*words, "--out", "out", "--table", "protected_patients")
+    said = "whether sex, released as recorded, reveals a quasi-identifier was not checked"
+
+    assert ran.code == 0, ran.err
+    assert f"Warning: {said}" in ran.err
+    assert ran.err.count(said) == 1
+    assert said in (tmp_path / "out" / "report.html").read_text()
+    of_file = cloister("protect", "table", "patients.parquet", *words[7:], "--engine", "duckdb", "--out", "other")
+    assert (of_file.code, f"Note: {said}" in of_file.err) == (0, True)
+
+
 def test_what_names_a_table_is_not_removed_in_silence(tmp_path):
     """Whoever writes a release in Python reads no note: the remains stay for a command that says what they name."""
     left = folder.begin_partial(tmp_path / "out", is_file=False)

@@ -272,6 +272,19 @@ def test_bundles_are_read_as_lines_are(read, tmp_path):
         read_table(Path(f"fhir:{tmp_path / 'whole'}"))
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_document_is_parsed_once(tmp_path, monkeypatch, indent):
+    """A Bundle that is a whole file, on one line or many, is parsed once, beside its first line."""
+    loads, parsed = json.loads, []
+    whole = {"resourceType": "Bundle", "entry": [{"resource": one} for one in _people("a", "b", "c")]}
+    (tmp_path / "patients.json").write_text(json.dumps(whole, indent=indent))
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    found = read_table(f"fhir:{tmp_path / 'patients.json'}").frame
+
+    assert found.height == 3
+    assert len([text for text in parsed if len(text) > 2]) == 1
+
+
 def test_a_first_job_takes_one_of_two_columns_that_tell_a_birth(read):
     """``init table`` drops the year where all days are known, and the day where more years are."""
     from cloister.evidence.table import guess_table

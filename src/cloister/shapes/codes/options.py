@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cloister.settings.declaration import (
-    COLUMN,
     FILE,
     POLICY,
     WHOLE,
     YES_OR_NO,
+    AllCodes,
     CodedOptions,
     Help,
     Key,
     Keywords,
+    OneCode,
+    Separator,
     Visit,
 )
 
@@ -156,13 +158,9 @@ class CodesSettings:
         Help("Case counts whose error is measured for --custodian-dir: frequent:5 (percent), random:1000.", "WORKLOAD"),
         Key("frequent:PERCENT or random:COUNT"),
     ] = None
-    codes: Annotated[str | None, Help("Column with all codes of a patient.", "COLUMN"), Key(COLUMN)] = None
-    code: Annotated[str | None, Help("Column with one code a line.", "COLUMN"), Key(COLUMN)] = None
-    separator: Annotated[
-        str | None,
-        Help("What separates codes in a cell besides spaces; commas, semicolons and bars if not given.", "TEXT"),
-        Key("a text, as ;"),
-    ] = None
+    codes: AllCodes = None
+    code: OneCode = None
+    separator: Separator = None
     ids: Annotated[
         str,
         Help("Whether records of the data file are numbered.", "drop|number"),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from cloister.hierarchy import icd9, icd10
+from cloister.io.codes import SEPARATOR
 
 from .group_tables import CodeGroups, ExclusionRule, plain, shipped_exclusions
 from .plan import ClaimsPlan
@@ -27,7 +28,7 @@ PROCEDURE = re.compile(r"[0-9A-Z][0-9]{3}[0-9A-Z]|[0-9]{3}")
 OWN = re.compile(r"(?=.*[0-9])[0-9A-Z]{1,8}")
 """What can be a code of a table of one's own."""
 
-SEPARATORS = re.compile(r"[\s,;|]+")
+SEPARATORS = re.compile(rf"(?:\s|{SEPARATOR})+")
 LISTS = {"diagnosis": "diagnoses", "procedure": "procedures"}
 KINDS = ("diagnosis", "procedure", "place")
 """Of codes on an exclusion list."""

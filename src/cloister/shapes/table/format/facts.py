@@ -11,7 +11,7 @@ from cloister.io.columns import as_held
 from cloister.privacy import KPatients
 from cloister.release.codebook import Row, Type, codebook_of, type_of
 from cloister.release.figures import Counted, Counts, ReportCounts, banded, label_counts
-from cloister.risk.recorded_columns import count_unique_records
+from cloister.risk.recorded_columns import UniqueRecords, count_unique_records
 
 from .guarantee import Guarantee
 from .manifest import PublishedSettings, QuasiIdentifierColumn, TableIdColumn, TableManifest, TableRisk, TableSections
@@ -74,14 +74,27 @@ def class_sizes(released: pl.DataFrame, columns: Sequence[str], patient: str | N
     return every.group_by(texts.columns).agg(size.alias("size"))["size"]
 
 
-def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> ReportCounts:
+def count_unique(released: pl.DataFrame, guarantee: Guarantee, without: str | None = None) -> UniqueRecords | None:
+    """Return how many released records are unique with the columns released as recorded; None without such.
+
+    Columns of a tally that were not counted, as they stay in a database, are not among them.
+    """
+    unseen = [one.name for one in released if is_tally(released) and one.null_count() == released.height]
+    others = {*guarantee.levels, guarantee.id, without, *unseen}
+    recorded = [column for column in table_columns(released) if column not in others]
+    return count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None
+
+
+def report_data(
+    unique: UniqueRecords | None, released: pl.DataFrame, guarantee: Guarantee, without: str | None = None
+) -> ReportCounts:
     """Return what the report shows of released records, or of their tally, beside the manifest.
 
+    ``unique``: as `count_unique` counts them
     ``without``: a column of which nothing is shown, as another part of the report does.
     """
     skipped, hidden = {without, *guarantee.averaged}, {guarantee.id if guarantee.numbered else None, without}
     texts = [as_text(released[column]) for column in table_columns(released) if column not in hidden]
-    recorded = [text.name for text in texts if text.name not in {*guarantee.levels, guarantee.id}]
     return ReportCounts(
         k=guarantee.k,
         sizes=class_sizes(released, list(guarantee.levels), guarantee.id and guarantee.patient),
@@ -94,7 +107,7 @@ def report_data(released: pl.DataFrame, guarantee: Guarantee, without: str | Non
         ),
         files={DATA: with_records_of(pl.DataFrame(texts), released)},
         complete=count_complete(released, list(guarantee.levels)),
-        recorded=count_unique_records(_row_by_row(released), list(guarantee.levels), recorded) if recorded else None,
+        recorded=unique,
     )
 
 

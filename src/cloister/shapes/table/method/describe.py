@@ -16,6 +16,7 @@ from cloister.privacy import TCloseness
 from cloister.release.figures import Counts, ReportCounts
 from cloister.release.masking import must_mask
 from cloister.results import Disclosing, SearchResult, Utility
+from cloister.risk.recorded_columns import UniqueRecords
 from cloister.shapes.table.format.facts import class_sizes, count_labels, facts_of, report_data
 from cloister.shapes.table.format.guarantee import Guarantee, OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.manifest import (
@@ -39,7 +40,7 @@ from cloister.shapes.table.format.options import FULL_DOMAIN
 
 from .coding import population_frame, populations_in
 from .data import EncodedTable, Ids, ProtectedTable, Role, TableRequest
-from .measure import exact_mean_loss, public_utility
+from .measure import public_utility
 from .settings import PEOPLE
 from .vanished import Vanished
 
@@ -120,6 +121,7 @@ ROUNDED = 100
 
 
 def described(
+    exact: Utility,
     table: EncodedTable,
     protected: ProtectedTable,
     request: TableRequest,
@@ -134,7 +136,7 @@ def described(
     """
     settings, search = _settings(request, table.roles, source), protected.search
     facts = facts_of(protected.frame.filter(protected.originals.is_not_null()), settings, request.patients)
-    utility = public_utility(table, protected, request)
+    utility = public_utility(exact, table, protected, request)
     is_masked = must_mask(protected.suppressed, request.k)
 
     def published(loss: float) -> float:
@@ -194,7 +196,7 @@ def _settings(request: TableRequest, roles: Mapping[str, Role], source: str) -> 
 
 
 def exact_figures(
-    table: EncodedTable, protected: ProtectedTable, request: TableRequest, vanished: Vanished
+    exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest, vanished: Vanished
 ) -> dict[str, object]:
     """Return what the manifest does not say; for the custodian."""
     search, useful = protected.search, usefulness(table, protected, request)
@@ -204,7 +206,7 @@ def exact_figures(
     )
     kept = search is not None and request.store is not None and search.statistics
     proof |= {"store": asdict(kept)} if kept else {}
-    losses: dict[str, object] = {"mean_loss": exact_mean_loss(table, protected), "loss": protected.loss}
+    losses: dict[str, object] = {"mean_loss": exact.mean_loss, "loss": protected.loss}
     losses |= {"vanished": vanished} if vanished else {}
     return found | losses | proof | ({"usefulness": useful} if useful else {})
 
@@ -284,7 +286,11 @@ def populations_of(table: EncodedTable, request: TableRequest) -> Mapping[str, O
 
 
 def custodian_report_data(
-    table: EncodedTable, protected: ProtectedTable, guarantee: Guarantee, without: str | None = None
+    unique: UniqueRecords | None,
+    table: EncodedTable,
+    protected: ProtectedTable,
+    guarantee: Guarantee,
+    without: str | None = None,
 ) -> ReportCounts:
     """Return the same with what the custodian sees of the original: sizes of its classes, and labels of all records.
 
@@ -299,7 +305,7 @@ def custodian_report_data(
             found[label_of[value]] = found.get(label_of[value], 0) + count
         return found
 
-    data = report_data(protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
+    data = report_data(unique, protected.frame.filter(protected.originals.is_not_null()), guarantee, without)
     columns = data.columns
     if guarantee.has_one_transformation:
         columns = tuple(replace(one, before=partial(before, one.column)) for one in columns)

@@ -48,7 +48,16 @@ def measure_utility(
     return Utility(loss=losses[request.loss.name], losses=losses, columns=columns)
 
 
-def public_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
+def exact_utility(table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
+    """Information lost, suppressed records included, for the custodian; refuses what the method did not compute."""
+    table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
+    labels, levels, suppressed = protected.labels, protected.levels, protected.suppressed
+    exact = measure_utility(labels, table.hierarchies, levels, suppressed, request, table_loss)
+    confirm_loss(exact, protected.loss)
+    return exact
+
+
+def public_utility(exact: Utility, table: EncodedTable, protected: ProtectedTable, request: TableRequest) -> Utility:
     """Information lost, as far as a recipient may know it.
 
     Exact figures can give suppressed records away: their number, that the domain of a hierarchy reaches to values
@@ -58,11 +67,7 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
     a class are spread: entropy is always computed as if they were spread evenly over what their label covers, and
     divergence as if they were all the same, the most that it can be.
     """
-    labels, levels = protected.labels, protected.levels
-    table_loss = None if isinstance(request.loss, AttributeLoss) else _loss_of_table(table, protected, request)
-    exact = measure_utility(labels, table.hierarchies, levels, protected.suppressed, request, table_loss)
-    confirm_loss(exact, protected.loss)
-    is_masked = must_mask(protected.suppressed, request.k)
+    labels, is_masked = protected.labels, must_mask(protected.suppressed, request.k)
     suppressed = request.k - 1 if is_masked else protected.suppressed
     originals = table.frame[protected.originals.drop_nulls()]
     released = protected.frame.filter(protected.originals.is_not_null())
@@ -85,15 +90,6 @@ def public_utility(table: EncodedTable, protected: ProtectedTable, request: Tabl
             lost = variance_lost(as_text(originals[one.column]), text)
             columns[place] = replace(one, labels=text.n_unique(), variance_lost=lost)
     return Utility(loss=losses[request.loss.name], losses=losses, columns=tuple(columns), exact=not is_masked)
-
-
-def exact_mean_loss(table: EncodedTable, protected: ProtectedTable) -> float:
-    """Return the mean of what the quasi-identifiers lost, suppressed records included; for the custodian."""
-    losses = [
-        measure_column_loss(protected.labels, hierarchy, protected.levels[name], protected.suppressed).loss
-        for name, hierarchy in table.hierarchies.items()
-    ]
-    return sum(losses) / max(1, len(losses))
 
 
 def confirm_loss(utility: Utility, loss: float) -> None:

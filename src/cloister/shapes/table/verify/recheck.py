@@ -15,7 +15,7 @@ from cloister.io.tally import is_large, read_runs
 from cloister.release.figures import ReportCounts
 from cloister.release.folder import read_data
 from cloister.results import Caveat, Verdict
-from cloister.shapes.table.format.facts import class_sizes, codebook, facts_of, report_data
+from cloister.shapes.table.format.facts import class_sizes, codebook, count_unique, facts_of, report_data
 from cloister.shapes.table.format.guarantee import OriginalTable, bound_hierarchies
 from cloister.shapes.table.format.losses import differing_losses
 from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
@@ -154,7 +154,9 @@ def _hierarchies_of_released(
 
 def report_data_of_release(frame: pl.DataFrame, manifest: TableManifest, without: str | None = None) -> ReportCounts:
     """Return what the report shows of released records beside the manifest."""
-    return report_data(released_texts(frame, guarantee_of(manifest)), guarantee_of(manifest), without)
+    guarantee = guarantee_of(manifest)
+    released = released_texts(frame, guarantee)
+    return report_data(count_unique(released, guarantee, without), released, guarantee, without)
 
 
 def source_of(frame: pl.DataFrame, manifest: TableManifest, hierarchies: Mapping[str, Hierarchy]) -> OriginalTable:

@@ -1,0 +1,34 @@
+"""What a release and its report both say is counted once."""
+
+import polars as pl
+import pytest
+
+import cloister as cl
+from cloister.shapes.table.format import facts
+from cloister.shapes.table.method import measure
+
+FRAME = pl.DataFrame({"age": [30, 30, 31, 31] * 5, "ward": ["A", "B", "C", "D"] * 5})
+
+
+def test_unique_records_are_counted_once(monkeypatch):
+    """The note to who protects and the report have one count."""
+    counted, count = [], facts.count_unique_records
+    monkeypatch.setattr(facts, "count_unique_records", lambda *known: counted.append(known) or count(*known))
+    frame = FRAME.with_columns(ward=pl.Series([f"{n}" for n in range(FRAME.height)]))
+    asked = {"quasi_identifiers": {"age": "interval:5"}, "rules": ["k-anonymity=5"], "keep": ["ward"]}
+    release = cl.anonymize(frame, **asked, accept=["ward"])
+
+    assert any("20 of 20 records are unique" in note for note in release.notes)
+    assert release.shown().recorded.unique == 20
+    assert len(counted) == 1
+
+
+def test_losses_of_columns_are_measured_once(monkeypatch):
+    """What the custodian is told and what is published follow from one measurement of the release."""
+    measured, measure_utility = [], measure.measure_utility
+    monkeypatch.setattr(measure, "measure_utility", lambda *known: measured.append(known) or measure_utility(*known))
+    release = cl.anonymize(FRAME, quasi_identifiers={"age": "interval:5"}, rules=["k-anonymity=5"], sensitive=["ward"])
+
+    losses = release.manifest["utility"]["columns"]
+    assert release.custody.figures["mean_loss"] == pytest.approx(losses["age"]["loss"])
+    assert len(measured) == 1
