@@ -34,7 +34,9 @@ from cloister.release.manifest import AnyManifest, rule_words, rules_of, typed
 from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
 
-LOSSES = ("loss", "ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
+LOSSES = {"mean_loss": "mean", "loss": "minimized"} | {
+    name: name for name in ("ilm", "alm", "ilm_exact", "alm_exact", "occurrences_in_item_chunks")
+}
 """Losses of the shapes, by their names in manifests."""
 INTERNAL = "internal.json"
 """What only the custodian may see, in a folder outside the release."""
@@ -264,8 +266,8 @@ class DataFileRelease(Release):
 
 def in_rows(manifest: AnyManifest) -> list[tuple[str, str]]:
     """Return what a release is, what it promises and what it lost, a row each."""
-    n, lost = manifest.records, manifest.utility.published()
-    losses = ", ".join(f"{name} {lost[name]:.3f}" for name in LOSSES if isinstance(lost.get(name), float))
+    n, lost = manifest.records, {"mean_loss": getattr(manifest, "mean_loss", None)} | manifest.utility.published()
+    losses = ", ".join(f"{word} {lost[name]:.3f}" for name, word in LOSSES.items() if isinstance(lost.get(name), float))
     return [
         ("release", f"{manifest.shape} by {manifest.method}: {n.released} released, {n.suppressed} suppressed"),
         ("guarantee", f"{'; '.join(map(rule_words, rules_of(manifest)))}; verified"),

@@ -32,3 +32,15 @@ def test_losses_of_columns_are_measured_once(monkeypatch):
     losses = release.manifest["utility"]["columns"]
     assert release.custody.figures["mean_loss"] == pytest.approx(losses["age"]["loss"])
     assert len(measured) == 1
+
+
+def test_a_release_shows_the_mean_loss_first():
+    """Whatever weights were minimized, what a release says of itself begins with the mean of the columns."""
+    quasi = {"age": "interval:1,5", "ward": "suppress"}
+    weighed = {"rules": ["k-anonymity=6"], "weights": {"age": 9}, "purpose": "one-coding"}
+    release = cl.anonymize(FRAME, quasi_identifiers=quasi, **weighed)
+    utility = release.manifest["utility"]
+    mean = sum(one["loss"] for one in utility["columns"].values()) / 2
+
+    assert abs(mean - utility["loss"]) > 0.01
+    assert f"loss       mean {mean:.3f}, minimized {utility['loss']:.3f}" in repr(release)
