@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -459,3 +460,13 @@ def test_toml_without_end_is_refused(cloister, tmp_path, text):
         refused = cloister(*words)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert "odd.toml" in refused.err
+
+
+def test_a_message_names_five_columns_at_most(cloister, tmp_path):
+    """Of fifty columns a refusal names five, and how many there are besides."""
+    names = [f"{one}{other}" for one in ("dose", "ward", "test", "scan", "unit") for other in "abcdefghij"]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + (",".join("F" * 50) + "\n") * 9)
+    for words, n in ((("--qi", "nope"), 45), (("--qi", "dosea"), 44)):
+        said = cloister("protect", "table", "wide.csv", *words, "-k", "3", "--out", "out").err
+        assert f"and {n} more" in said
+        assert sum(name in re.findall(r"\w+", said.partition(" more")[0]) for name in names) <= 5

@@ -62,6 +62,15 @@ def test_a_job_made_by_pages_does_the_same_from_the_command_line(window, shape, 
     assert [path for path in data if (first / path).read_bytes() != (again / path).read_bytes()] == []
 
 
+def test_a_row_index_is_said_where_a_file_is_chosen(window):
+    """A first column without a name that numbers the rows is no column of the job, and the page says so."""
+    head, *rows = (window.folder / "patients.csv").read_text().splitlines()
+    numbered = [f",{head}", *(f"{n},{row}" for n, row in enumerate(rows))]
+    (window.folder / "indexed.csv").write_text("\n".join(numbered) + "\n")
+
+    assert "numbers the rows and was not read" in window.get("/new", file="indexed.csv").text
+
+
 def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
     """``cloister protect`` as a page shows it releases what the job does."""
     import html
