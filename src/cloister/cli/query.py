@@ -49,6 +49,10 @@ def run_query(options: QueryOptions) -> None:
 def _answers(release: ReleasedData, options: QueryOptions) -> pl.DataFrame:
     """One row for each set of codes, or for each of these and each label."""
     conditions = _conditions(options.where, release.facts.columns)
+    if CODES in conditions and release.manifest.form != "table":
+        raise InputError(
+            "Codes are asked for with --codes, not with --where. Give --codes CODE, or several with commas."
+        )
     if options.pair:
         conditions["pairs"] = [*map(_pair, options.pair)]
     if options.by is not None and (conditions or not options.codes):

@@ -189,10 +189,10 @@ class ChunkAnswers(Answers):
     def bound(self, query: Conditions) -> CountBounds:
         """Bound how many patients meet conditions; without any on codes they are asked of the table."""
         asked = {name: wanted for name, wanted in query.items() if name not in (CODES, self.column)}
-        codes = query.get(CODES, query.get(self.column))
-        if codes is None and self.table is not None:
+        codes = [query[name] for name in dict.fromkeys((CODES, self.column)) if query.get(name) is not None]
+        if not codes and self.table is not None:
             return self.table.answer(asked)
-        return self.count(_listed(codes), asked)
+        return self.count([code for one in codes or [None] for code in _listed(one)], asked)
 
     def labels_of_classes(self, name: str) -> pl.Series:
         """Return the label of each class in a column."""

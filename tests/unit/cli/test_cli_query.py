@@ -68,6 +68,8 @@ def test_by_a_column_and_under_conditions(capsys):
         (["both", "--where", "age=50..40"], "ends before it begins"),
         (["both", "--where", "age=40", "--where", "age=50"], "asks for 'age' twice"),
         (["both", "--where", "sex=F", "--hierarchy", "sexo=ladder.csv"], "Did you mean 'sex'?"),
+        (["both", "--codes", "401.9", "--where", "codes=250.00"], "with --codes, not with --where"),
+        (["codes", "--where", "codes=1..3"], "with --codes, not with --where"),
         (["both/data.csv", "--where", "sex=F"], "is a file, and a release is a folder"),
         (["both", "--pair", "401.9@old"], "--pair is CODE@AGE"),
         (["both", "--where", "sex=F", "--hierarchy", "sex"], "--hierarchy is COLUMN=FILE"),

@@ -95,6 +95,18 @@ def test_codes_are_counted_by_classes_of_their_table(both):
         both.count_by(["401.9"], "weight")
 
 
+def test_codes_may_be_asked_by_the_name_of_their_column_too(tmp_path):
+    """Codes under both names are one question, of which none is forgotten."""
+    frame = pl.DataFrame(PATIENTS, ["sex", "age", "dx"], orient="row")
+    asked = {"quasi_identifiers": {"age": "interval:10", "sex": "suppress"}, "rules": ["k-anonymity=3"], "codes": "dx"}
+    cl.anonymize(frame, **asked).write(tmp_path / "out")
+    release = cl.open(tmp_path / "out")
+
+    assert release.answer({"dx": "401.9"}) == release.count(["401.9"])
+    assert release.answer({"codes": ["401.9"], "dx": "250.00"}) == release.count(["401.9", "250.00"])
+    assert release.count(["401.9", "250.00"]) != release.count(["401.9"])
+
+
 def test_a_forged_cluster_is_not_counted(tmp_path):
     """Bounds rely on all that is promised: even without verifying, clusters that break it are refused."""
     codes = cl.CodeSets.from_records([["a", "b"]] * 6)
