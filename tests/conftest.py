@@ -48,7 +48,7 @@ def postgresql(postgresql_server, monkeypatch) -> PostgreSQLServer:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Two runs that share what passed, as on the build machine: as a stranger first, then with every service."""
-    parser.addoption("--passed-to", help="write the tests that passed here")
+    parser.addoption("--passed-to", help="write the tests that passed here, and as .files which files have others")
     parser.addoption("--passed-in", help="leave out the tests listed here")
 
 
@@ -72,10 +72,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
-    """List the tests that passed; those that were skipped for what this machine has not are left for the other run."""
+    """List the tests that passed, and the files that the other run must still read: a machine may lack what they need.
+
+    A file that is skipped as a whole is reported nowhere when processes share the tests; it has no test that passed.
+    """
     if place := config.option.passed_to:
-        passed = {report.nodeid for report in terminalreporter.stats.get("passed", [])}
+        passed, skipped = (
+            {report.nodeid for report in terminalreporter.stats.get(outcome, [])} for outcome in ("passed", "skipped")
+        )
+        done, left = ({name.partition("::")[0] for name in names} for names in (passed, skipped))
+        files = {file.relative_to(config.rootpath).as_posix() for file in Path(__file__).parent.rglob("test_*.py")}
         Path(place).write_text("\n".join(sorted(passed)), encoding="utf-8")
+        Path(f"{place}.files").write_text("\n".join(sorted(files - (done - left))), encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
