@@ -5,7 +5,6 @@ nothing after the reading knows how a file was written. What does not fit is ref
 changed or left out is told.
 """
 
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -21,6 +20,7 @@ from cloister.io.databases import read_adbc, read_duckdb, read_postgresql, read_
 from cloister.io.foreign import call_foreign, interruptible
 from cloister.io.memory import memory_left
 from cloister.io.other_files import program_of, read_other
+from cloister.io.parquet import count_records, decode, read_schema
 from cloister.io.query import Call, Query
 from cloister.settings.reading import (
     DROP,
@@ -108,16 +108,15 @@ def parquet_of(data: bytes, file: str, *, may_be_empty: bool = False) -> pl.Data
         raise InputError(f"{file} is empty.", file=file)
     if not (data.startswith(MAGIC) and data.endswith(MAGIC)):
         raise refusal
-    lazy = call_foreign(lambda: pl.scan_parquet(io.BytesIO(data)), refusal)
-    n_records = int(call_foreign(lambda: lazy.select(pl.len()).collect().item(), refusal))
-    columns = call_foreign(lambda: lazy.collect_schema().names(), refusal)
+    schema = call_foreign(lambda: read_schema(data), refusal)
+    n_records, columns = call_foreign(lambda: count_records(data), refusal), schema.names()
     if n_records * len(columns) * BYTES_OF_CELL > memory_left():  # a few bytes can stand for billions of equal cells
         raise InputError(
             f"{file} holds {n_records:,} records of {len(columns):,} columns, which do not fit into memory. "
             "Give it to a machine or a container with more.",
             file=file,
         )
-    frame = call_foreign(lambda: pl.read_parquet(data), refusal)
+    frame = call_foreign(lambda: decode(data, schema), refusal)
     check_names(frame.columns, file)
     if not frame.height and not may_be_empty:
         raise InputError(f"{file} has columns but no records.", file=file)

@@ -1,5 +1,9 @@
 """Files that were damaged or made to harm: a sentence, and a process that lives on."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -48,3 +52,14 @@ def test_parquet_that_stands_for_more_than_memory_is_refused_unread(tmp_path, mo
     for reading in (read_table, read_data):
         with pytest.raises(InputError, match="300,000 records of 2 columns, which do not fit into memory"):
             reading(path)
+
+
+def test_a_damaged_parquet_file_does_not_end_the_process():
+    """A file in which one number was changed is read or refused; the reader of Polars asks for 2 EiB and aborts."""
+    damaged = Path(__file__).with_name("damaged.parquet")
+    program = (
+        f"from cloister.io import read_table\nfor _ in range(40): print(read_table({str(damaged)!r}).frame.height)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stdout) == (0, "30\n" * 40)
