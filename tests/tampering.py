@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from cloister.jobs.manifest import JobManifest, files_of_parts, report_of_job
 from cloister.release.folder import json_bytes, read_figures
-from cloister.release.head import read_section
+from cloister.release.head import SCRIPT, read_section
+from cloister.release.manifest import script_of, typed
 from cloister.report import report_files
 
 
@@ -37,7 +38,7 @@ def sealed(folder, name):
     def seal(manifest):
         manifest["files"][name] = "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
-    restated(folder, seal)
+    restated(folder, seal, script=name != SCRIPT)
 
 
 def job_sealed(folder):
@@ -52,12 +53,22 @@ def job_sealed(folder):
         (folder / name).write_bytes(content)
 
 
-def restated(folder, change):
-    """Change the manifest of a release, and write the report that says the same."""
+def restated(folder, change, *, script=True):
+    """Change the manifest of a release, and write the report that says the same; and the script that checks it."""
     manifest = json.loads((folder / "release.json").read_text())
     change(manifest)
+    if script:
+        script_rewritten(folder, manifest)
     (folder / "release.json").write_bytes(json_bytes(manifest))
     report_rewritten(folder)
+
+
+def script_rewritten(folder, manifest):
+    """Write the script that checks what a manifest states, and its hash; where there is none, the old one stays."""
+    with suppress(Exception):
+        script = script_of(typed(manifest)).text().encode()
+        (folder / SCRIPT).write_bytes(script)
+        manifest["files"][SCRIPT] = f"sha256:{hashlib.sha256(script).hexdigest()}"
 
 
 def report_rewritten(folder, figures=None):

@@ -191,6 +191,8 @@ def test_files_named_in_the_map_exist(name):
     # behind the doors of every shape, as of trajectories
     promised = {
         "data.py",
+        "statements.py",
+        "verify.sql.j2",
         "options.py",
         "protect.py",
         "verify.py",

@@ -12,6 +12,7 @@ from tests.properties import test_paper_searches as papers
 from tests.properties import test_privacy_rules as laws
 from tests.properties import test_search
 from tests.properties import test_verified_rules as verified
+from tests.properties.test_table_statements import IN_SQL
 from tests.soak import made
 from tests.tampering import restated
 
@@ -21,6 +22,7 @@ from cloister.privacy.parse import RULES
 from cloister.search import SEARCHES
 from cloister.shapes.registry import FORMS
 from cloister.shapes.table.verify.rules import CLASS_RULES, TABLE_RULES
+from cloister.shapes.table.verify.statements import RULES as CONDITIONS
 from cloister.utility import LOSSES
 
 UNIT = Path(__file__).resolve().parents[1] / "unit"
@@ -77,6 +79,17 @@ def test_every_rule_is_judged_by_the_verifier():
     assert {*CLASS_RULES} | {*TABLE_RULES} == {*RULES}
     assert {name.split()[0] for name in verified.RULES} == {*CLASS_RULES}
     assert {describe(0.5)["model"] for describe, *_ in verified.TABLE_RULES.values()} == {*TABLE_RULES}
+
+
+def test_every_rule_is_judged_in_sql_or_said_not_to_be():
+    """Each registered rule has a condition of SQL, but those that no released file suffices for."""
+    assert {*CONDITIONS} | {"delta-presence", "population-uniqueness"} == {*RULES}
+    assert {*IN_SQL} | {"k-map", "k-patients", "delta-presence"} >= {*CLASS_RULES} - {"t-closeness"}
+
+
+def test_every_form_has_a_script():
+    """Each form of release has its promises as SQL; claims are still to come."""
+    assert {name for name, form in FORMS.items() if form.script is None} == {"claims"}
 
 
 def test_every_builder_has_laws():

@@ -5,9 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tampering import report_rewritten, sealed
+from tests.tampering import report_rewritten, script_rewritten, sealed
 
 from cloister.release.folder import json_bytes, read_manifest
+from cloister.release.head import SCRIPT
 
 from .command import Found, cloister
 from .evidence import is_evidence, may_be_recorded
@@ -92,6 +93,8 @@ def _leaf_of_manifest(draw, release):
     manifest = json.loads((release / "release.json").read_bytes())
     place = draw.choice(list(leaves(manifest)))
     other = changed(manifest, place, draw)
+    if place[:2] != ("files", SCRIPT):  # which would undo the change
+        script_rewritten(release, other)
     (release / "release.json").write_bytes(json_bytes(other))
     with suppress(Exception):  # where no report can be made of it, the one that is there stays
         report_rewritten(release)

@@ -244,7 +244,7 @@ def open(  # noqa: A001  (the public name)
     if parts := part_names(any_manifest(folder)):
         raise InputError(f"{folder.name} is of a job. Open one of its parts, as {folder.name}/{parts[0]}.")
     manifest = typed(any_manifest(folder))
-    names = [name for name in manifest.files if name != CODEBOOK and not name.endswith(".json")]
+    names = [name for name in manifest.with_records if not name.endswith(".json")]
     if not names:
         raise InputError(f"{folder.name} has no data file: its records are in a database.", file=folder.name)
     codebook = read_data(folder / CODEBOOK, ",").cast(pl.String)
@@ -304,7 +304,7 @@ def export(folder: str | Path, out: str | Path) -> None:
     whole, target = Path(folder).absolute(), Path(out)
     place = only_part(whole)
     manifest = typed(read_manifest(place))
-    files = [name for name in manifest.files if name != CODEBOOK]
+    files = manifest.with_records
     if manifest.shape != "table" or len(files) != 1:
         raise InputError(f"{place.name} is no release of one table in a file, and no other can be exported.")
     if is_taken(target):

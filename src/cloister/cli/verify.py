@@ -15,7 +15,7 @@ from cloister.errors import InputError, NotChecked
 from cloister.io import Source
 from cloister.io.query import is_address
 from cloister.io.tally import is_large, read_tally
-from cloister.jobs.manifest import JOB, only_part, promises_of_folder
+from cloister.jobs.manifest import JOB, only_part, part_names, promises_of_folder
 from cloister.pipeline.output_paths import release_at
 from cloister.release.manifest import WITH_CODES, AnyManifest, codes_of, outline_of, typed
 from cloister.results import Caveat, Manifest, Verdict
@@ -65,7 +65,7 @@ def run_verify(options: VerifyOptions) -> None:
         print_json(said)
     elif not options.quiet:
         found = "holds" if verdict.holds else "was not checked in full"
-        say(f"{options.folder.name} {found} ({verdict.how}):")
+        say(f"{options.folder.absolute().name} {found} ({verdict.how}):")
         for line in verdict.checks if options.verbose else _in_short(options.folder, verdict):
             say(f"  {line}")
     if not verdict.holds:
@@ -78,7 +78,9 @@ def _in_short(folder: Path, verdict: Verdict) -> Iterator[str]:
         yield from (f"{sentence}." for sentence in promises_of_folder(folder))
     caveats = [check for check in verdict.checks if isinstance(check, Caveat)]
     yield from caveats
-    yield f"{len(verdict.checks) - len(caveats)} checks passed; --verbose lists them."
+    parts, checks = len(part_names(release_at(folder))), len(verdict.checks) - len(caveats)
+    of_parts = f"{parts} parts, " if parts > 1 else ""
+    yield f"{of_parts}{checks} checks{': all hold' if verdict.holds else ' passed'}; -v lists them."
 
 
 def _not_checked(options: VerifyOptions, verdict: Verdict) -> NotChecked:

@@ -19,7 +19,7 @@ import polars as pl
 from cloister.errors import CloisterError, NoSafeRelease, name_few
 from cloister.io import write_private
 from cloister.release.folder import MANIFEST, REPORTS, any_manifest, is_release, json_bytes, same
-from cloister.release.head import CODEBOOK
+from cloister.release.head import WITHOUT_RECORDS
 from cloister.release.manifest import outline_of, typed
 from cloister.release.release import is_internal
 from cloister.results import DIGITS, Manifest
@@ -87,7 +87,9 @@ def what_changed(earlier: Mapping[str, Manifest], now: Mapping[str, Manifest]) -
     notes = []
     for name in (name for name in now if name in earlier):
         old, new = outline_of(earlier[name]), outline_of(now[name])
-        hashes = [{file: digest for file, digest in one.hashes.items() if file != CODEBOOK} for one in (old, new)]
+        hashes = [
+            {file: digest for file, digest in one.hashes.items() if file not in WITHOUT_RECORDS} for one in (old, new)
+        ]
         n_records = [one.records.get("in") if isinstance(one.records, dict) else None for one in (old, new)]
         alike = ("cloister", "method", "seed", "settings")
         if hashes[0] == hashes[1]:

@@ -24,7 +24,7 @@ from cloister.hierarchy import Hierarchy, parse_hierarchy
 from cloister.io import as_text
 from cloister.io.columns import listed, nearest_column
 from cloister.release.folder import read_data
-from cloister.release.head import CLUSTERS, CODEBOOK
+from cloister.release.head import CLUSTERS
 from cloister.release.manifest import AnyManifest, codes_of
 from cloister.results import CountBounds
 from cloister.shapes.codes.data import occurrence
@@ -343,7 +343,7 @@ def answers_from(
     if place is None or manifest.is_in_database:
         raise InputError(
             "Patients of the original are asked for. A release of claims states no bounds from which they could be "
-            f"counted. Count in its own files: {listed([name for name in manifest.files if name != CODEBOOK])}."
+            f"counted. Count in its own files: {listed(manifest.with_records)}."
         )
     answers: Answers = load(place)(folder, manifest, codebook, hierarchies)
     return answers

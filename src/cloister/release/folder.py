@@ -12,7 +12,7 @@ import polars as pl
 from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
-from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS
+from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS, SCRIPT
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.version import __version__
@@ -65,7 +65,7 @@ def release_around(path: Path) -> Path | None:
 def _strangers(folder: Path, files: Mapping[str, object]) -> list[str]:
     """Names in a release folder that do not belong to the release."""
     of_claims = {name for pair in PATIENTS_AND_CLAIMS for name in pair}
-    known = {CODEBOOK, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
+    known = {CODEBOOK, SCRIPT, CLUSTERS, ATTRIBUTES, *DATA, *of_claims} & files.keys()
     return sorted({entry.name for entry in folder.iterdir()} - {MANIFEST, *REPORTS, *known})
 
 

@@ -139,6 +139,12 @@ PATIENTS_AND_CLAIMS = (("patients.csv", "claims.csv"), ("patients.parquet", "cla
 """Names of the two files of a release of claims; it has one of these pairs."""
 
 CODEBOOK = "codebook.csv"
+SCRIPT = "verify.sql"
+"""The promises as SQL, which a recipient runs without cloister."""
+
+WITHOUT_RECORDS = (CODEBOOK, SCRIPT)
+"""Listed files that follow from the records and the manifest."""
+
 CLUSTERS = "clusters.json"
 """Disassociated code sets; the data file beside them is ``data.csv``."""
 
@@ -168,6 +174,11 @@ class ManifestHead(Section):
         return listed[0] if len(listed) == 1 else None
 
     @property
+    def with_records(self) -> list[str]:
+        """Names of the files that have released records."""
+        return [name for name in self.files if name not in WITHOUT_RECORDS]
+
+    @property
     def is_in_database(self) -> bool:
         """Whether what is released stays in a database."""
         return getattr(self, "table", None) is not None
@@ -190,9 +201,13 @@ class ManifestHead(Section):
     def must_list(self) -> str | None:
         """Return what the manifest must list as files, in words; None where it does."""
         if self.is_in_database:
-            return None if self.files.keys() == {CODEBOOK} else f"{CODEBOOK} alone: its records are in a database"
+            return (
+                None
+                if self.files.keys() - {SCRIPT} == {CODEBOOK}
+                else f"{CODEBOOK} alone: its records are in a database"
+            )
         names = [*self.beside, self.data_file or "one data file"]
-        fits = self.files.keys() == {*names, CODEBOOK}
+        fits = self.files.keys() - {SCRIPT} == {*names, CODEBOOK}
         return None if fits else f"{', '.join(names)} and {CODEBOOK}, no more"
 
     def one_row_a_patient(self) -> tuple[str, dict[str, str]] | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cloister.shapes.table.format.manifest import TableManifest
     from cloister.shapes.table_with_codes.format.data import CodesSection, TableWithCodesManifest
     from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
+    from cloister.verification.script import Script
 
 CodeSetsManifest: TypeAlias = "DisassociationManifest | GeneralizationManifest"
 AnyManifest: TypeAlias = (
@@ -93,3 +94,12 @@ def codes_of(manifest: "TableManifest") -> "CodesSection | None":
     """Return what a manifest says of the codes of a table; None where there are none."""
     codes: CodesSection | None = getattr(manifest, "codes", None)
     return codes
+
+
+def script_of(manifest: AnyManifest) -> "Script | None":
+    """Return the promises of a release as SQL; None where its form has no script, or its records are in a database."""
+    place = FORMS[manifest.form].script
+    if place is None or manifest.is_in_database:
+        return None
+    script: Script = load(place)(manifest)
+    return script

@@ -29,8 +29,8 @@ from cloister.release.folder import (
     read_data,
     release_around,
 )
-from cloister.release.head import CODEBOOK
-from cloister.release.manifest import AnyManifest, rule_words, rules_of, typed
+from cloister.release.head import CODEBOOK, SCRIPT
+from cloister.release.manifest import AnyManifest, rule_words, rules_of, script_of, typed
 from cloister.report import report_files
 from cloister.results import DIGITS, Figures, Manifest, Verdict
 
@@ -212,6 +212,10 @@ class Release(ABC):
         if not verdict.holds:
             raise InternalError(f"What was written did not pass verification: {verdict.problem()}.")
         files = {name: f"sha256:{sha256(partial / name)}" for name in (*names, CODEBOOK)}
+        script = script_of(typed(self.summary() | {"files": files}))
+        if script is not None:
+            write_private(partial / SCRIPT, script.text().encode())
+            files[SCRIPT] = f"sha256:{sha256(partial / SCRIPT)}"
         manifest = self.summary() | {"files": files}
         written, found = typed(manifest), {}
         if self.attack is not None:

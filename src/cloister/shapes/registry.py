@@ -49,6 +49,7 @@ class Form:
     page: str  # the template of its report
     words: str  # the template of its words on the terminal and in README.txt
     exact: str | None = None  # the same figures for the custodian; None where there are no other
+    script: str | None = None  # its promises as SQL, from its manifest
     answers: str | None = None  # what a recipient can ask of it, with bounds; None where that is nothing
 
 
@@ -91,6 +92,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_table",
         page="report.html",
         words="table",
+        script="cloister.shapes.table.verify.statements:script_of",
         answers="cloister.recipients.answers:of_table",
     ),
     "table_with_codes": Form(
@@ -102,6 +104,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_table_with_codes",
         page="report.html",
         words="table",
+        script="cloister.shapes.table_with_codes.verify.statements:script_of",
         answers="cloister.recipients.answers:of_table",
     ),
     "disassociation": Form(
@@ -113,6 +116,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_chunks",
         page="codes.html",
         words="chunks",
+        script="cloister.shapes.disassociation.verify.statements:script_of",
         answers="cloister.recipients.answers:of_chunks",
     ),
     "generalization": Form(
@@ -124,6 +128,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_terms",
         page="generalized_codes.html",
         words="terms",
+        script="cloister.shapes.generalization.verify.statements:script_of",
         answers="cloister.recipients.answers:of_terms",
     ),
     "trajectories": Form(
@@ -135,6 +140,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_trajectories",
         page="trajectories.html",
         words="trajectories",
+        script="cloister.shapes.trajectories.verify.statements:script_of",
         answers="cloister.recipients.answers:of_trajectories",
     ),
     "claims": Form(

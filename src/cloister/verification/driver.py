@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
+from cloister.errors import InputError, TooLittleMemory
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.release.figures import ReportCounts, figures_of
 from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest_failures, read_data
-from cloister.release.head import CODEBOOK, ManifestHead
-from cloister.release.manifest import AnyManifest, typed
+from cloister.release.head import CODEBOOK, SCRIPT, ManifestHead
+from cloister.release.manifest import AnyManifest, script_of, typed
 from cloister.report import report_files
 from cloister.results import Manifest, Verdict
 from cloister.settings.reading import ReadingWords
@@ -166,7 +166,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     if verdict.failures:
         return verdict
     facts = checker.facts(release)
-    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook)]
+    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook), *_script_failures(folder, stated)]
     failures += _report_failures(folder, manifest, stated, facts.shown)
     failures = failures or checker.unexpected(release)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
@@ -178,6 +178,22 @@ def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
     except InputError as error:
         return [error.text.rstrip(".")]
     return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
+
+
+def _script_failures(folder: Path, stated: AnyManifest) -> list[str]:
+    """Run the promises in SQL, too: by another engine than the checks before. Older releases have no script."""
+    script = script_of(stated)
+    if script is None or SCRIPT not in stated.files:
+        return []
+    try:
+        found = script.run(folder, [MANIFEST, *stated.files])
+    except TooLittleMemory:
+        raise
+    except InputError as error:
+        return [error.text.rstrip(".")]
+    broken = [f"{one.promise}: not so ({one.violations})" for one in found if one.violations]
+    is_same = (folder / SCRIPT).read_bytes() == script.text().encode()
+    return broken if is_same else [*broken, f"{SCRIPT} does not check what {MANIFEST} states"]
 
 
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:

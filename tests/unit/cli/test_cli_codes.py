@@ -25,7 +25,16 @@ RECORDS = [
 IDS = [f"P{number:03d}" for number in range(len(RECORDS))]
 WIDE = "id,codes\n" + "".join(f"{i},{' '.join(codes)}\n" for i, codes in zip(IDS, RECORDS))
 LONG = "id,code\n" + "".join(f"{i},{code}\n" for i, codes in zip(IDS, RECORDS) for code in codes)
-FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
+FILES = {
+    "clusters.json",
+    "data.csv",
+    "codebook.csv",
+    "release.json",
+    "report.html",
+    "report.json",
+    "README.txt",
+    "verify.sql",
+}
 
 
 @pytest.fixture

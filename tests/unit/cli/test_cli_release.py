@@ -68,6 +68,7 @@ def test_files_and_their_hashes(release, manifest):
     assert {path.name for path in release.iterdir()} == {
         "data.csv",
         "codebook.csv",
+        "verify.sql",
         "release.json",
         "report.html",
         "report.json",

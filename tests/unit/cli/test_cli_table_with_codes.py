@@ -11,7 +11,16 @@ ROWS = [
     for number, codes in enumerate(["250.00 401.9", "401.9", "250.00 V58.66", "401.9 272.4", ""] * 16)
 ]
 OPTIONS = ("--id", "id", "--qi", "age=interval:10,20", "--qi", "sex", "--codes", "diagnoses", "-k", "4")
-FILES = {"clusters.json", "data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
+FILES = {
+    "clusters.json",
+    "data.csv",
+    "codebook.csv",
+    "release.json",
+    "report.html",
+    "report.json",
+    "README.txt",
+    "verify.sql",
+}
 
 
 @pytest.fixture

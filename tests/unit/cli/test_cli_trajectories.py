@@ -11,7 +11,7 @@ import pytest
 from tests.tampering import resealed, restated
 
 CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
-FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
+FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt", "verify.sql"}
 KEYS = {"pairs", "codes_untold", "ages_untold", "patients_untold", "trajectories", "constraints", "constraints_kept"}
 KEYS |= {"counted_over"}
 KEYS |= {"ilm", "alm", "ilm_exact", "alm_exact"}

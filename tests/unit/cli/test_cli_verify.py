@@ -61,7 +61,7 @@ def test_a_line_for_each_guarantee_and_one_for_the_rest(cloister, coarse):
     assert "shared by at least" in short[1]
     assert short[2:] == [
         "  losses are estimates, which were not recomputed",
-        f"  {len(long) - 2} checks passed; --verbose lists them.",
+        f"  {len(long) - 2} checks: all hold; -v lists them.",
     ]
     assert len(long) > 10
     assert long[0] == short[0]

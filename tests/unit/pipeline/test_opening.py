@@ -113,6 +113,7 @@ What this assumes, and what is not promised, is in section 8 of report.html.
 FILES
   data.csv        the protected data, one record a line
   codebook.csv    what each column and label means: type, order, lower and upper bound
+  verify.sql      checks the promise without cloister, see below
   release.json    settings, guarantee, losses and risks, for programs
   report.html     the same for people, with pictures; open it in a browser
   report.json     the numbers of the report
@@ -127,6 +128,12 @@ HOW TO READ IT
 CHECK IT AGAIN
   pip install cloister==VERSION
   cloister verify FOLDER
+Without cloister, by DuckDB alone. In this folder:
+  duckdb < verify.sql
+or in Python, after pip install duckdb:
+  import duckdb
+  print(duckdb.sql(open("verify.sql").read()))
+Each row is a promise; violations must be 0.
 In Python: import cloister as cl; release = cl.open("FOLDER"); release.data
 """
 

@@ -86,7 +86,7 @@ def test_written_and_read_back(release, tmp_path):
     manifest = release.write(tmp_path / "release")
 
     assert same_release(release.clusters, read_clusters(tmp_path / "release" / "clusters.json"))
-    assert manifest["files"].keys() == {"clusters.json", "data.csv", "codebook.csv"}
+    assert manifest["files"].keys() == {"clusters.json", "data.csv", "codebook.csv", "verify.sql"}
     assert cl.verify_folder(tmp_path / "release").holds
     with pytest.raises(cl.InputError, match="as the file"):
         cl.verify_folder(tmp_path / "release", original=release.frame)

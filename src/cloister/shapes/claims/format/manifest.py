@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, model_validator
 from cloister.release.head import (
     CODEBOOK,
     PATIENTS_AND_CLAIMS,
+    SCRIPT,
     Count,
     Delimiter,
     FileName,
@@ -324,7 +325,7 @@ class ClaimsManifest(ManifestHead):
 
     def must_list(self) -> str | None:
         """Return what the manifest must list as files, in words; None where it does."""
-        fits = any(self.files.keys() == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
+        fits = any(self.files.keys() - {SCRIPT} == {*pair, CODEBOOK} for pair in PATIENTS_AND_CLAIMS)
         return None if fits else f"one file of patients, one of claims and {CODEBOOK}, no more"
 
     def roles(self) -> dict[str, str]:

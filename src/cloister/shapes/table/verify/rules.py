@@ -104,14 +104,14 @@ def _k_map(rule: Description, classes: ReleasedClasses, reference: Reference) ->
         return _in_population(rule, classes, reference) >= int(rule["k"])
     sizes = classes.sizes[COUNT]
     smallest, largest = (int(sizes[place]) for place in (sizes.arg_min() or 0, sizes.arg_max() or 0))
-    least, most = (_sample_size(rule, n, largest) for n in (reference.n_least, reference.n_most))
+    least, most = (sample_size(rule, n, largest) for n in (reference.n_least, reference.n_most))
     if least <= smallest < most:
         raise _NotAtHandError("it depends on the number of records of the input, which is kept back")
     holds = sizes >= least
     return holds & (least < most or rule.get("class_size", least) == least or least > largest)
 
 
-def _sample_size(rule: Description, n_records: int, largest: int) -> int:
+def sample_size(rule: Description, n_records: int, largest: int) -> int:
     """Return how many records a class must have to match k people; at most one above the largest class.
 
     The least number from 2 to k that a Poisson variable reaches with no more than the significance; its mean are the

@@ -1,0 +1,209 @@
+"""The promises of a released table as SQL: what ``verify.sql`` of a table checks, from the released files alone.
+
+The script is the template `verify.sql.j2` beside this file; here are the conditions under which a class breaks a rule.
+Definitions are those of the papers that `cloister.privacy` names. A missing value is a value of its own, but none for
+l-diversity, (alpha, k)-anonymity and beta-likeness.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cloister.release.head import DATA
+from cloister.shapes.table.format.guarantee import Description, Guarantee
+from cloister.shapes.table.format.manifest import TableManifest, guarantee_of
+from cloister.verification.script import Script, names_in_sql
+
+from .rules import name_of, sample_size
+
+TEMPLATE = "shapes/table/verify/verify.sql.j2"
+
+OURS = (
+    *("line", "row_key", "key_before", "records", "people", "class", "number", "history", "place", "expected"),
+    *("value", "n", "p", "p_recorded", "n_values", "q", "q_recorded", "recorded", "number_before", "history_before"),
+    *(
+        "f",
+        "g",
+        "n_ranks",
+        "json",
+        "codes_as_released",
+        "codes_in_order",
+        "own_codes",
+        "codes_before",
+        "code",
+        "cluster",
+        "size",
+        "least",
+        "most",
+    ),
+)
+"""Names of columns of the views, which no released column has there."""
+
+
+@dataclass(frozen=True)
+class RuleCondition:
+    """When a class breaks a rule.
+
+    ``kind`` says what the condition is asked of: the ``class``, ``all classes`` together, the ``values`` of a column in
+    the class, their ``shares`` beside those among all records, or these shares in the ``order`` of the values.
+    """
+
+    sentence: str
+    kind: str
+    violated: str
+
+
+RULES: Mapping[str, RuleCondition] = {
+    "k-anonymity": RuleCondition("every class has at least {k} records", "class", "records < {k}"),
+    "k-patients": RuleCondition("every class has records of at least {k} patients", "class", "people < {k}"),
+    "k-map": RuleCondition(
+        "every class has as many records as {k} people of the population have in the sample",
+        "class",
+        "records < {least}",
+    ),
+    "no-attack": RuleCondition("no class is so small that an attack pays", "class", "records * {cost} <= {gain}"),
+    "average-risk": RuleCondition(
+        "the mean risk of a record is at most {risk}", "all classes", "count(*) / sum(records) > {risk} + 1e-12"
+    ),
+    "sample-uniqueness": RuleCondition(
+        "a share of at most {share} of the records is alone in its class",
+        "all classes",
+        "count(*) FILTER (records = 1) / sum(records) > {share} + 1e-12",
+    ),
+    "l-diversity": RuleCondition(
+        "every class has at least {l} different recorded values of {column}", "values", "count(value) < {l}"
+    ),
+    "entropy-l-diversity": RuleCondition(
+        "values of {column} are as even in every class as {l} equally frequent ones",
+        "values",
+        "coalesce(-sum(q_recorded * ln(q_recorded)), -1) < ln({l}) - 1e-12",
+    ),
+    "recursive-l-diversity": RuleCondition(
+        "in every class the most frequent value of {column} is rarer than {c} times all from the {l}th on",
+        "values",
+        "NOT coalesce(max(q_recorded) < {c} * sum(q_recorded) FILTER (place >= {l}) - 1e-12, false)",
+    ),
+    "alpha-k-anonymity": RuleCondition(
+        "every class has at least {k} records, and no value of {column} more than a share of {alpha}",
+        "values",
+        "sum(n) < {k} OR coalesce(max(q_recorded), 2) > {alpha} + 1e-12",
+    ),
+    "t-closeness": RuleCondition(
+        "in every class {column} is distributed as among all records, within {t}",
+        "shares",
+        "(sum(abs(q - p)) + 1 - sum(p)) / 2 > {t} + 1e-12",  # of values that a class lacks, p is the difference
+    ),
+    "delta-disclosure": RuleCondition(
+        "every class has every value of {column}, and the logarithm of its share differs by less than {delta}",
+        "shares",
+        "count(*) FILTER (abs(ln(q / p)) < {delta} - 1e-12) < max(n_values)",
+    ),
+    "beta-likeness": RuleCondition(
+        "no class makes a value of {column} more likely by more than {beta} times its share",
+        "shares",
+        "coalesce(bool_or(q / p - 1 > {beta} + 1e-12 OR q_recorded / p_recorded - 1 > {beta} + 1e-12)"
+        " FILTER (value IS NOT NULL), true)",
+    ),
+    "enhanced-beta-likeness": RuleCondition(
+        "no class makes a value of {column} more likely by more than {beta} times its share, or its information",
+        "shares",
+        "coalesce(bool_or(q / p - 1 > least({beta}, -ln(p)) + 1e-12"
+        " OR q_recorded / p_recorded - 1 > least({beta}, -ln(p_recorded)) + 1e-12) FILTER (value IS NOT NULL), true)",
+    ),
+}
+"""By the model of a rule, when it is broken."""
+
+ORDERED = RuleCondition(
+    RULES["t-closeness"].sentence,
+    "order",
+    "coalesce(max(recorded) * sum(abs(f - g)) / nullif(max(n_ranks) - 1, 0), 0)"
+    " + abs(max(recorded) - (SELECT coalesce(sum(p) FILTER (value IS NOT NULL), 0) FROM whole_{place})) > {t} + 1e-12",
+)
+"""t-closeness of values in an order: the mean distance of the distribution functions; missing is as far as can be."""
+
+IN_ORDER = (
+    "CASE WHEN (SELECT bool_and(regexp_full_match(value, '[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?'))"
+    " FROM whole_{place}) THEN try_cast(value AS DOUBLE) END"
+)
+"""The order of the values of a column: that of numbers where all are numbers, else that of their bytes."""
+
+
+def script_of(manifest: TableManifest) -> Script:
+    """Return the script that checks a release of a table."""
+    return Script(TEMPLATE, facts_in_sql(manifest) | {"codes": None})
+
+
+def names_of(promised: Guarantee) -> dict[str, str]:
+    """Return the name in SQL of each released column."""
+    return names_in_sql(promised.columns, OURS)
+
+
+def facts_in_sql(manifest: TableManifest) -> dict[str, object]:
+    """Return what the template takes of a manifest."""
+    delimiter = manifest.settings.delimiter if manifest.data_file == DATA[0] else None
+    return facts_of_promise(
+        guarantee_of(manifest), (manifest.risk.smallest_class, manifest.risk.largest_class), delimiter
+    )
+
+
+def facts_of_promise(promised: Guarantee, sizes: tuple[int, int], delimiter: str | None) -> dict[str, object]:
+    """Return what the template takes of a promise.
+
+    ``sizes``: those of the smallest and of the largest class; ``delimiter``: of a CSV file; None of a Parquet file
+    """
+    names = names_of(promised)
+    asked = (rule["column"] for rule in promised.rules if "column" in rule and rule["model"] != "k-patients")
+    cells = {column: place for place, column in enumerate(dict.fromkeys(asked), start=1)}
+    patients = promised.id is not None and promised.patient is not None
+    keyed = [promised.id] if promised.id is not None and not (promised.numbered or patients) else []
+    sorted_by = [*(name for name in promised.columns if name != promised.id), *keyed]
+    return {
+        "promised": promised,
+        "file": DATA[delimiter is None],
+        "delimiter": delimiter,
+        "names": names,
+        "quasi": [names[name] for name in promised.levels],
+        "sorted_by": [names[name] for name in sorted_by],
+        "id": promised.id and names[promised.id],
+        "patients": patients,
+        "cells": cells,
+        "rules": [_filled(rule, promised, sizes, cells.get(rule.get("column", ""))) for rule in promised.rules],
+    }
+
+
+def _filled(rule: Description, promised: Guarantee, sizes: tuple[int, int], place: int | None) -> Mapping[str, object]:
+    """Return a rule as the template takes it; without a kind where the released files do not suffice to judge it."""
+    # of k-map by the size of the population: for the fewest and for the most records that the original may have had
+    least, most = 0, 0
+    if rule["model"] == "k-map" and "population_size" in rule:
+        n = promised.released or 0
+        few, many = (1, promised.k - 1) if promised.suppressed is None else (promised.suppressed, promised.suppressed)
+        least, most = (sample_size(rule, n + left_out, sizes[1]) for left_out in (few, many))
+    why = _why_unchecked(rule, promised)
+    if least <= sizes[0] < most:
+        why = "it depends on the number of records of the original, which is withheld"
+    if why is not None:
+        return {"kind": None, "sentence": f"{name_of(rule)}: not checked here, as {why}"}
+    found = ORDERED if rule.get("distance") == "ordered" else RULES[rule["model"]]
+    numbers = {**rule, "place": place, "least": least}
+    return {
+        "kind": found.kind,
+        "sentence": f"{found.sentence.format_map(numbers)} ({rule['model']})",
+        "violated": found.violated.format_map(numbers),
+        "place": place,
+        "order": IN_ORDER.format(place=place),
+    }
+
+
+def _why_unchecked(rule: Description, promised: Guarantee) -> str | None:
+    """Return why the released files do not suffice to judge a rule; None where they do."""
+    if rule["model"] == "population-uniqueness":
+        return "it is an estimate that SQL does not compute"
+    if "population" in rule:
+        return "it compares with a population that is not in the release"
+    if rule["model"] == "k-patients" and promised.id is None:
+        return "the release does not contain whose records they are"
+    if rule.get("distance") == "hierarchical":
+        return "it compares groups of a hierarchy that is not in the release"
+    if RULES[rule["model"]].kind == "shares" and promised.suppressed != 0:
+        return "it compares with the whole original, of which records were suppressed"
+    return None

@@ -1,0 +1,178 @@
+"""A release checked by SQL alone: the script ``verify.sql``, rendered from the manifest, and run by DuckDB.
+
+A recipient without cloister runs the script, and so does `cloister verify`. Each shape has it as a template in its
+``verify`` folder: first views, each with a comment that says what its rows are, then one row for each promise.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cloister.errors import InputError, TooLittleMemory
+from cloister.io.databases import connect
+from cloister.io.foreign import interruptible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+OUT_OF_MEMORY = "OutOfMemoryException"
+
+DESCRIPTORS = "/proc/self/fd"
+"""Where Linux has the open folders of a process."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A promise, and how often it is broken; None where the released files do not suffice to check it."""
+
+    promise: str
+    violations: int | None
+
+
+@dataclass(frozen=True)
+class Script:
+    """The promises of one release: a template, by its path in the package, and what the manifest states.
+
+    Filters of templates: ``text`` writes a text of SQL, ``file`` the name of a released file, ``comment`` a line of a
+    comment, ``listed`` a list in lines; ``each`` fills a pattern with every name.
+    """
+
+    template: str
+    facts: Mapping[str, object]
+
+    def text(self, folder: str = "") -> str:
+        """Return the script; ``folder``: what comes before the names of files, for whoever is not in their folder."""
+        return _environment().get_template(self.template).render(self.facts, folder=folder).strip() + "\n"
+
+    def run(self, folder: Path, names: Iterable[str]) -> tuple[Finding, ...]:
+        """Return what the script finds in a folder, of which it reads the files of these names.
+
+        Raises
+        ------
+        InputError
+            DuckDB cannot read the files as those of such a release; no value is quoted.
+        """
+
+        def find() -> list[tuple[str, int | None]]:
+            with _prefix(folder) as before, tempfile.TemporaryDirectory(prefix="cloister-verify-") as aside:
+                reads, text = [before + name for name in names], self.text(before)
+                # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
+                with connect(
+                    ":memory:", reads=reads, temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True
+                ) as connection:
+                    return interruptible(lambda: connection.execute(text).fetchall(), connection.interrupt)
+
+        refusal = InputError(f"The files of {folder.name} cannot be read as those of such a release.")
+        try:
+            rows = find()
+        except Exception as error:  # its message may quote values
+            if type(error).__name__ == OUT_OF_MEMORY:
+                refusal = TooLittleMemory(f"{folder.name} cannot be checked by SQL: there is not enough memory.")
+            rows = None
+        if rows is None:
+            raise refusal
+        return tuple(Finding(promise, violations) for promise, violations in rows)
+
+
+@contextmanager
+def _prefix(folder: Path) -> Iterator[str]:
+    """Yield what leads DuckDB to the files of a folder, whatever its name: patterns, and bytes that are no text."""
+    if not os.path.isdir(DESCRIPTORS):
+        yield re.sub(r"[*?\[]", r"[\g<0>]", f"{folder.absolute()}/")
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield f"{DESCRIPTORS}/{descriptor}/"
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import (  # only releases and their check need it
+        Environment,
+        FileSystemLoader,
+        StrictUndefined,
+        pass_context,
+    )
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parents[1]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701  (SQL is no HTML; names and texts are written by filters)
+    )
+    environment.filters |= {
+        "text": literal,
+        "file": pass_context(lambda context, name: literal(context["folder"] + name)),
+        "comment": in_one_line,
+        "listed": in_lines,
+        "each": lambda names, pattern: [pattern.format(name) for name in names],
+        "types": lambda names: [f"{name}: 'VARCHAR'" for name in names],
+    }
+    return environment
+
+
+def literal(text: str) -> str:
+    """Return a text of SQL in one line; marks that cannot be printed are written by their numbers."""
+    parts = [
+        " || ".join(f"chr({ord(mark)})" for mark in part) if odd else "'" + part.replace("'", "''") + "'"
+        for odd, group in groupby(text, key=_is_unprintable)
+        if (part := "".join(group))
+    ]
+    return f"({' || '.join(parts)})" if len(parts) > 1 else (parts or ["''"])[0]
+
+
+def _is_unprintable(mark: str) -> bool:
+    return not mark.isprintable()
+
+
+def identifier(name: str) -> str:
+    """Return a name of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def in_one_line(text: str) -> str:
+    """Return a text in one line of printable characters, as a comment holds it."""
+    return "".join(" " if _is_unprintable(mark) else mark for mark in text)
+
+
+def names_in_sql(columns: Iterable[str], ours: Iterable[str] = ()) -> dict[str, str]:
+    """Return a name in SQL for each column, which is that of the column where it can be.
+
+    Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, from ``ours`` as well.
+    """
+    used, found = {name.casefold() for name in ours}, {}
+    for place, column in enumerate(columns, start=1):
+        base = in_one_line(column).strip() or f"column {place}"
+        name, number = base, 2
+        while name.casefold() in used:
+            name, number = f"{base} {number}", number + 1
+        used.add(name.casefold())
+        found[column] = identifier(name)
+    return found
+
+
+def in_lines(parts: Iterable[str], between: str = ", ", indent: int = 7) -> str:
+    """Return parts of a list, as many in a line as fit."""
+    rows, line = [], ""
+    words = [*parts]
+    for place, part in enumerate(words):
+        word = part + (between if place + 1 < len(words) else "")
+        if line and len(line) + len(word) > _WIDTH:
+            rows.append(line.rstrip())
+            line = ""
+        line += word
+    return ("\n" + " " * indent).join([*rows, line])
+
+
+_WIDTH = 100
