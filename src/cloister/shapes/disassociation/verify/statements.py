@@ -15,8 +15,8 @@ TEMPLATE = "shapes/disassociation/verify/verify.sql.j2"
 OURS = ("line", "code", "n", "before", "json")
 """Names of columns of the views, which no released column has there."""
 
-MOST_CODES = 3
-"""Larger sets are not counted: their number grows exponentially with the codes of a chunk."""
+MOST_CODES, MOST_SETS = 3, 20_000_000
+"""Larger sets are not counted, nor are more: their number grows exponentially with the codes of a chunk."""
 
 
 def script_of(manifest: DisassociationManifest) -> Script:
@@ -40,6 +40,7 @@ def facts_of_chunks(
         "k": k,
         "m": m,
         "sets_counted": min(m, MOST_CODES),
+        "most_sets": MOST_SETS,
         "sensitive": list(sensitive),
         "diversity": diversity or 1,
         "repeats": repeats,

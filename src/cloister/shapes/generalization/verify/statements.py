@@ -14,8 +14,8 @@ TEMPLATE = "shapes/generalization/verify/verify.sql.j2"
 OURS = ("line", "term", "terms", "code", "records", "row_key", "key_before", "number", "json")
 """Names of columns of the views, which no released column has there."""
 
-MOST_TERMS = 3
-"""Larger sets are not counted: their number grows exponentially with the terms of a record."""
+MOST_TERMS, MOST_SETS = 3, 20_000_000
+"""Larger sets are not counted, nor are more: their number grows exponentially with the terms of a record."""
 
 
 def script_of(manifest: GeneralizationManifest) -> Script:
@@ -31,6 +31,7 @@ def script_of(manifest: GeneralizationManifest) -> Script:
         "k": settings.k,
         "m": settings.m,
         "sets_counted": min(settings.m or 0, MOST_TERMS),
+        "most_sets": MOST_SETS,
         "repeats": settings.repeats,
         "mark": MARK,
     }
