@@ -16,7 +16,7 @@ from scale_runs import Row, answer_of, apart, cloister, manifest_of, watched
 
 sys.path.append(str(Path(__file__).parents[1]))  # the server is that of the tests
 
-from tests.postgresql_server import PostgreSQLServer, serving, why_not
+from tests.made.postgresql_server import PostgreSQLServer, serving, why_not
 
 TABLE, MADE = "patients", "protected"
 ENTRY = re.compile(r"^[-\d]+ [:.\d]+ \w+ \[\d+\] (\w+):  ", re.MULTILINE)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
-from tests.examples import IS_FULL, examples
-from tests.postgresql_server import PostgreSQLServer, serving, why_not
+from tests.made.examples import IS_FULL, examples
+from tests.made.postgresql_server import PostgreSQLServer, serving, why_not
 
 from cloister.kernels.compiling import compile_all
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.tampering import replaced_one_by_one
+from tests.made.tampering import replaced_one_by_one
 
 from cloister.cli.main import run
 

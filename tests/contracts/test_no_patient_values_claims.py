@@ -6,9 +6,9 @@ import sys
 import traceback
 
 import pytest
-from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
-from tests.claims_files import PLAN as FILES_PLAN
-from tests.claims_files import write_files
+from tests.made.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
+from tests.made.claims_files import PLAN as FILES_PLAN
+from tests.made.claims_files import write_files
 
 from cloister.cli.main import run
 from cloister.errors import InputError

@@ -12,7 +12,7 @@ import traceback
 
 import polars as pl
 import pytest
-from tests.tampering import replaced_one_by_one
+from tests.made.tampering import replaced_one_by_one
 
 import cloister as cl
 from cloister.cli.main import run

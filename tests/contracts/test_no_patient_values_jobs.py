@@ -1,7 +1,7 @@
 """No patient's value in any message, manifest or file of a job, nor in a first job: a marker is looked for."""
 
 import pytest
-from tests.jobs_files import BOTH, JOB, hospital, write_hospital
+from tests.made.jobs_files import BOTH, JOB, hospital, write_hospital
 
 from cloister.cli.main import run
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.made.tampering import restated
 from tests.oracles import attacks as attacks_by_definition
 from tests.oracles import hierarchies as hierarchies_by_definition
 from tests.oracles.full_domain import at_least, best_policy
@@ -14,7 +15,6 @@ from tests.properties import test_search
 from tests.properties import test_verified_rules as verified
 from tests.properties.test_table_statements import IN_SQL
 from tests.soak import made
-from tests.tampering import restated
 
 import cloister as cl
 from cloister.hierarchy.build import BUILDERS

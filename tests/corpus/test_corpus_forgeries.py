@@ -11,11 +11,11 @@ from contextlib import suppress
 
 import polars as pl
 import pytest
-from tests.jobs_files import write_hospital
+from tests.made.jobs_files import write_hospital
+from tests.made.tampering import job_sealed, restated, sealed
 from tests.soak.command import cloister
 from tests.soak.evidence import is_evidence, may_be_recorded
 from tests.soak.forgeries import Target, contents, made_release
-from tests.tampering import job_sealed, restated, sealed
 
 TARGETS = {
     "table": (1, 3, 4, 5, 7),  # full-domain as Parquet, as CSV with rows of stars, mondrian, cluster, local recoding

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from tests import claims_files, jobs_files
+from tests.made import claims_files, jobs_files
 from tests.soak.command import cloister
 
 from cloister.testing import hospital

@@ -5,7 +5,7 @@ below each node. Asked for (1,2,2), it passes over the second child of the root 
 """
 
 import pytest
-from tests.antichains import branches, transformations_in
+from tests.made.antichains import branches, transformations_in
 
 from cloister.results import PropertyStatistics
 from cloister.search.lattice import STORES, CompiledStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
+from tests.made.trajectories import FIGURE_1, FIGURE_3, FIGURE_4, figure_1, tree_of
 
 from cloister.cli.main import run
 from cloister.hierarchy import hierarchy_rows

@@ -5,7 +5,7 @@ import datetime
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 import cloister as cl
 from cloister.cli.main import run

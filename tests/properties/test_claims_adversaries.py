@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.encoded_claims import claims_of, few_claims, many_claims, text_at, written
+from tests.made.encoded_claims import claims_of, few_claims, many_claims, text_at, written
 from tests.oracles import claims_adversaries as oracle
 
 from cloister.errors import InputError

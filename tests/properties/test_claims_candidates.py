@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_by_hand import every_draw, matching_of, plain
-from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
-from tests.examples import examples
+from tests.made.claims_by_hand import every_draw, matching_of, plain
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
+from tests.made.examples import examples
 from tests.oracles import claims as oracle
 
 from cloister.errors import NoSafeRelease

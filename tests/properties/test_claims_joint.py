@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_by_hand import matching_of
-from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
-from tests.examples import examples
+from tests.made.claims_by_hand import matching_of
+from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
+from tests.made.examples import examples
 from tests.oracles.claims import information_lost, plain_greedy
 
 from cloister.hierarchy import parse_hierarchy

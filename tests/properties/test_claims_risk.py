@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_by_hand import every_draw, matching_of, plain
-from tests.encoded_claims import claims_of, constant_power, few_claims, many_claims
+from tests.made.claims_by_hand import every_draw, matching_of, plain
+from tests.made.encoded_claims import claims_of, constant_power, few_claims, many_claims
 from tests.oracles.claims import exact_risk, exact_tolerant_risk
 
 from cloister.shapes.claims.method.adversary_draws import REPEAT, DrawnKnowledge

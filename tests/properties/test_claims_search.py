@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_by_hand import matching_of
-from tests.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
+from tests.made.claims_by_hand import matching_of
+from tests.made.encoded_claims import Cut, claims_of, constant_power, few_claims, many_claims
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.shapes.claims.method.adversary_draws import DrawnKnowledge

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_by_hand import labels_drawn, matching_of, plain
-from tests.encoded_claims import Cut, constant_power, few_claims, many_claims
-from tests.examples import examples
+from tests.made.claims_by_hand import labels_drawn, matching_of, plain
+from tests.made.encoded_claims import Cut, constant_power, few_claims, many_claims
+from tests.made.examples import examples
 from tests.oracles.claims import fewest_who_make_up, risk_of_draw
 
 from cloister.errors import NoSafeRelease

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 import cloister as cl
 from cloister.shapes.disassociation.format.clusters_file import cluster_lines, read_clusters, same_release

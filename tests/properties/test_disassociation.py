@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables_with_codes import in_class
 from tests.oracles import disassociation as oracle
-from tests.tables_with_codes import in_class
 
 from cloister.errors import NoSafeRelease
 from cloister.kernels.verpart import Rule

@@ -4,8 +4,8 @@ import json
 from unittest import mock
 
 import pytest
-from tests.equal_outputs import CASES, differences
-from tests.examples import IS_FULL
+from tests.made.equal_outputs import CASES, differences
+from tests.made.examples import IS_FULL
 
 from cloister.attacks.adversary import Attack
 

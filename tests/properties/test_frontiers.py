@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.made.tables import cases
 from tests.oracles import frontiers
 from tests.oracles.frontiers import distances, on_frontier
-from tests.tables import cases
 
 from cloister.exploration.results import Point, frontier, recommend
 from cloister.search.risk_frontier import risk_frontier

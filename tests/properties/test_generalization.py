@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables import cases
 from tests.oracles.full_domain import at_least, carry_out
-from tests.tables import cases
 
 from cloister.kernels.classes import class_sizes
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, request_for, terms_of
+from tests.made.examples import examples
+from tests.made.generalized import ABOVE, CODES, HIERARCHY, code_sets, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
 from cloister.errors import NoSafeRelease

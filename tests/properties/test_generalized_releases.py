@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 import cloister as cl
 from cloister.shapes.generalization.format.data import Generalization, Sets

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.generalized import ABOVE, CODES, request_for, terms_of
+from tests.made.examples import examples
+from tests.made.generalized import ABOVE, CODES, request_for, terms_of
 from tests.oracles import generalization as oracle
 
 import cloister as cl

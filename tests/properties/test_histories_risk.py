@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.oracles import risk as oracle
 
 import cloister as cl

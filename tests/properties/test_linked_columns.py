@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.jobs.linked_columns import RecordedValues, find_linked_columns
 

@@ -8,10 +8,10 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables import cases
 from tests.oracles import minimal_policies as oracle
 from tests.oracles.full_domain import at_least, best_policy
-from tests.tables import cases
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, search_run

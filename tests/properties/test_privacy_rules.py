@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.classes import Listed
-from tests.examples import examples
+from tests.made.classes import Listed
+from tests.made.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.privacy import (

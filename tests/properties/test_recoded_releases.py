@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.recoded import recodable_cases
-from tests.ruled_tables import SENSITIVE, table_rules
+from tests.made.examples import examples
+from tests.made.recoded import recodable_cases
+from tests.made.ruled_tables import SENSITIVE, table_rules
 
 import cloister as cl
 from cloister.errors import NoSafeRelease

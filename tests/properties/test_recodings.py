@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.recoded import groups_of, recodable_cases, recoding
+from tests.made.tables import Case, cases
 from tests.oracles import recodings as oracle
-from tests.recoded import groups_of, recodable_cases, recoding
-from tests.tables import Case, cases
 
 from cloister.errors import NoSafeRelease
 from cloister.privacy import KAnonymity

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 from hypothesis import given
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.ruled_tables import ruled_cases, table_rules
 from tests.oracles.full_domain import carry_out, generalize
-from tests.ruled_tables import ruled_cases, table_rules
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables import Case, cases
 from tests.oracles.full_domain import at_least, best_policy
-from tests.tables import Case, cases
 
 from cloister.errors import NoSafeRelease
 from cloister.search import exhaustive, optimal

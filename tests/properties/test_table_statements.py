@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.properties.test_verified_rules import RECORDS, RULES, in_order
 
 from cloister.io import write_csv, write_parquet

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables_with_codes import METHODS, asked_of, in_class, protect, tables_with_codes
 from tests.oracles import disassociation as oracle
-from tests.tables_with_codes import METHODS, asked_of, in_class, protect, tables_with_codes
 
 from cloister.errors import NoSafeRelease
 from cloister.shapes.disassociation.format.data import InferenceCheck, Refine

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.errors import InputError
 from cloister.io import RECORDS, as_text, first_records, n_records, read_table, tallied, write_csv, write_parquet

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from tests.examples import PROFILE
+from tests.made.examples import PROFILE
 
 import cloister as cl
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.trajectories import cases, covered, numbered, setting, trees
 from tests.oracles import trajectories as slow
-from tests.trajectories import cases, covered, numbered, setting, trees
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.hierarchy import suppress

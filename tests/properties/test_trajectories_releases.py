@@ -7,7 +7,7 @@ from fractions import Fraction
 import polars as pl
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister import InputError, NoSafeRelease, hierarchy_rows, intervals
 from cloister.pipeline.trajectories import protect_trajectories

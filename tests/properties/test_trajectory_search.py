@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from tests.examples import examples
-from tests.trajectories import numbered, trees
+from tests.made.examples import examples
+from tests.made.trajectories import numbered, trees
 
 from cloister.hierarchy import suppress
 from cloister.kernels import _jit, clusters

@@ -1,6 +1,6 @@
 """The law of equal outputs: pairs of originals that are released as the same data, of every shape and method."""
 
-from tests.equal_outputs import CASES, differences
+from tests.made.equal_outputs import CASES, differences
 
 from .command import check
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tampering import report_rewritten, script_rewritten, sealed
+from tests.made.tampering import report_rewritten, script_rewritten, sealed
 
 from cloister.release.folder import json_bytes, read_manifest
 from cloister.release.head import SCRIPT

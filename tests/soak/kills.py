@@ -4,7 +4,7 @@ import signal
 import stat
 import time
 
-from tests.processes import handled
+from tests.made.processes import handled
 
 from .command import check, check_holds, cloister, started
 from .made import disassociated, table

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from tests import claims_files
+from tests.made import claims_files
+from tests.made.tables_with_codes import in_class
 from tests.oracles import disassociation as oracle
-from tests.tables_with_codes import in_class
 
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.testing import assert_combinations_are_shared, assert_every_patient_shares, assert_k_anonymous

@@ -2,7 +2,7 @@
 
 import shutil
 
-from tests.jobs_files import JOB, write_hospital
+from tests.made.jobs_files import JOB, write_hospital
 
 from .command import check, cloister
 from .forgeries import other_bytes

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from tests.claims_files import write_files
+from tests.made.claims_files import write_files
 from tests.oracles.attacks import patients_with
 
 from cloister.api.attack import attack

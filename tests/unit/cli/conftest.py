@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.patients import COMMON, HEADER, RARE
+from tests.made.patients import COMMON, HEADER, RARE
 
 from cloister.cli.main import run
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests import claims_files
+from tests.made import claims_files
 
 import cloister as cl
 from cloister.cli.main import run

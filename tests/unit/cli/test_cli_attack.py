@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.claims_files import write_files
+from tests.made.claims_files import write_files
 
 import cloister as cl
 from cloister.cli.main import run

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from tests.patients import COMMON, HEADER
+from tests.made.patients import COMMON, HEADER
 
 
 def mode(path):

@@ -8,8 +8,8 @@ import sys
 
 import polars as pl
 import pytest
-from tests.claims_files import PLAN, write_files
-from tests.tampering import resealed, restated
+from tests.made.claims_files import PLAN, write_files
+from tests.made.tampering import resealed, restated
 
 from cloister.cli.main import run
 from cloister.shapes.claims.method.risk import wilson

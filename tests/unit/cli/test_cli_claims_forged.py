@@ -5,8 +5,8 @@ import shutil
 
 import polars as pl
 import pytest
-from tests.claims_files import PLAN, write_files
-from tests.tampering import resealed, restated
+from tests.made.claims_files import PLAN, write_files
+from tests.made.tampering import resealed, restated
 
 from cloister.cli.main import run
 

@@ -7,8 +7,8 @@ import re
 
 import polars as pl
 import pytest
-from tests.claims_files import PLAN, write_files
-from tests.tampering import resealed, restated
+from tests.made.claims_files import PLAN, write_files
+from tests.made.tampering import resealed, restated
 
 import cloister as cl
 from cloister.release.folder import json_bytes

@@ -7,7 +7,7 @@ import stat
 
 import polars as pl
 import pytest
-from tests.tampering import report_rewritten, resealed
+from tests.made.tampering import report_rewritten, resealed
 
 from cloister.cli.main import run
 from cloister.release.folder import json_bytes

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from tests.claims_files import write_files
+from tests.made.claims_files import write_files
 
 import cloister as cl
 

@@ -10,8 +10,8 @@ import sys
 import duckdb
 import polars as pl
 import pytest
-from tests.claims_files import PLAN, write_files
-from tests.jobs_files import JOB, write_hospital
+from tests.made.claims_files import PLAN, write_files
+from tests.made.jobs_files import JOB, write_hospital
 
 from cloister.cli.main import run
 from cloister.io import folder

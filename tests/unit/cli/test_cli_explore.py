@@ -5,8 +5,8 @@ import shlex
 import stat
 
 import pytest
-from tests.claims_files import write_files
-from tests.jobs_files import write_hospital
+from tests.made.claims_files import write_files
+from tests.made.jobs_files import write_hospital
 
 from cloister.exploration import running as exploring
 

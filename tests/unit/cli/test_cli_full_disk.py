@@ -6,8 +6,8 @@ import subprocess
 from contextlib import chdir
 
 import pytest
-from tests import claims_files
-from tests.jobs_files import write_hospital
+from tests.made import claims_files
+from tests.made.jobs_files import write_hospital
 
 from cloister.cli.main import run
 from cloister.testing import hospital

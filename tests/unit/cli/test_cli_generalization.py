@@ -7,7 +7,7 @@ import stat
 
 import polars as pl
 import pytest
-from tests.tampering import resealed, restated
+from tests.made.tampering import resealed, restated
 
 from cloister.io.columns import CODES_NAMES
 from cloister.release.folder import json_bytes

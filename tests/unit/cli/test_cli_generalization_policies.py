@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.tampering import restated
+from tests.made.tampering import restated
 
 HEADER = "id,codes\n"
 RARE = ["A00.0", "B01.1", "C02.2", "E10.9", "I10.0", "J45.0", "K50.0"]

@@ -5,7 +5,7 @@ import stat
 import tomllib
 
 import pytest
-from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS
+from tests.made.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS
 
 from cloister.shapes.claims.format.data import Claims
 from cloister.shapes.claims.format.plan import ClaimsPlan

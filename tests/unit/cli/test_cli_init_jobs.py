@@ -4,7 +4,7 @@ import datetime
 import random
 
 import pytest
-from tests.jobs_files import CODES
+from tests.made.jobs_files import CODES
 
 from cloister.jobs.job_file import read_job
 

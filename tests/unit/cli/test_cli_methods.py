@@ -4,8 +4,8 @@ import hashlib
 import json
 
 import pytest
-from tests.patients import COMMON, HEADER
-from tests.tampering import report_rewritten
+from tests.made.patients import COMMON, HEADER
+from tests.made.tampering import report_rewritten
 
 from cloister.release.folder import json_bytes
 

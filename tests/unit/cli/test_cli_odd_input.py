@@ -7,7 +7,7 @@ import sys
 
 import polars as pl
 import pytest
-from tests.patients import COMMON, HEADER
+from tests.made.patients import COMMON, HEADER
 
 from cloister.release.folder import json_bytes
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests import claims_files
+from tests.made import claims_files
 
 from cloister.cli.main import run
 from cloister.testing import hospital

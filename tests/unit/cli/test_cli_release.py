@@ -11,8 +11,8 @@ import stat
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from tests.patients import COMMON, HEADER, RARE
-from tests.tampering import report_rewritten
+from tests.made.patients import COMMON, HEADER, RARE
+from tests.made.tampering import report_rewritten
 
 from cloister.release.folder import read_figures
 

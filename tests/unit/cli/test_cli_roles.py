@@ -5,7 +5,7 @@ import hmac
 import stat
 
 import pytest
-from tests.patients import COMMON, HEADER, RARE
+from tests.made.patients import COMMON, HEADER, RARE
 
 
 def mode(path):

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 
 import polars as pl
 import pytest
-from tests.claims_files import write_files
-from tests.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
+from tests.made.claims_files import write_files
+from tests.made.jobs_files import HEAD, JOB, TABLE, hospital, write_hospital
 
 from cloister.cli.main import run
 from cloister.jobs import running as jobs

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.processes import handled
-from tests.renames import before_each_rename
+from tests.made.processes import handled
+from tests.made.renames import before_each_rename
 
 from cloister.cli import main
 

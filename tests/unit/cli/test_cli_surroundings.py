@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from tests.processes import handled
+from tests.made.processes import handled
 
 from cloister.cli.main import TOO_LARGE, TOO_LITTLE
 from cloister.testing import hospital

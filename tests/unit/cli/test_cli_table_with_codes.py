@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 import pytest
-from tests.tampering import resealed, restated
+from tests.made.tampering import resealed, restated
 
 ROWS = [
     (f"P{number:03d}", 20 + 3 * (number % 20), "FM"[number % 2], codes)

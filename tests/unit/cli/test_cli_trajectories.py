@@ -8,7 +8,7 @@ import sys
 
 import polars as pl
 import pytest
-from tests.tampering import resealed, restated
+from tests.made.tampering import resealed, restated
 
 CODES = ("250.00", "250.01", "401.1", "401.9", "V58.66", "E936.1")
 FILES = {"data.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt", "verify.sql"}

@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from tests.tampering import restated
+from tests.made.tampering import restated
 
 import cloister as cl
 from cloister.hierarchy import hierarchy_rows, suppress

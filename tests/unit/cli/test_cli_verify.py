@@ -7,8 +7,8 @@ import json
 
 import polars as pl
 import pytest
-from tests.patients import COMMON, HEADER
-from tests.tampering import report_rewritten
+from tests.made.patients import COMMON, HEADER
+from tests.made.tampering import report_rewritten
 
 from cloister.release.folder import json_bytes
 

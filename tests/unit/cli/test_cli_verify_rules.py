@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from tests.tampering import report_rewritten
+from tests.made.tampering import report_rewritten
 
 from cloister.release.folder import json_bytes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.patients_with_codes import RECORDS, ids_of
+from tests.made.patients_with_codes import RECORDS, ids_of
 
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest

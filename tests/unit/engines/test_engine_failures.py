@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import pytest
 from sqlglot import parse_one
-from tests.renames import before_each_rename
+from tests.made.renames import before_each_rename
 from tests.unit.engines.test_tables_on_engines import TABLE, N, patients, request_of
 
 from cloister.cli.main import run

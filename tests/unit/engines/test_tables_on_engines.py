@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.ruled_tables import ruled_cases
-from tests.tables import cases
+from tests.made.examples import examples
+from tests.made.ruled_tables import ruled_cases
+from tests.made.tables import cases
 
 from cloister.api.tables import anonymize
 from cloister.engines.duckdb import duckdb_database, duckdb_file

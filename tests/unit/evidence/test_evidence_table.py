@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.evidence.hierarchies import propose_hierarchy
 from cloister.evidence.table import guess_table

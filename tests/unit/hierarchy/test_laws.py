@@ -4,7 +4,7 @@ from datetime import date
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.hierarchy import CutHierarchy, Hierarchy, dates, hierarchy_rows, icd9, icd10, intervals, prefix, suppress
 from cloister.hierarchy.icd import load_classification

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.renames import before_each_rename
+from tests.made.renames import before_each_rename
 
 from cloister.errors import InputError
 from cloister.io import Place, appearing, folder, private_file, release_folder, sha256, write_private

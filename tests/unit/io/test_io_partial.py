@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.renames import before_each_rename, without_exchange
+from tests.made.renames import before_each_rename, without_exchange
 
 from cloister.cli.main import run
 from cloister.errors import InputError

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.errors import InputError
 from cloister.io import as_text, read_table, write_csv, write_parquet

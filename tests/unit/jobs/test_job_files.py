@@ -3,7 +3,7 @@
 from dataclasses import fields
 
 import pytest
-from tests.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
+from tests.made.jobs_files import BOTH, HEAD, JOB, OF_CODES, OF_VISITS, TABLE
 
 from cloister.errors import InputError
 from cloister.jobs.job import SHAPES, FileSource, Written, section_of

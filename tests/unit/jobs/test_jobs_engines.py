@@ -5,7 +5,7 @@ import json
 import duckdb
 import polars as pl
 import pytest
-from tests.jobs_files import JOB, write_hospital
+from tests.made.jobs_files import JOB, write_hospital
 
 from cloister.cli.main import run
 from cloister.errors import InputError

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.trajectories import numbered, trees
+from tests.made.trajectories import numbered, trees
 
 from cloister.errors import InputError
 from cloister.hierarchy import suppress

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.tables import cases
+from tests.made.examples import examples
+from tests.made.tables import cases
 
 from cloister.kernels.classes import class_sizes, distinct_rows, measure
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.recoded import recoding
+from tests.made.tables import cases
 from tests.oracles import recodings as oracle
-from tests.recoded import recoding
-from tests.tables import cases
 
 from cloister.kernels.shared_labels import Clusters, common_levels, furthest, grow, join, nearest, single_clusters
 from cloister.shapes.table.method.recoding.clustering import prices_of

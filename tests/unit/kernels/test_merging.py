@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.kernels.shared_labels import MergedClasses, merge_prices
 

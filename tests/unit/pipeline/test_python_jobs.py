@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from tests.jobs_files import JOB, write_hospital
+from tests.made.jobs_files import JOB, write_hospital
 
 import cloister as cl
 from cloister.cli.main import run

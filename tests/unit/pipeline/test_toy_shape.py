@@ -3,9 +3,9 @@
 import random
 
 import pytest
+from tests.made import toy_shape
 
 import cloister as cl
-import toy_shape
 from cloister.cli.main import run
 from cloister.jobs.job import section_of
 from cloister.pipeline.releasing import write_release

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.oracles import privacy_rules as oracle
 
 from cloister.errors import InputError

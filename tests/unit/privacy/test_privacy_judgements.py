@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.classes import Listed
+from tests.made.classes import Listed
 
 from cloister.errors import InputError
 from cloister.privacy import (

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from tests.claims_files import write_files
+from tests.made.claims_files import write_files
 
 import cloister as cl
 from cloister.recipients.answers import TermAnswers, TrajectoryAnswers

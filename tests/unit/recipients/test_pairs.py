@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.trajectories import FIGURE_3, FIGURE_4, figure_1
 from tests.oracles import answers as slow
-from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 import cloister as cl
 from cloister.recipients.pairs import MOST_PAIRS, ReleasedPairs, average_relative_error

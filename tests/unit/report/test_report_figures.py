@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from tests.tampering import report_rewritten
+from tests.made.tampering import report_rewritten
 
 import cloister as cl
 from cloister.release.figures import banded

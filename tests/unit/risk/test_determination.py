@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import PROFILE, examples
-from tests.planted import PLANTS, made
+from tests.made.examples import PROFILE, examples
+from tests.made.planted import PLANTS, made
 
 from cloister.risk import determination
 from cloister.risk.determination import Hidden, find_determinations

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from tests.tables import Case
+from tests.made.tables import Case
 
 
 def problem_of(k, records, suppression="0"):

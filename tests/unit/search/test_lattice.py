@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables import cases
 from tests.oracles.minimal_policies import is_below
-from tests.tables import cases
 from tests.unit.search.tables import problem_of
 
 from cloister.errors import InputError

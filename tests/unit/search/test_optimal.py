@@ -5,8 +5,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.tables import cases
+from tests.made.examples import examples
+from tests.made.tables import cases
 
 from cloister.errors import InputError, NoSafeRelease
 from cloister.search import exhaustive, optimal, search

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.tables import cases
 from tests.oracles.full_domain import at_least, carry_out
-from tests.tables import cases
 from tests.unit.search.tables import problem_of
 
 from cloister.kernels.classes import Grouped, measure_grouped, roll_up

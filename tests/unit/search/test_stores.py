@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.antichains import branches, transformations_in
+from tests.made.antichains import branches, transformations_in
 from tests.oracles.minimal_policies import inherits, is_below
 
 from cloister.errors import InputError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests import hospital_sources as made
+from tests.made import hospital_sources as made
 
 from cloister.testing import Hospital, hospital
 

@@ -6,7 +6,7 @@ import zipfile
 
 import polars as pl
 import pytest
-from tests import hospital_sources as made
+from tests.made import hospital_sources as made
 
 from cloister import InputError
 from cloister.sources import NAMES, PROFILES, profiled, read_table

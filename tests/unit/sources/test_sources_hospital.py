@@ -5,7 +5,7 @@ import gzip
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from tests import hospital_sources as made
+from tests.made import hospital_sources as made
 
 from cloister.io import CodeColumns, EventColumns
 from cloister.sources import read_code_events, read_code_lists, read_table

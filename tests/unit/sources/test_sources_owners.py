@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests import hospital_sources as made
+from tests.made import hospital_sources as made
 
 from cloister import InputError
 from cloister.sources import read_table

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import FormData
-from tests.examples import examples
+from tests.made.examples import examples
 
 from cloister.errors import InputError, setting
 from cloister.jobs.job import SHAPES

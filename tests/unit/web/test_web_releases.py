@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.unit.web.conftest import OWN, SHAPED, opened, plain
 from tests.unit.web.test_web_jobs import made, stepped
 

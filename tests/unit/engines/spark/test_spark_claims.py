@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.claims_files import write_files
-from tests.spark_cluster import serving
+from tests.made.claims_files import write_files
+from tests.made.spark_cluster import serving
 
 from cloister.cli.main import run
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.patients_with_codes import wide
-from tests.spark_cluster import serving
+from tests.made.patients_with_codes import wide
+from tests.made.spark_cluster import serving
 
 from cloister.cli.main import run
 from cloister.testing import hospital

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.made.patients_with_codes import RECORDS, long, wide
 from tests.oracles import disassociation as oracle
-from tests.patients_with_codes import RECORDS, long, wide
 
 import cloister as cl
 from cloister.engines.spark.code_blocks import blocks_of

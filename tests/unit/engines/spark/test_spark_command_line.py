@@ -3,7 +3,7 @@
 import filecmp
 
 import pytest
-from tests.patients_with_codes import long, wide
+from tests.made.patients_with_codes import long, wide
 
 from cloister.cli.main import run
 from cloister.testing import hospital

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from tests.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
+from tests.made.claims_data import CLAIMS, OF_CLAIMS, OF_PATIENTS, PATIENTS, PLAN, claims
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.data import PATIENT, Claims

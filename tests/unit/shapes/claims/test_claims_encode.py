@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
-from tests.encoded_claims import text_at
-from tests.examples import examples
+from tests.made.claims_data import CLAIMS, PATIENTS, PLAN, claims
+from tests.made.encoded_claims import text_at
+from tests.made.examples import examples
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format import row_contents

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import ks_2samp
-from tests.claims_data import PLAN, claims, source
-from tests.claims_data import plan as parsed
+from tests.made.claims_data import PLAN, claims, source
+from tests.made.claims_data import plan as parsed
+from tests.made.tampering import restated
 from tests.oracles import claims_steps as oracle
-from tests.tampering import restated
 
 from cloister.errors import GuaranteeViolation, InputError, NoSafeRelease
 from cloister.pipeline.claims import protect_claims

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims, plan, source
+from tests.made.claims_data import CLAIMS, PATIENTS, PLAN, claims, plan, source
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.code_systems import none_of, readings

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
+from tests.made.encoded_claims import claims_of, column, constant_power, many_claims, text_at, written
 
 from cloister.errors import InternalError
 from cloister.kernels.claim_draws import Recoding, draw_patients, draw_values, ordered_class_sizes

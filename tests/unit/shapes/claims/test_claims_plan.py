@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.claims_data import PLAN, plan
+from tests.made.claims_data import PLAN, plan
 
 from cloister.errors import InputError
 from cloister.shapes.claims.format.plan import ClaimsPlan

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Said
 
 import polars as pl
 import pytest
-from tests.claims_data import CLAIMS, PATIENTS, PLAN, claims
+from tests.made.claims_data import CLAIMS, PATIENTS, PLAN, claims
 
 from cloister.errors import InputError
 from cloister.release.masking import WITHHELD

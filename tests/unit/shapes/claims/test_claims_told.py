@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.claims_files import DIAGNOSES, PLAN
+from tests.made.claims_files import DIAGNOSES, PLAN
 
 from cloister.io import Source
 from cloister.pipeline.claims import protect_claims

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_data import encoded
+from tests.made.claims_data import encoded
 from tests.oracles import claims_steps as oracle
 
 from cloister.shapes.claims.method.choice import truncation

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.claims_data import encoded
-from tests.claims_files import write_files
+from tests.made.claims_data import encoded
+from tests.made.claims_files import write_files
 
 import cloister as cl
 from cloister.shapes.claims.format.manifest import ClaimsManifest, ClaimsPromise, SimulatedFigures

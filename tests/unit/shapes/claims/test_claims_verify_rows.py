@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.encoded_claims import form_of
-from tests.examples import examples
+from tests.made.encoded_claims import form_of
+from tests.made.examples import examples
 
 from cloister.shapes.claims.format.released_columns import WrittenClaims
 from cloister.shapes.claims.verify import original as verify_original

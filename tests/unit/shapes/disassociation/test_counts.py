@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.plain_clusters import Chunk, Plain, random_release
 
 import cloister as cl
 from cloister.shapes.disassociation.method.counts import ChunkCounts
 from cloister.shapes.disassociation.method.integer_programs import Program, most_taken
 from oracles.disassociation import Reconstructions, reconstructions, written
-from plain_clusters import Chunk, Plain, random_release
 
 
 def bounds(release, codes, diversity=1):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.unit.shapes.disassociation.test_disassociation_clusters_file import FIGURE_10
 
 from cloister import CodeSets, UtilityPolicy

@@ -4,8 +4,8 @@ import copy
 
 import numpy as np
 import pytest
+from tests.made.plain_clusters import Chunk, Plain, packed, unpack
 from tests.oracles.disassociation import is_anonymous
-from tests.plain_clusters import Chunk, Plain, packed, unpack
 
 from cloister.shapes.codes.data import CodeSets
 from cloister.shapes.disassociation.format.data import DisassociationRequest

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.generalized import ABOVE, CODES, protect, request_for, terms_of
+from tests.made.examples import examples
+from tests.made.generalized import ABOVE, CODES, protect, request_for, terms_of
 from tests.oracles import generalization as oracle
 
 import cloister as cl

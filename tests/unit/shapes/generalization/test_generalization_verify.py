@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.generalized import code_sets, request_for
+from tests.made.generalized import code_sets, request_for
 
 import cloister as cl
 from cloister import CodeSets, UtilityPolicy

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
 from tests.oracles.slow_assignment import can_be_assigned, patients_can_be_assigned
 
 import cloister as cl

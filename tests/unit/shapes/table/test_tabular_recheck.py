@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from tests.tampering import report_rewritten, restated
+from tests.made.tampering import report_rewritten, restated
 
 import cloister as cl
 from cloister.release.folder import json_bytes

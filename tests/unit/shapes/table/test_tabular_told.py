@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 from hypothesis import given
-from tests.examples import examples
-from tests.ruled_tables import ruled_cases
+from tests.made.examples import examples
+from tests.made.ruled_tables import ruled_cases
 
 import cloister as cl
 from cloister.errors import InputError

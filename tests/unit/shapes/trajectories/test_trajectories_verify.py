@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from tests.trajectories import FIGURE_3, FIGURE_4, figure_1
+from tests.made.trajectories import FIGURE_3, FIGURE_4, figure_1
 
 from cloister.shapes.trajectories.format.data import Diversity, WrittenTrajectories
 from cloister.shapes.trajectories.verify.verify import ExpectedGuarantee, Secret, exact_losses, verify

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.made.examples import examples
+from tests.made.trajectories import cases, figure_1, numbered
 from tests.oracles import trajectories as slow
-from tests.trajectories import cases, figure_1, numbered
 
 from cloister.errors import InputError
 from cloister.shapes.trajectories.method.figures import frequent_pairs

@@ -1,7 +1,7 @@
 """Hierarchies as trees."""
 
 from hypothesis import given
-from tests.trajectories import FIGURE_3, hierarchies, nodes_above, tree_of
+from tests.made.trajectories import FIGURE_3, hierarchies, nodes_above, tree_of
 
 from cloister.hierarchy import hierarchy_rows, icd9
 from cloister.shapes.trajectories.format.domain import ValueTree

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.ruled_tables import ruled_cases
+from tests.made.ruled_tables import ruled_cases
 
 from cloister.shapes.table.method.encode import encode
 from cloister.shapes.table.method.recoding.table_recoding import recoding_of

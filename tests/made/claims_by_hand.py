@@ -3,7 +3,7 @@
 from collections import Counter
 
 import numpy as np
-from tests.encoded_claims import text_at
+from tests.made.encoded_claims import text_at
 from tests.oracles.claims import Tables
 
 from cloister.kernels.claim_draws import Draws

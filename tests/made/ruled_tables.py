@@ -6,9 +6,9 @@ from math import log
 
 import polars as pl
 from hypothesis import strategies as st
+from tests.made.tables import MEANS, Case, cases
 from tests.oracles import privacy_rules as oracle
 from tests.oracles.full_domain import generalize
-from tests.tables import MEANS, Case, cases
 
 from cloister.hierarchy import hierarchy_rows
 from cloister.privacy import (

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
-from tests.claims_files import PLAN
+from tests.made.claims_files import PLAN
 
 import cloister.jobs.release
 import cloister.pipeline.provenance
