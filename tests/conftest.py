@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line has it; NumPy reads it as it is imported
+
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings

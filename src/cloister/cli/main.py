@@ -233,6 +233,8 @@ def main() -> None:
         ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN)
     # What Polars, imported later, frees goes back when 50 ms are over: else a tenth of the peak of claims is held.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "background_thread:true,dirty_decay_ms:50,muzzy_decay_ms:0")
+    # Threads of NumPy's least squares wait for each other longer than one alone takes, on any size that we fit.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     compiles_only_ours()
     _prepare_streams()
     sys.unraisablehook = _stop_again

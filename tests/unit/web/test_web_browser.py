@@ -6,6 +6,7 @@ With CLOISTER_SCREENSHOTS in the environment, the pictures of docs/application.m
 import os
 import re
 import shutil
+import signal
 import threading
 import time
 from pathlib import Path
@@ -34,10 +35,10 @@ WAIT_MS = 90_000
 
 
 @pytest.fixture(scope="module")
-def playwright():
-    """The driver of browsers."""
-    with sync_api.sync_playwright() as driver:
-        yield driver
+def browser():
+    """A browser, in which every reader has a context of their own."""
+    with sync_api.sync_playwright() as driver, driver.chromium.launch(executable_path=BROWSER, args=FLAGS) as started:
+        yield started
 
 
 LARGE = """
@@ -64,16 +65,16 @@ admitted = "date:month,year"
 class Reader:
     """Somebody at a browser: what the console said, which hosts were asked, how often was clicked."""
 
-    def __init__(self, context, address):
-        self.context, self.address = context, address
-        self.base = address.partition("/open")[0]
+    def __init__(self, context, served):
+        self.context, self.served = context, served
+        self.base = served.address.partition("/open")[0]
         self.said, self.asked, self.clicks = [], [], 0
         self.page = context.new_page()
         self.page.set_default_timeout(WAIT_MS)
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(address)
+        self.page.goto(served.address)
 
     def click(self, what, then):
         """Click, once, and wait for the page that follows."""
@@ -112,8 +113,8 @@ class Reader:
 
 
 @pytest.fixture
-def reading(playwright, tmp_path):
-    """What opens a folder in a browser of its own."""
+def reading(browser):
+    """What opens a folder in a context of its own."""
     ends = []
 
     def read(folder, **options):
@@ -122,15 +123,13 @@ def reading(playwright, tmp_path):
         thread = threading.Thread(target=serve, args=(served, 60, ready.set), daemon=True)
         thread.start()
         ready.wait(60)
-        profile = tmp_path / f"browser-{len(ends)}"
-        context = playwright.chromium.launch_persistent_context(
-            str(profile), executable_path=BROWSER, args=FLAGS, viewport=WIDE, **options
-        )
+        context = browser.new_context(viewport=WIDE, **options)
         ends.append((served, context))
-        return Reader(context, served.address)
+        return Reader(context, served)
 
     yield read
-    for served, _ in ends:
+    for served, context in ends:
+        context.close()
         served.guard.last = -1e9  # as if nobody had used it for long
         served.app.works.stop()
 
@@ -364,14 +363,18 @@ def test_stopping_in_the_browser_leaves_nothing(reading, tmp_path):
     """Stop ends what runs, and no folder is there that was not there before."""
     folder = tmp_path / "large"
     folder.mkdir()
-    hospital(n=250_000).patients.write_csv(folder / "patients.csv")
+    hospital(n=100_000).patients.write_csv(folder / "patients.csv")
     (folder / "job.toml").write_text(LARGE)
     reader = reading(folder)
     reader.go("/release?job=job.toml")
     before = {path.name for path in folder.iterdir()}
     reader.click("text=Protect and verify", "/work")
-    time.sleep(1)
+    (work,) = reader.served.app.works.running
+    while work.doing == "starting":
+        time.sleep(0.05)
+    work.process.send_signal(signal.SIGSTOP)  # else it may be done before all was looked at
     reader.look("ui-work")
+    work.process.send_signal(signal.SIGCONT)
     reader.page.click("text=Stop")
     reader.page.wait_for_selector("[role=alert]")
 

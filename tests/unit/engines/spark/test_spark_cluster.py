@@ -1,18 +1,26 @@
-"""A standalone cluster of two workers: the bytes of memory, also when a worker is lost; an end when all are."""
+"""A standalone cluster of two workers: the bytes of memory, also when a worker is lost; an end when all are.
+
+The tests share a cluster where one process runs both; the workers of it end in the last one.
+"""
 
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.made.claims_files import write_files
 from tests.made.patients_with_codes import wide
 from tests.made.spark_cluster import serving
 
 from cloister.cli.main import run
 from cloister.testing import hospital
+
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "millions-of-patients.md"
 
 # Runs in a process of its own, as there is one session in each; what is lost is lost by the worker that works.
 DRIVER = """
@@ -58,29 +66,63 @@ print(json.dumps(told))
 """
 
 
-def test_a_cluster_and_the_loss_of_its_workers(tmp_path, capfd):
-    """Tables and codes are those of memory; with one worker lost, too; with all, a sentence ends it."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A cluster; skips where none can run."""
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         pytest.skip("Java is not here")
+    with serving(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+def run_there(cluster, program, *words):
+    """Run a program in a process that uses the cluster."""
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(command, env=cluster.environment, capture_output=True, text=True, timeout=240, check=False)
+
+
+def test_pieces_are_those_of_one_machine(cluster, tmp_path, capfd):
+    """Workers release each piece at the levels of the first: verified, with the bytes that this process gives it."""
+    for piece in range(3):
+        (tmp_path / "pieces" / str(piece)).mkdir(parents=True)
+        write_files(tmp_path / "pieces" / str(piece), seed=piece)
+    shutil.copy(tmp_path / "pieces" / "0" / "plan.toml", tmp_path)
+
+    def words(piece):
+        files = [f"{tmp_path}/pieces/{piece}/{name}.csv" for name in ("patients", "claims")]
+        return [*files, "--plan", f"{tmp_path}/plan.toml"]
+
+    assert run(["protect", "claims", *words(0), "-q", "--out", f"{tmp_path}/released-0"]) == 0
+    (text,) = re.findall(r"^```text\n(import subprocess.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    program = text.replace('"/shared/study", 10', f'"{tmp_path}", 3').replace(
+        "builder.", f'builder.master("{cluster.url}").config("spark.ui.enabled", "false").'
+    )
+    ran = run_there(cluster, program)
+
+    assert ran.stdout.splitlines() == ["1 verified", "2 verified"], ran.stderr
+    like = ["--levels-from", f"{tmp_path}/released-0", "-q", "--out", f"{tmp_path}/here"]
+    assert run(["protect", "claims", *words(1), *like]) == 0
+    for name in ("patients.csv", "claims.csv", "codebook.csv"):
+        assert filecmp.cmp(tmp_path / "released-1" / name, tmp_path / "here" / name, shallow=False)
+    chosen = [json.loads((tmp_path / f"released-{one}" / "release.json").read_text())["choice"] for one in range(3)]
+    assert chosen[0]["levels"] == chosen[1]["levels"] == chosen[2]["levels"]
+    original = ["--original", *words(2)[:2], *words(2)[2:]]
+    assert run(["verify", f"{tmp_path}/released-2", *original]) == 0
+    capfd.readouterr()
+
+
+def test_a_cluster_and_the_loss_of_its_workers(cluster, tmp_path, capfd):
+    """Tables and codes are those of memory; with one worker lost, too; with all, a sentence ends it."""
     wide().write_csv(tmp_path / "codes.csv")
     hospital(seed=3, n=300).patients.write_csv(tmp_path / "patients.csv")
     codes = ["protect", "codes", f"{tmp_path}/codes.csv", "-k", "3", "-m", "2", "-q", "--out"]
     table = ["protect", "table", f"{tmp_path}/patients.csv", "--qi", "age=interval:10,20", "--qi", "sex"]
     table += ["--undecided", "drop", "-k", "3", "--purpose", "one-coding", "--suppression", "0.2", "-q", "--out"]
-    (tmp_path / "cluster").mkdir()
+    commands = [[*codes, f"{tmp_path}/codes-there"], [*table, f"{tmp_path}/table-there"]]
+    words = [cluster.url, json.dumps(cluster.groups), json.dumps(commands), json.dumps(str(tmp_path))]
 
-    with serving(tmp_path / "cluster") as cluster:
-        commands = [[*codes, f"{tmp_path}/codes-there"], [*table, f"{tmp_path}/table-there"]]
-        words = [cluster.url, json.dumps(cluster.groups), json.dumps(commands), json.dumps(str(tmp_path))]
-        ran = subprocess.run(
-            [sys.executable, "-c", DRIVER, *words],
-            env=cluster.environment,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+    ran = run_there(cluster, DRIVER, *words)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     *exits, message = json.loads(ran.stdout)
