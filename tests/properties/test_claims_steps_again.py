@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.made.claims_data import CLAIMS, source
+from tests.made.claims_data import CLAIMS, PLAN, source
 from tests.made.claims_data import claims as claims_of_plan
 from tests.made.examples import examples
 
 from cloister.errors import InputError
 from cloister.io import as_text
-from cloister.shapes.claims.format.data import claims_of
+from cloister.shapes.claims.format.data import PATIENT, claims_of
 from cloister.shapes.claims.format.group_tables import exclusion_rules
 from cloister.shapes.claims.format.plan import plan_of
 from cloister.shapes.claims.format.released_columns import TABLES
@@ -22,7 +22,9 @@ from cloister.shapes.claims.method.prepare import prepare
 from cloister.shapes.claims.verify.steps import repeat_steps
 
 FIRST = datetime.date(2007, 12, 20)
-DAYS = st.integers(0, 400).map(lambda days: FIRST + datetime.timedelta(days))
+# some are the 28th and the 29th day after a birth
+DAYS = st.sampled_from([49, 50, 99, 100, 21]) | st.integers(0, 400)
+DAYS = DAYS.map(lambda days: FIRST + datetime.timedelta(days))
 WRITTEN = st.sampled_from(["%Y-%m-%d", "%Y%m%d", " %Y-%m-%dT10:00", "\u00a0%Y-%m-%d\u2003", "%Y-%m-%d 09:30"])
 DATES = st.none() | st.builds(lambda day, form: day.strftime(form), DAYS, st.just("%Y-%m-%d") | WRITTEN)
 BIRTHS = st.none() | st.sampled_from(
@@ -43,7 +45,7 @@ PLACES = (
     st.none() | ODD | st.sampled_from(["Office", "21", "7", "055 - Residential", "55 residential", "12", "0", "HOME"])
 )
 SPECIALTIES = st.none() | ODD | st.sampled_from(["Cardiology", "pediatrics", "Unheard of", "Pain  Management"])
-NUMBERS = st.none() | st.integers(0, 12).map(str) | st.sampled_from(["007", "3.0", " 4 ", "100000", "3.9"])
+NUMBERS = st.none() | st.integers(0, 12).map(str) | st.sampled_from(["007", "3.0", " 4 ", "100000", "3.9", "14", "15"])
 IDS = st.none() | st.sampled_from(["D1", "D2", "D3"])
 OF_CLAIMS = {
     "date": DATES, "until": DATES, "paid": DATES, "dx": DIAGNOSES, "all_dx": DIAGNOSES, "more_dx": DIAGNOSES,
@@ -170,6 +172,37 @@ def test_the_verifier_does_the_steps_as_the_method(data):
     assert again.lines == done.lines
     assert shown(again.claims) == shown(done.claims)
     assert shown(again.excluded) == shown(done.excluded)
+
+
+def test_four_patients_by_hand():
+    """What the paper says of four patients: the 28th day after birth, an excluded diagnosis, stays, groups, no code."""
+    text = PLAN + '[[top_coding]]\ncolumn = "pay_delay"\nquantile = 0.5\nexclude_zero = true\n'
+    again = repeat_steps(claims_of_plan(text=text))
+    lines = {line.step: line for line in again.lines}
+    (left, events), excluded = (again.claims.of(table) for table in TABLES), again.excluded
+
+    assert (lines["2 high-risk patients"].total, lines["2 high-risk patients"].counts) == (1, {"hiv": 1})
+    assert lines["3 claims removed"].counts == {
+        "newborns": 1, "procedure codes with a letter": 1, "revenue codes of three digits": 1
+    }  # fmt: skip
+    assert lines["3 patients without claims"].total == 1
+    assert left.select(PATIENT, "age", "days_in_hospital").rows() == [(0, 57, "3"), (2, 0, "15+")]
+    assert events["days_since_first_claim"].to_list() == [29, 0, 0]
+    assert events["pos"].to_list() == ["OFFICE", "INPATIENT HOSPITAL", "HOME"]
+    assert events["spec"].to_list() == ["INTERNAL", "OTHER", "PEDIATRIC"]
+    assert events["pay_delay"].to_list() == ["10+", "0", "0"]
+    assert excluded.patients.select(PATIENT, "age", "days_in_hospital").rows() == [(1, 28, "1")]
+
+
+@pytest.mark.parametrize(("stay", "days"), [("14", "14"), ("15", "15+")])
+def test_fifteen_days_are_one_value(stay, days):
+    """Days in hospital from 15 on are one value, and 14 are not."""
+    text = PLAN.replace('note = "keep"', 'note = "length-of-stay"').replace(
+        "[claims.qi]", '[claims.qi]\nnote = "suppress"'
+    )
+    again = repeat_steps(claims_of_plan(events=[(*CLAIMS[0][:-1], stay)], text=text))
+
+    assert again.claims.patients["days_in_hospital"].to_list() == [days]
 
 
 def test_what_is_no_date_is_refused_again():
