@@ -31,9 +31,6 @@ MADE_OF = {
 NOT_COMPILED = {"cloister.kernels", "cloister.kernels.private_cache", "cloister.kernels.ragged"}
 """What lies with the kernels and loads no compiler."""
 
-STEPS_AGAIN = {"cloister.shapes.claims.method.prepare", "cloister.shapes.claims.method.code_steps"}
-"""Steps 1 to 6 of claims, which their verifier still does by the code of the method."""
-
 VERIFIERS = [name for name in MODULES if name.startswith("cloister.shapes.") and ".verify." in name]
 
 
@@ -74,7 +71,7 @@ def test_method_and_verify_never_import_each_other(path):
     never = {"method": {"verify"}, "verify": {"method"}, "format": {"method", "verify"}}
     door = shape_and_door(module_of(path))[1]
     found = {name for name in modules_imported(path) if shape_and_door(name)[1] in never.get(door, set())}
-    assert found - STEPS_AGAIN == set()
+    assert found == set()
 
 
 @for_all(FILES)
@@ -92,9 +89,7 @@ def test_a_verifier_loads_nothing_of_what_it_checks(module):
     never = ("cloister.search", "cloister.kernels", "cloister.pipeline", "cloister.api")
 
     assert {name for name in loaded if name.startswith(never)} - NOT_COMPILED == set()
-    assert {name for name in loaded if shape_and_door(name)[1] == "method"} - STEPS_AGAIN == {
-        name for name in loaded if name == "cloister.shapes.claims.method" and loaded & STEPS_AGAIN
-    }
+    assert {name for name in loaded if shape_and_door(name)[1] == "method"} == set()
 
 
 @pytest.mark.sampled(2)

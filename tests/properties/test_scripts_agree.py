@@ -11,12 +11,13 @@ from cloister.release.manifest import form_of, script_of, typed
 from cloister.shapes.registry import FORMS, load
 from cloister.verification.driver import Opened, Request
 
-SHAPES = ("table", "disassociated", "generalized", "trajectories", "with_codes")
+SHAPES = ("table", "disassociated", "generalized", "trajectories", "claims", "with_codes")
 ORDERS = ("clusters stand in the order of their contents", "classes are told apart, in order")
 """What SQL does not check of clusters, and says so."""
 
 CHANGES = 12
-NAMES = ("release.json", "data.csv", "data.parquet", "clusters.json", "attributes.csv")
+NAMES = ("release.json", "data.csv", "data.parquet", "clusters.json", "attributes.csv", "patients.csv", "claims.csv")
+CHANGED = ("data.csv", "clusters", "attributes", "patients.csv", "claims.csv")
 
 
 def changed(draw, text):
@@ -73,7 +74,7 @@ def test_both_verifiers_find_a_changed_line(shape, seed, tmp_path):
     stated = read_manifest(target.release)
     manifest, form = typed(stated), form_of(stated)
     assert broken_in_sql(target.release, manifest) == []
-    texts = [name for name in target.before if name.startswith(("data.csv", "clusters", "attributes"))]
+    texts = [name for name in target.before if name.startswith(CHANGED)]
     for name in (draw.choice(texts) for _ in range(CHANGES if texts else 0)):
         (target.release / name).write_text(changed(draw, target.before[name].decode()))
         of_promise, of_any = broken_by_comparing(target.release, manifest, form)

@@ -152,6 +152,7 @@ FORMS: dict[str, Form] = {
         exact="cloister.exploration.figures:exact_of_claims",
         page="claims.html",
         words="claims",
+        script="cloister.shapes.claims.verify.statements:script_of",
     ),
 }
 """The forms of release; which one a folder has, `cloister.release.manifest.form_of` says."""

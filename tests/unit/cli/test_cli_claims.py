@@ -14,7 +14,9 @@ from tests.made.tampering import resealed, restated
 from cloister.cli.main import run
 from cloister.shapes.claims.method.risk import wilson
 
-FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"}
+FILES = {"patients.csv", "claims.csv", "codebook.csv", "release.json", "report.html", "report.json", "README.txt"} | {
+    "verify.sql"
+}
 ORIGINAL = ("--original", "patients.csv", "claims.csv", "--plan", "plan.toml")
 
 

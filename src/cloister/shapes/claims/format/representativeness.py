@@ -146,7 +146,6 @@ class PreparedClaims:
 
     claims: Claims
     lines: tuple[StepLine, ...]
-    representativeness: Representativeness
     excluded: Claims
 
 

@@ -62,6 +62,7 @@ from .choice import NodeChoice
 from .encode import EncodedClaims, EncodedColumn
 from .lattice_search import Node
 from .matching import Matching, ReleasedClaims, information_kept, level_losses, mean_loss, released_alone, weights_of
+from .prepare import DescribedClaims
 from .protect import ProtectedClaims
 from .release import Laid
 from .risk import NodeRisk, ReleaseRisk, RiskFigures, RiskSettings
@@ -286,7 +287,7 @@ def _kept(released: ReleasedClaims, levels: Node, form: ClaimsForm) -> KeptShare
     return KeptShares(patients=parts[PATIENTS], claims=parts[CLAIMS])
 
 
-def exact_figures(data: Claims, prepared: PreparedClaims, protected: ProtectedClaims) -> dict[str, object]:
+def exact_figures(data: Claims, prepared: DescribedClaims, protected: ProtectedClaims) -> dict[str, object]:
     """Return figures for the custodian alone."""
     suppression, tried = protected.suppression, protected.choice.tried
     return {

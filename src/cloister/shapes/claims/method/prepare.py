@@ -8,9 +8,8 @@ El Emam et al. (2012), JMIR 14(1):e33, appendix, section 2 (removals). Krawczyk,
 
 import hashlib
 import hmac
-import stat
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +17,6 @@ import polars as pl
 
 from cloister.errors import InputError
 from cloister.io.columns import of_each
-from cloister.io.csv import load_bytes
-from cloister.release.folder import release_around
 from cloister.shapes.claims.format.data import (
     PATIENT,
     Claims,
@@ -32,6 +29,7 @@ from cloister.shapes.claims.format.data import (
 )
 from cloister.shapes.claims.format.facts import group_sizes
 from cloister.shapes.claims.format.hierarchies import MOST_DELAY
+from cloister.shapes.claims.format.key_file import read_key
 from cloister.shapes.claims.format.plan import (
     AGE,
     DAYS_IN_HOSPITAL,
@@ -46,11 +44,9 @@ from cloister.shapes.claims.format.plan import (
     ClaimsPlan,
 )
 from cloister.shapes.claims.format.released_columns import CLAIMS, PATIENTS, PSEUDONYM, TABLES, kept_columns
-from cloister.shapes.claims.format.representativeness import PreparedClaims, representativeness
+from cloister.shapes.claims.format.representativeness import PreparedClaims, Representativeness, representativeness
 
 from .code_steps import exclusions, grouping, top_coding
-
-SHORTEST_KEY = 32
 
 REMOVING, WITHOUT = "3 claims removed", "3 patients without claims"
 NEWBORN_DAYS = 28
@@ -83,7 +79,9 @@ def pseudonyms(data: Claims) -> Stepped:
     (patient_id,) = plan.patients.columns("id")
     patients, claims = data.patients.drop(gone[0]), data.claims.drop(gone[1])
     if is_hashed:
-        patients = patients.with_columns(_hashed(patients[patient_id], Path(plan.ids.patients.removeprefix(HMAC))))
+        key = read_key(Path(plan.ids.patients.removeprefix(HMAC)))
+        hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in patients[patient_id]]
+        patients = patients.with_columns(pl.Series(patient_id, hashes, dtype=pl.String))
     else:
         patients = patients.drop(patient_id)
     line = StepLine("1 pseudonyms", counts=group_sizes(claims, plan))
@@ -104,18 +102,6 @@ def numbered(patients: pl.DataFrame, claims: pl.DataFrame, plan: ClaimsPlan) -> 
                 frame = frame.with_columns(of_each(ids, by))
         frames.append(frame)
     return frames[0], frames[1]
-
-
-def _hashed(ids: pl.Series, path: Path) -> pl.Series:
-    key = load_bytes(path)
-    if (around := release_around(path)) is not None:
-        raise InputError(f"The key file {path.name} lies in the release {around.name}. Move it away.", file=path.name)
-    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise InputError(f"The key file {path.name} may be read by others. Make it private: chmod 600.", file=path.name)
-    if len(key) < SHORTEST_KEY:
-        raise InputError(f"The key in {path.name} has {len(key)} bytes; {SHORTEST_KEY} are needed.", file=path.name)
-    hashes = [hmac.new(key, text.encode(), hashlib.sha256).hexdigest() for text in ids]
-    return pl.Series(ids.name, hashes, dtype=pl.String)
 
 
 def removals(data: Claims) -> Stepped:
@@ -256,7 +242,14 @@ DERIVATIONS: dict[str, Callable[[Claims], pl.Series]] = {
 }
 
 
-def prepare(data: Claims) -> PreparedClaims:
+@dataclass(frozen=True, eq=False, repr=False)
+class DescribedClaims(PreparedClaims):
+    """Claims after steps 1 to 6, and how the excluded patients differ from the others, for the custodian alone."""
+
+    representativeness: Representativeness
+
+
+def prepare(data: Claims) -> DescribedClaims:
     """Take patients and claims through steps 1 to 6.
 
     Excluded patients go through the derivations as well, since they are compared with the others by them.
@@ -269,4 +262,4 @@ def prepare(data: Claims) -> PreparedClaims:
     excluded, remaining = derived(done[1].removed).claims, done[4].claims
     lines = [one.line for one in done]
     lines.insert(4, StepLine("4 representativeness"))
-    return PreparedClaims(done[-1].claims, tuple(lines), representativeness(excluded, remaining), excluded)
+    return DescribedClaims(done[-1].claims, tuple(lines), excluded, representativeness(excluded, remaining))

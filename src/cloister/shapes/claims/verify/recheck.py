@@ -36,13 +36,13 @@ from cloister.shapes.claims.format.released_columns import (
     plan_published,
 )
 from cloister.shapes.claims.format.representativeness import MOST_BANDS, PreparedClaims, compared
-from cloister.shapes.claims.method.prepare import prepare
 from cloister.verification.driver import Checker, Facts, Opened, Request
 
 from .original import PreparedOriginal
+from .steps import repeat_steps
 from .verify import verify
 
-STEPS_AGAIN = "what is said of the steps before the search is what they do again"
+STEPS_AGAIN = "what is said of the steps before the search is what they give, done again by SQL"
 WORD_ONLY = Caveat(
     "the risk of values drawn from the original claims is the releaser's word: compare with the original"
 )
@@ -190,7 +190,7 @@ def prepared_again(source: Claims, published: ClaimsManifest) -> PreparedClaims:
     fixed = at_levels(plan, published.columns, published.choice.truncation) or plan
     if published.settings.plan not in map(plan_published, (plan, fixed)):
         raise InputError("The plan given is not the one that the release names. Give the plan that it was made by.")
-    return prepare(source)
+    return repeat_steps(source)
 
 
 def _secret(
