@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.made.claims_data import CLAIMS, PLAN, source
+from tests.made.claims_data import OF_CLAIMS as OF_CLAIMS_BY_HAND
 from tests.made.claims_data import claims as claims_of_plan
 from tests.made.examples import examples
 
@@ -203,6 +204,31 @@ def test_fifteen_days_are_one_value(stay, days):
     again = repeat_steps(claims_of_plan(events=[(*CLAIMS[0][:-1], stay)], text=text))
 
     assert again.claims.patients["days_in_hospital"].to_list() == [days]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "rules"),
+    [
+        ("dx", "042", {"hiv"}),
+        ("dx", "42", {"hiv"}),  # without the zero that a spreadsheet took away
+        ("dx", "429", set()),
+        ("dx", "B20", {"hiv"}),
+        ("dx", "T36.0X2A", {"abuse"}),  # the sixth character says so
+        ("dx", "T36.0X1A", set()),
+        ("dx", "E95", {"abuse"}),  # no code of either coding
+        ("all_dx", "401.9;f10.20", {"substance-abuse"}),
+        ("cpt", "59840", {"abortion"}),
+        ("pos", "055 - Residential", {"place-of-service"}),
+        ("pos", "Residential Substance Abuse Treatment Facility", {"place-of-service"}),
+        ("pos", "Office", set()),
+    ],
+)
+def test_one_code_excludes(column, cell, rules):
+    """A code excludes its patient by the rules that name it, however it is written."""
+    row = dict(zip(OF_CLAIMS_BY_HAND, CLAIMS[0], strict=True)) | {column: cell}
+    data = claims_of_plan(events=[tuple(row.values()), CLAIMS[3]])
+
+    assert dict(repeat_steps(data).lines[1].counts) == dict.fromkeys(rules, 1) == dict(prepare(data).lines[1].counts)
 
 
 def test_what_is_no_date_is_refused_again():
