@@ -13,6 +13,9 @@ import polars as pl
 
 from .databases import connect, frame_of
 
+TOO_WIDE = (pl.Int128, pl.UInt128)
+"""What Parquet has no numbers for: Polars writes them as bytes, which it alone reads."""
+
 TEMPORAL = (pl.Duration, pl.Datetime, pl.Time, pl.Date)
 
 
@@ -30,6 +33,8 @@ def count_records(data: bytes) -> int:
 
 def decode(data: bytes, schema: pl.Schema) -> pl.DataFrame:
     """Return the table in the content of a file, in the types of its schema where these say what a number means."""
+    if any(isinstance(dtype, TOO_WIDE) for dtype in schema.values()):
+        return pl.read_parquet(io.BytesIO(data))
     with _in_memory(data) as path, connect(":memory:", reads=[path], threads=os.cpu_count() or 1) as connection:
         frame = frame_of(connection.sql("SELECT * FROM read_parquet(?)", params=[path]))
     frame.columns = schema.names()  # DuckDB renames names that differ in capitals alone

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 OUT_OF_MEMORY = "OutOfMemoryException"
+PACKAGE = Path(__file__).parents[1]
+NO_SQL = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|--[^\n]*|'[^'\n]*'", re.DOTALL)
+"""What templates have beside SQL, its comments and its texts."""
+
 
 DESCRIPTORS = "/proc/self/fd"
 """Where Linux has the open folders of a process."""
@@ -69,7 +73,9 @@ class Script:
                 ) as connection:
                     return interruptible(lambda: connection.execute(text).fetchall(), connection.interrupt)
 
-        refusal = InputError(f"The files of {folder.name} cannot be read as those of such a release.")
+        refusal = InputError(
+            f"verify.sql cannot be run on the files of {folder.name}: they are not those of such a release."
+        )
         try:
             rows = find()
         except Exception as error:  # its message may quote values
@@ -104,7 +110,7 @@ def _environment() -> "Environment":
     )
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parents[1]),
+        loader=FileSystemLoader(PACKAGE),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -146,12 +152,20 @@ def in_one_line(text: str) -> str:
     return "".join(" " if _is_unprintable(mark) else mark for mark in text)
 
 
-def names_in_sql(columns: Iterable[str], ours: Iterable[str] = ()) -> dict[str, str]:
+@cache
+def _words_of(folder: str) -> frozenset[str]:
+    """All words of SQL in the templates of a folder: names of views and their columns are among them."""
+    texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / folder).glob("*.sql.j2")]
+    return frozenset(re.findall(r"[a-z_][a-z0-9_]*", NO_SQL.sub(" ", "\n".join(texts))))
+
+
+def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()) -> dict[str, str]:
     """Return a name in SQL for each column, which is that of the column where it can be.
 
-    Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, from ``ours`` as well.
+    Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, also from ``ours`` and
+    from all words of the templates in these folders of the package.
     """
-    used, found = {name.casefold() for name in ours}, {}
+    used, found = {*ours}.union(*map(_words_of, folders)), {}
     for place, column in enumerate(columns, start=1):
         base = in_one_line(column).strip() or f"column {place}"
         name, number = base, 2

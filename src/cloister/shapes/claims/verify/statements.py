@@ -24,12 +24,8 @@ from cloister.verification.script import Script, names_in_sql
 
 TEMPLATE = "shapes/claims/verify/verify.sql.j2"
 
-OURS = (
-    *("line", "lines", "owner", "owners", "own", "kind", "known", "history", "patient", "patients", "claim", "claims"),
-    *("file", "quasi", "label", "labels", "number", "place", "expected", "n", "stated", "json", "key", "last"),
-    *("key_before", "history_before", "last_before", "owner_before", "kind_before", "histories", "kinds", "alike"),
-)
-"""Names of columns of the views, which no released column has there."""
+FOLDER = "shapes/claims/verify"
+"""Where the template is: no released column has a name of its views in SQL."""
 
 
 def script_of(manifest: ClaimsManifest) -> Script:
@@ -55,7 +51,7 @@ def script_of(manifest: ClaimsManifest) -> Script:
 def _facts_of_file(manifest: ClaimsManifest, table: str, file: str) -> dict[str, object]:
     """Return the columns of a file: their names in SQL, by what they are; and where release.json counts labels."""
     form = manifest.columns
-    names = names_in_sql(form.names(table), OURS)
+    names = names_in_sql(form.names(table), FOLDER)
     at = "labels" if table == CLAIMS else "labels_of_patients"
     return {
         "file": file,
@@ -79,7 +75,7 @@ def _pseudonyms(manifest: ClaimsManifest) -> dict[str, list[tuple[str, str]]]:
     """Return the columns of each group of pseudonyms, as file and name in SQL."""
     form, groups = manifest.columns, dict[str, list[tuple[str, str]]]()
     for table in (PATIENTS, CLAIMS):
-        names = names_in_sql(form.names(table), OURS)
+        names = names_in_sql(form.names(table), FOLDER)
         for column in form.names(table, PSEUDONYM):
             groups.setdefault(str(form.of(table)[column].numbered_with), []).append((table, names[column]))
     return groups

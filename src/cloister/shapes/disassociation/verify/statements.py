@@ -12,8 +12,8 @@ from cloister.verification.script import Script, names_in_sql
 
 TEMPLATE = "shapes/disassociation/verify/verify.sql.j2"
 
-OURS = ("line", "code", "n", "before", "json")
-"""Names of columns of the views, which no released column has there."""
+FOLDER = "shapes/disassociation/verify"
+"""Where the template is: no released column has a name of its views in SQL."""
 
 MOST_CODES, MOST_SETS = 3, 20_000_000
 """Larger sets are not counted, nor are more: their number grows exponentially with the codes of a chunk."""
@@ -21,7 +21,7 @@ MOST_CODES, MOST_SETS = 3, 20_000_000
 
 def script_of(manifest: DisassociationManifest) -> Script:
     """Return the script that checks a release of disassociated code sets."""
-    names, settings = names_in_sql(manifest.roles(), OURS), manifest.settings
+    names, settings = names_in_sql(manifest.roles(), FOLDER), manifest.settings
     facts = {
         "names": names,
         "delimiter": settings.delimiter,

@@ -17,26 +17,8 @@ from .rules import name_of, sample_size
 
 TEMPLATE = "shapes/table/verify/verify.sql.j2"
 
-OURS = (
-    *("line", "row_key", "key_before", "records", "people", "class", "number", "history", "place", "expected"),
-    *("value", "n", "p", "p_recorded", "n_values", "q", "q_recorded", "recorded", "number_before", "history_before"),
-    *(
-        "f",
-        "g",
-        "n_ranks",
-        "json",
-        "codes_as_released",
-        "codes_in_order",
-        "own_codes",
-        "codes_before",
-        "code",
-        "cluster",
-        "size",
-        "least",
-        "most",
-    ),
-)
-"""Names of columns of the views, which no released column has there."""
+FOLDERS = ("shapes/table/verify", "shapes/table_with_codes/verify", "shapes/disassociation/verify")
+"""Where the templates are, of tables with codes as well: no released column has a name of theirs in SQL."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +116,7 @@ def script_of(manifest: TableManifest) -> Script:
 
 def names_of(promised: Guarantee) -> dict[str, str]:
     """Return the name in SQL of each released column."""
-    return names_in_sql(promised.columns, OURS)
+    return names_in_sql(promised.columns, *FOLDERS)
 
 
 def facts_in_sql(manifest: TableManifest) -> dict[str, object]:

@@ -11,15 +11,15 @@ from cloister.verification.script import Script, names_in_sql
 
 TEMPLATE = "shapes/trajectories/verify/verify.sql.j2"
 
-OURS = ("line", "trajectory", "pairs", "patients", "others", "value", "n", "number", "code", "age", "json")
-"""Names of columns of the views, which no column of attributes has there."""
+FOLDER = "shapes/trajectories/verify"
+"""Where the template is: no released column has a name of its views in SQL."""
 
 
 def script_of(manifest: TrajectoriesManifest) -> Script:
     """Return the script that checks a release of trajectories."""
     settings, attributes = manifest.settings, None
     if manifest.attributes is not None:
-        attributes = {ID: ID} | names_in_sql(manifest.attributes.columns, (*OURS, ID))
+        attributes = {ID: ID} | names_in_sql(manifest.attributes.columns, FOLDER, ours=(ID,))
     facts = {
         "file": next(name for name in DATA if name in manifest.files),
         "names": {name: name for name in COLUMNS},
