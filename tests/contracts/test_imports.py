@@ -28,7 +28,7 @@ MADE_OF = {
 }
 """Shapes that use others."""
 
-NOT_COMPILED = {"cloister.kernels", "cloister.kernels.private_cache", "cloister.kernels.ragged"}
+NOT_COMPILED = {"cloister.kernels", *(f"cloister.kernels.{name}" for name in ("compiling", "private_cache", "ragged"))}
 """What lies with the kernels and loads no compiler."""
 
 VERIFIERS = [name for name in MODULES if name.startswith("cloister.shapes.") and ".verify." in name]

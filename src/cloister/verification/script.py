@@ -152,20 +152,15 @@ def in_one_line(text: str) -> str:
     return "".join(" " if _is_unprintable(mark) else mark for mark in text)
 
 
-@cache
-def _words_of(folder: str) -> frozenset[str]:
-    """All words of SQL in the templates of a folder: names of views and their columns are among them."""
-    texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / folder).glob("*.sql.j2")]
-    return frozenset(re.findall(r"[a-z_][a-z0-9_]*", NO_SQL.sub(" ", "\n".join(texts))))
-
-
 def names_in_sql(columns: Iterable[str], *folders: str, ours: Iterable[str] = ()) -> dict[str, str]:
     """Return a name in SQL for each column, which is that of the column where it can be.
 
     Names of SQL are not empty, have no marks that end a line, and differ in more than capitals, also from ``ours`` and
     from all words of the templates in these folders of the package.
     """
-    used, found = {*ours}.union(*map(_words_of, folders)), {}
+    templates = [path.read_text(encoding="utf-8") for folder in folders for path in (PACKAGE / folder).glob("*.sql.j2")]
+    used = {*ours, *re.findall(r"[a-z_][a-z0-9_]*", NO_SQL.sub(" ", "\n".join(templates)))}
+    found = {}
     for place, column in enumerate(columns, start=1):
         base = in_one_line(column).strip() or f"column {place}"
         name, number = base, 2
