@@ -6,6 +6,7 @@ from datetime import timedelta
 import duckdb
 import polars as pl
 import pytest
+from tests.made.tampering import restated
 
 import cloister as cl
 from cloister.cli.main import run
@@ -111,3 +112,13 @@ def test_numbers_of_patients_in_several_spellings_are_one(tmp_path):
     (folder / "data.csv").write_text("\n".join([head, *forged]) + "\n")
 
     assert any("patients" in promise for promise in broken(folder))
+
+
+def test_a_release_from_before_the_script_holds(tmp_path):
+    """Where the manifest lists no script, there need be none; the promises are checked in SQL all the same."""
+    frame = pl.DataFrame({"g": ["a", "b"] * (N // 2), "x": ["1", "2", "3"] * (N // 3)})
+    folder = released(tmp_path, frame, {"g": cl.suppress()})
+    (folder / "verify.sql").unlink()
+    restated(folder, lambda stated: stated["files"].pop("verify.sql"), script=False)
+
+    assert cl.verify_folder(folder).holds
