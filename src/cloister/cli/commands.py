@@ -4,7 +4,7 @@ A command's options are the settings of a record, and what was typed becomes tha
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass
 from functools import partial
 from importlib import import_module
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options")
 CALLED = "the database"
-OF_FILES = ("encoding", "delimiter", "bad_lines")
+OF_FILES = ("encoding", "delimiter", "bad_lines", "row_index")
 
 
 def described(function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str) -> Callable[..., None]:
@@ -71,7 +71,8 @@ def record(options: type[Options], words: Keywords) -> Options:
                 typed = (Words(tuple(typed)) if one.by_column else tuple(typed)) if typed else one.default
             made[one.name] = typed
     if "data" in made:
-        of_files = {name: made.get(name) for name in OF_FILES}
+        usual = {one.name: one.default for one in settings_of(options)}
+        of_files = [name for name in OF_FILES if name in made and made[name] != usual[name]]
         made["data"] = data_of(made["data"], made.pop("query", None), of_files)
     return options(**made)
 
@@ -89,7 +90,7 @@ def data_word(text: str) -> Path | Address:
     return Address(text) if is_address(text) else Path(text)
 
 
-def data_of(data: Path | Address, query: str | None, of_files: Mapping[str, str | None]) -> "Path | Query":
+def data_of(data: Path | Address, query: str | None, of_files: Iterable[str]) -> "Path | Query":
     """Return the file, or the query to the database."""
     if not isinstance(data, Address):
         if query is not None:
@@ -97,8 +98,8 @@ def data_of(data: Path | Address, query: str | None, of_files: Mapping[str, str 
         return data
     if query is None:
         raise InputError("DATA is the address of a database. Say with --query what is to be read of it.")
-    if told := [setting(name) for name, value in of_files.items() if value not in (None, "error")]:
-        raise InputError(f"{' and '.join(told)}: for files alone, but DATA is in a database. Leave it out.")
+    if stated := [setting(name) for name in of_files]:
+        raise InputError(f"{' and '.join(stated)}: for files alone, but DATA is in a database. Leave it out.")
     from cloister.io.query import Query, is_file_of_sql, query_text
 
     return Query(data, query_text(query), Path(query).stem if is_file_of_sql(query) else CALLED)

@@ -19,7 +19,7 @@ import polars as pl
 from cloister.errors import InputError, setting
 from cloister.io.columns import check_names, plain_columns
 from cloister.io.foreign import call_foreign
-from cloister.settings.reading import DROP, ReadingWords
+from cloister.settings.reading import DROP, KEEP, ReadingWords
 
 _HEAD_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
@@ -173,6 +173,9 @@ _STATED_DELIMITER = re.compile(rb'"?sep=([,;\t|])"?\r?\n')
 """The first line that Excel takes as the delimiter and not as data."""
 
 _NAMES_OF_INDEXES = ("", "Unnamed: 0")
+KEPT_INDEX = "row_index"
+"""The name of a first column without a name that is kept."""
+
 CANDIDATES = (",", ";", "\t", "|")  # What is tried, the likeliest first
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
@@ -244,9 +247,12 @@ def csv_of(
     if cells.height != n_records + 1:
         raise refusal
     names = ["" if name is None else name for name in cells.row(0)]
-    if _is_row_index(names[0], cells.to_series(0).slice(1)) and len(names) > 1:
+    if reading.row_index == KEEP:
+        names[0] = names[0] or KEPT_INDEX
+    elif len(names) > 1 and _is_row_index(names[0], cells.to_series(0).slice(1)):
         cells, names = cells.drop(cells.columns[0]), names[1:]
-        header_notes.append(f"the first column of {file} numbers the rows and was not read: name it to keep it")
+        kept = f"{setting('row_index', KEEP)} keeps it"
+        header_notes.append(f"the first column of {file} numbers the rows and was not read: {kept}")
     check_names(names, file)
     cells = cells.slice(1).rename(dict(zip(cells.columns, names, strict=True)))
     notes: tuple[str, ...] = tuple(header_notes)

@@ -95,6 +95,7 @@ class FileSource:
     dates: tuple[str, ...] = key((), LIST)
     bad_lines: Literal["error", "drop"] = key("error", "error or drop")
     duplicates: Literal["keep", "drop", "error"] = key("keep", "keep, drop or error")
+    row_index: Literal["drop", "keep"] = key("drop", "drop or keep")
 
     def data(self, name: str) -> "Path | Query":
         """Where the data are: the file, from the folder of the job, or the query, called as the source is."""

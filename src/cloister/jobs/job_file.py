@@ -16,7 +16,7 @@ from cloister.sources import profiled
 
 from .job import CLAIMS, OF_FILE, OF_QUERY, OF_URL, FileSource, Job, Part, Written, part_of
 
-OF_FILES = ("encoding", "delimiter", "bad_lines")
+OF_FILES = ("encoding", "delimiter", "bad_lines", "row_index")
 ALLOWED = {"file": OF_FILE, "url": OF_URL, "query": OF_QUERY}
 PART_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)

@@ -249,7 +249,7 @@ Quiet = Annotated[bool, Help("Print nothing but errors.", option="--quiet -q")]
 Verbose = Annotated[bool, Help("Show places in the code on errors.", option="--verbose -v")]
 
 
-CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates")
+CLEANING = ("date_format", "decimal", "numbers", "dates", "bad_lines", "duplicates", "row_index")
 """What stands last among the settings that say how data are read."""
 OF_MANY = ("missing", "delimiter", "encoding", *CLEANING, "missing_as", "as_json", "quiet", "verbose")
 
@@ -280,6 +280,9 @@ class CleaningOptions:
         str, Help("What to do with lines of too many or too few cells, or with a quote inside one.", "error|drop")
     ] = "error"
     duplicates: Annotated[str, Help("What to do with rows that repeat another one.", "keep|drop|error")] = "keep"
+    row_index: Annotated[
+        str, Help("What to do with a first column without a name that numbers the rows (by R or pandas).", "drop|keep")
+    ] = "drop"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ DECIMALS = (".", ",")
 ERROR, DROP, KEEP = "error", "drop", "keep"
 BAD_LINES = (ERROR, DROP)
 DUPLICATES = (KEEP, DROP, ERROR)
+ROW_INDEX = (DROP, KEEP)
 
 
 class HowRead(TypedDict, total=False):
@@ -30,6 +31,7 @@ class HowRead(TypedDict, total=False):
     dates: Sequence[str]
     bad_lines: str
     duplicates: str
+    row_index: str
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,18 @@ class ReadingWords:
     dates: Sequence[str] = ()
     bad_lines: str = ERROR  # ``error`` or ``drop``, for lines of a text file that have too many or too few cells
     duplicates: str = KEEP  # ``keep``, ``drop`` or ``error``, for rows that repeat another one
+    row_index: str = DROP  # ``drop`` or ``keep``, for a first column without a name in which programs number the rows
 
     def __post_init__(self) -> None:
         for name in ("date_format", "numbers", "dates"):  # one of several may be given alone
             if isinstance(value := getattr(self, name), str):
                 object.__setattr__(self, name, (value,))
-        for name, words in (("decimal", DECIMALS), ("bad_lines", BAD_LINES), ("duplicates", DUPLICATES)):
+        for name, words in (
+            ("decimal", DECIMALS),
+            ("bad_lines", BAD_LINES),
+            ("duplicates", DUPLICATES),
+            ("row_index", ROW_INDEX),
+        ):
             if (word := getattr(self, name)) not in words:
                 raise InputError(f"{setting(name)} can be {' or '.join(words)}, not {word!r}.")
 

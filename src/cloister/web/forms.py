@@ -55,13 +55,16 @@ class Spec:
 
     @property
     def how(self) -> str:
-        """By what it is asked: a choice, a tick, a number for each column, lines, pairs, or a line of text."""
+        """By what it is asked: a choice, a tick, a number for each column, lines, pairs, or a line of text.
+
+        ``drop``: a tick that is usually set, and without which something is kept
+        """
         kind: Kind = self.kind
         origin: object = get_origin(kind)
         if kind is bool:
             return "tick"
         if origin is Literal:
-            return "choice"
+            return "drop" if get_args(kind) == ("drop", "keep") else "choice"
         if origin is Mapping or origin is dict:
             return "columns" if self.columns else "pairs"
         if origin is tuple:

@@ -32,6 +32,25 @@ def test_files_of_other_programs_are_read_and_it_is_noted(text, words, tmp_path)
 
 
 @pytest.mark.parametrize(
+    ("name", "kept"), [("", "row_index"), ("Unnamed: 0", "Unnamed: 0")], ids=["without a name", "as pandas calls it"]
+)
+def test_a_row_index_is_kept_where_that_is_asked(name, kept, tmp_path):
+    """A first column that numbers the rows is a column like any other, under its name or that of the option."""
+    (tmp_path / "some.csv").write_text(f"{name},age,sex\n7,30,F\n8,40,M\n")
+    found = read_table(tmp_path / "some.csv", row_index="keep")
+
+    assert found.frame.to_dicts() == [{kept: place} | row for place, row in zip(("7", "8"), PLAIN, strict=True)]
+    assert found.notes == ()
+
+
+def test_a_kept_row_index_does_not_hide_a_column_of_that_name(tmp_path):
+    """Two columns of one name are refused, also where cloister gave one of the names."""
+    (tmp_path / "some.csv").write_text(",row_index\n1,30\n2,40\n")
+    with pytest.raises(InputError, match="columns 1 and 2 have the same name"):
+        read_table(tmp_path / "some.csv", row_index="keep")
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [(",age\n1,30\n1,40\n", "column 1 .* has no name"), ("age,sex,\n30,F,x\n40,M\n", "has 2 cells, the header has 3")],
 )

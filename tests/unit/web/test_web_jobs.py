@@ -68,7 +68,13 @@ def test_a_row_index_is_said_where_a_file_is_chosen(window):
     numbered = [f",{head}", *(f"{n},{row}" for n, row in enumerate(rows))]
     (window.folder / "indexed.csv").write_text("\n".join(numbered) + "\n")
 
-    assert "numbers the rows and was not read" in window.get("/new", file="indexed.csv").text
+    page = window.get("/new", file="indexed.csv")
+    assert "numbers the rows and was not read" in page.text
+    assert re.search(r'type="checkbox" id="f-row_index"[^>]* checked', page.text)
+
+    job = stepped(window, page, "/new", shape="table", empty="1", **{"f:row_index": "keep"})
+    assert job.status_code == 200
+    assert 'row_index = "keep"' in (window.folder / "indexed.toml").read_text()
 
 
 def test_the_command_that_is_shown_makes_the_same_bytes(window, monkeypatch, capsys):
