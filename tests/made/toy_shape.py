@@ -5,6 +5,7 @@ Words that fewer than k patients have are left out. It is small enough to be rea
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from cloister.attacks.adversary import NOT_KNOWN, Adversary, KnowledgeStep, RecordGroups
 from cloister.attacks.simulation import OpenedRelease
+from cloister.cli import commands, main
 from cloister.exploration.setting_keys import KeyedShape
 from cloister.pipeline.provenance import completed, passed
 from cloister.release.codebook import codebook_of
@@ -22,8 +24,10 @@ from cloister.release.figures import Counted, ReportCounts
 from cloister.release.folder import read_data
 from cloister.release.head import DATA, Count, Delimiter, ManifestHead, Section, Share
 from cloister.release.release import Custody, DataFileRelease
+from cloister.report.page import environment
 from cloister.results import Checks
 from cloister.settings.declaration import Help, Key, ReleaseOptions
+from cloister.shapes import registry
 from cloister.shapes.protocol import Original, Prepared
 from cloister.shapes.registry import Form, ShapeEntry
 from cloister.verification.driver import Checker, Facts
@@ -37,6 +41,8 @@ class WordsOptions(ReleaseOptions):
 
     data: Annotated[Path, Help("A text, one word a patient a line.", option="DATA")]
     k: Annotated[int, Help("Patients who share a word.", option="-k"), Key("a whole number from 2")]
+    seed: Annotated[int, Help("Nothing is drawn at random.")] = 0
+    engine: Annotated[str, Help("Words are counted here.")] = "auto"
     shout: Annotated[bool, Help("Release words in capitals."), Key("true or false")] = False
     examples: ClassVar[tuple[str, str]] = (
         "cloister protect words notes.txt -k 5 --out release",
@@ -307,3 +313,15 @@ FORM = Form(
     page="words.html",
     words="words",
 )
+
+
+def register(monkeypatch):
+    """Enter the shape, its form, its pages and its command for a test."""
+    monkeypatch.setitem(registry.SHAPES, "words", SHAPE)
+    monkeypatch.setitem(registry.FORMS, "words", FORM)
+    templates = environment().loader.mapping
+    monkeypatch.setitem(templates, "words.html", PAGE)
+    monkeypatch.setitem(templates, "words.txt", WORDS)
+    protect = commands.Command("protect words", "protect.run_protect", SHAPE.settings, first=("words",))
+    monkeypatch.setattr(commands, "COMMANDS", (*commands.COMMANDS, protect))
+    monkeypatch.setattr(main, "command", cache(main.command.__wrapped__))

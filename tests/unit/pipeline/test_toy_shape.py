@@ -9,9 +9,7 @@ import cloister as cl
 from cloister.cli.main import run
 from cloister.jobs.job import section_of
 from cloister.pipeline.releasing import write_release
-from cloister.report.page import environment
 from cloister.shapes.protocol import Run
-from cloister.shapes.registry import FORMS, SHAPES
 
 
 @pytest.fixture
@@ -21,11 +19,7 @@ def place(tmp_path, monkeypatch):
     draw = random.Random(5)
     lines = [draw.choice(["cough", "fever", "rash", "fall", "ache"]) for _ in range(60)] + ["yaws"]
     (tmp_path / "notes.txt").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setitem(SHAPES, "words", toy_shape.SHAPE)
-    monkeypatch.setitem(FORMS, "words", toy_shape.FORM)
-    templates = environment().loader.mapping
-    monkeypatch.setitem(templates, "words.html", toy_shape.PAGE)
-    monkeypatch.setitem(templates, "words.txt", toy_shape.WORDS)
+    toy_shape.register(monkeypatch)
     yield tmp_path
     section_of.cache_clear()
 
