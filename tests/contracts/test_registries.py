@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.made import forms
 from tests.made.tampering import restated
 from tests.oracles import attacks as attacks_by_definition
 from tests.oracles import hierarchies as hierarchies_by_definition
@@ -14,7 +15,6 @@ from tests.properties import test_privacy_rules as laws
 from tests.properties import test_search
 from tests.properties import test_verified_rules as verified
 from tests.properties.test_table_statements import IN_SQL
-from tests.soak import made
 
 import cloister as cl
 from cloister.hierarchy.build import BUILDERS
@@ -57,16 +57,6 @@ ORACLES_OF_ATTACKS = {
     "claims": "patients_with",
 }
 """By what definition the adversaries of each form are checked, in tests of its methods or in that of claims."""
-
-SHAPES_OF_FORMS = {
-    "table": "table",
-    "table_with_codes": "with_codes",
-    "disassociation": "disassociated",
-    "generalization": "generalized",
-    "trajectories": "trajectories",
-    "claims": "claims",
-}
-"""By what name the soak makes, changes and verifies a release of each form."""
 
 
 def test_every_rule_has_a_law_and_an_oracle():
@@ -126,8 +116,7 @@ def test_a_release_by_every_builder_is_verified(builder, tmp_path):
 
 def test_every_form_is_forged_in_the_soak():
     """Releases of each registered form are made, changed and verified by the soak."""
-    assert {*SHAPES_OF_FORMS} == {*FORMS}
-    assert {*SHAPES_OF_FORMS.values()} == {*made.SHAPES}
+    assert {*forms.FORMS} == {*FORMS}
 
 
 def test_every_loss_has_an_oracle():

@@ -3,7 +3,8 @@
 import random
 
 import pytest
-from tests.soak import equal, forgeries, kills, made, readers
+from tests.made import forms
+from tests.soak import equal, forgeries, kills, readers
 from tests.soak.__main__ import SUBJECTS
 from tests.soak.command import Found
 from tests.soak.evidence import is_evidence
@@ -20,7 +21,7 @@ def test_one_round(subject, tmp_path, monkeypatch):
         for name, size in sizes.items():
             monkeypatch.setattr(module, name, size)
     if subject == "releases":
-        monkeypatch.delitem(made.SHAPES, "claims")
+        monkeypatch.delitem(forms.FORMS, "claims")
 
     SUBJECTS[subject](random.Random(3), tmp_path)
 

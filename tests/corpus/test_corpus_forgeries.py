@@ -19,10 +19,10 @@ from tests.soak.forgeries import Target, contents, made_release
 
 TARGETS = {
     "table": (1, 3, 4, 5, 7),  # full-domain as Parquet, as CSV with rows of stars, mondrian, cluster, local recoding
-    "disassociated": (1, 2, 3, 5),  # refined by tree, not at all, codes that give others away removed, as in the paper
-    "generalized": (1, 2, 4),  # apriori, ugaclip, cba
+    "disassociation": (1, 2, 3, 5),  # refined by tree, not at all, codes that give others away removed, as in the paper
+    "generalization": (1, 2, 4),  # apriori, ugaclip, cba
     "trajectories": (1, 2, 3),  # a-gs attacked, baseline, a-gs
-    "with_codes": (1, 2, 3, 4, 7),  # cluster, local recoding, full-domain, mondrian, merged classes
+    "table_with_codes": (1, 2, 3, 4, 7),  # cluster, local recoding, full-domain, mondrian, merged classes
     "claims": (1, 2),
 }
 SEEDS = [(shape, seed) for shape, seeds in TARGETS.items() for seed in seeds]

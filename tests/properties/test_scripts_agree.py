@@ -11,7 +11,6 @@ from cloister.release.manifest import form_of, script_of, typed
 from cloister.shapes.registry import FORMS, load
 from cloister.verification.driver import Opened, Request
 
-SHAPES = ("table", "disassociated", "generalized", "trajectories", "claims", "with_codes")
 ORDERS = ("clusters stand in the order of their contents", "classes are told apart, in order")
 """What SQL does not check of clusters, and says so."""
 
@@ -64,7 +63,7 @@ def broken_in_sql(folder, manifest):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FORMS)
 def test_both_verifiers_find_a_changed_line(shape, seed, tmp_path):
     """Nothing is broken in a release; what breaks a promise breaks it in SQL as well, and SQL finds nothing else."""
     draw = random.Random(seed)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.made.forms import FORMS, Made
 from tests.made.tampering import report_rewritten, script_rewritten, sealed
 
 from cloister.release.folder import json_bytes, read_manifest
@@ -13,14 +14,13 @@ from cloister.release.head import SCRIPT
 from .command import Found, cloister
 from .evidence import is_evidence, may_be_recorded
 from .leaves import changed, leaves, named
-from .made import SHAPES, Made
 
 LEAVES, BYTES = 60, 40
 
 
 def forgeries(draw, folder):
     """Make one release; change leaves of its JSON files and bytes of all others, one at a time."""
-    target = made_release(draw, folder, draw.choice(list(SHAPES)))
+    target = made_release(draw, folder, draw.choice(list(FORMS)))
     if target is None:
         return
     for change in target.changes(LEAVES, BYTES):
@@ -54,9 +54,9 @@ class Target:
                     (self.release / name).write_bytes(data)
 
 
-def made_release(draw, folder, shape):
-    """A release of random data of a shape; None where nothing was safe."""
-    made, release = SHAPES[shape](draw, folder), folder / "release"
+def made_release(draw, folder, form):
+    """A release of random data of a form; None where nothing was safe."""
+    made, release = FORMS[form](draw, folder), folder / "release"
     attack = draw.choice(((), ("--attack",)))
     if cloister("protect", *made.words, "--out", release, *attack, "-q", "--accept-empty").code != 0:
         return None

@@ -4,10 +4,10 @@ import signal
 import stat
 import time
 
+from tests.made.forms import disassociation, table
 from tests.made.processes import handled
 
 from .command import check, check_holds, cloister, started
-from .made import disassociated, table
 
 STOPS = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGHUP: (129, -1), signal.SIGINT: (130, -2)}
 """Exit codes of a run that was stopped; negative ones before its first line ran, or where it cannot be caught."""
@@ -20,7 +20,7 @@ TIMES = 4
 
 def kills(draw, folder):
     """Replace a release again and again, and stop each run somewhere."""
-    made = draw.choice((table, disassociated))(draw, folder, n=14)
+    made = draw.choice((table, disassociation))(draw, folder, n=14)
     release, secret = folder / "release", folder / "secret"
     words = ("protect", *made.words, "--out", release, "--overwrite", *draw.choice(((), ("--custodian-dir", secret))))
     if cloister(*words).code != 0:

@@ -1,12 +1,13 @@
 """Two and four runs on one folder: one release stands there, whole, and the others say in one sentence that it does."""
 
+from tests.made.forms import disassociation, table
+
 from .command import check, check_holds, cloister, started
-from .made import disassociated, table
 
 
 def races(draw, folder):
     """Start some runs at once, with and without an earlier release."""
-    made = draw.choice((table, disassociated))(draw, folder, n=14)
+    made = draw.choice((table, disassociation))(draw, folder, n=14)
     release = folder / "release"
     words = ("protect", *made.words, "--out", release)
     alone = folder / "alone"

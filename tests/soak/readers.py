@@ -2,11 +2,11 @@
 
 import shutil
 
+from tests.made.forms import FORMS
 from tests.made.jobs_files import JOB, write_hospital
 
 from .command import check, cloister
 from .forgeries import other_bytes
-from .made import SHAPES
 
 MARKER = "zanzibar"
 """Stands in cells of the data in place of a name, a code or an id; whoever reads the screen must not find it."""
@@ -21,13 +21,13 @@ HARD = (
 
 def readers(draw, folder):
     """Make data of one shape, change one of its files, and give it to commands that read it."""
-    name = draw.choice([*SHAPES, "job", "release"])
+    name = draw.choice([*FORMS, "job", "release"])
     if name == "job":
         write_hospital(folder, JOB.replace("attack = true", "attack = false"))
         files = sorted(folder.iterdir())
         words = [("run", folder / "job.toml", "--dry-run"), ("run", folder / "job.toml", "--overwrite")]
     else:
-        made = SHAPES[draw.choice(list(SHAPES)) if name == "release" else name](draw, folder, n=30)
+        made = FORMS[draw.choice(list(FORMS)) if name == "release" else name](draw, folder, n=30)
         files = list(made.files)
         words = [("protect", *made.words, "--out", folder / "release", "--overwrite")]
         if name != "release":

@@ -1,12 +1,13 @@
 """Random releases of every shape and method against their definitions, and against `cloister verify`."""
 
+from tests.made.forms import FORMS
+
 from .command import check, check_holds, cloister
-from .made import SHAPES
 
 
 def releases(draw, folder):
     """Protect random data; what comes out keeps its promise, or nothing does."""
-    for name, make in SHAPES.items():
+    for name, make in FORMS.items():
         for number in range(1 if name == "claims" else 4):
             place = folder / f"{name}-{number}"
             place.mkdir()

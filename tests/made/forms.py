@@ -9,11 +9,10 @@ import polars as pl
 from tests.made import claims_files
 from tests.made.tables_with_codes import in_class
 from tests.oracles import disassociation as oracle
+from tests.soak.command import check
 
 from cloister.shapes.disassociation.format.clusters_file import read_clusters
 from cloister.testing import assert_combinations_are_shared, assert_every_patient_shares, assert_k_anonymous
-
-from .command import check
 
 CODES = ("a", "b", "c", "d", "e", "f", "g")
 WEIGHTS = ((1,) * 7, (9, 3, 3, 1, 1, 1, 1), (5, 5, 5, 1, 0, 0, 0))
@@ -54,7 +53,7 @@ def table(draw, folder, n=None):
     return Made(words, (path,), keeps)
 
 
-def disassociated(draw, folder, n=None):
+def disassociation(draw, folder, n=None):
     """One set of codes a patient, disassociated; an exact solver tries every data set that it may stand for."""
     records = _code_sets(draw, n or draw.randint(3, 14))
     path = _written(folder / "codes.csv", [{"id": f"P{i}", "codes": " ".join(own)} for i, own in enumerate(records)])
@@ -71,7 +70,7 @@ def disassociated(draw, folder, n=None):
     return Made(words, (path,), keeps)
 
 
-def generalized(draw, folder, n=None):
+def generalization(draw, folder, n=None):
     """One set of codes a patient, generalized."""
     records = _code_sets(draw, n or draw.randint(5, 40))
     path = _written(folder / "codes.csv", [{"id": f"P{i}", "codes": " ".join(own)} for i, own in enumerate(records)])
@@ -111,7 +110,7 @@ def claims(draw, folder, n=None):
     return Made(("claims", files[0], files[1], "--plan", files[2]), files, lambda _release: None)
 
 
-def with_codes(draw, folder, n=None):
+def table_with_codes(draw, folder, n=None):
     """One row a patient, with a column of codes."""
     n = n or draw.randint(6, 20)
     records = _code_sets(draw, n)
@@ -141,7 +140,10 @@ def with_codes(draw, folder, n=None):
     return Made(words, (path,), keeps)
 
 
-SHAPES = {made.__name__: made for made in (table, disassociated, generalized, trajectories, claims, with_codes)}
+FORMS = {
+    form.__name__: form for form in (table, table_with_codes, disassociation, generalization, trajectories, claims)
+}
+"""How a small release of each of our forms is made."""
 
 
 def _patients(draw, n):
