@@ -32,6 +32,14 @@ DESCRIPTORS = "/proc/self/fd"
 """Where Linux has the open folders of a process."""
 
 
+MOST_SETS = 20_000_000
+"""So many sets of codes and their records are continued, which takes up to a gigabyte; more are refused."""
+
+TOO_MANY_SETS = (
+    "The records have too many sets of codes to count all of the size asked for. Ask for sets of fewer codes."
+)
+
+
 @dataclass(frozen=True)
 class Finding:
     """A promise, and how often it is broken; None where the released files do not suffice to check it."""
@@ -81,6 +89,8 @@ class Script:
         except Exception as error:  # its message may quote values
             if type(error).__name__ == OUT_OF_MEMORY:
                 refusal = TooLittleMemory(f"{folder.name} cannot be checked by SQL: there is not enough memory.")
+            if TOO_MANY_SETS in str(error):
+                refusal = InputError(TOO_MANY_SETS)
             rows = None
         if rows is None:
             raise refusal
@@ -117,6 +127,7 @@ def _environment() -> "Environment":
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701  (SQL is no HTML; names and texts are written by filters)
     )
+    environment.globals |= {"most_sets": MOST_SETS, "too_many_sets": TOO_MANY_SETS}
     environment.filters |= {
         "text": literal,
         "file": pass_context(lambda context, name: literal(context["folder"] + name)),

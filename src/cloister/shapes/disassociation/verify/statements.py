@@ -15,9 +15,6 @@ TEMPLATE = "shapes/disassociation/verify/verify.sql.j2"
 FOLDER = "shapes/disassociation/verify"
 """Where the template is: no released column has a name of its views in SQL."""
 
-MOST_CODES, MOST_SETS = 3, 20_000_000
-"""Larger sets are not counted, nor are more: their number grows exponentially with the codes of a chunk."""
-
 
 def script_of(manifest: DisassociationManifest) -> Script:
     """Return the script that checks a release of disassociated code sets."""
@@ -39,8 +36,6 @@ def facts_of_chunks(
     return {
         "k": k,
         "m": m,
-        "sets_counted": min(m, MOST_CODES),
-        "most_sets": MOST_SETS,
         "sensitive": list(sensitive),
         "diversity": diversity or 1,
         "repeats": repeats,

@@ -14,9 +14,6 @@ TEMPLATE = "shapes/generalization/verify/verify.sql.j2"
 FOLDER = "shapes/generalization/verify"
 """Where the template is: no released column has a name of its views in SQL."""
 
-MOST_TERMS, MOST_SETS = 3, 20_000_000
-"""Larger sets are not counted, nor are more: their number grows exponentially with the terms of a record."""
-
 
 def script_of(manifest: GeneralizationManifest) -> Script:
     """Return the script that checks a release of generalized code sets."""
@@ -30,8 +27,6 @@ def script_of(manifest: GeneralizationManifest) -> Script:
         "attributes": [] if manifest.attributes is None else [names[name] for name in manifest.attributes.columns],
         "k": settings.k,
         "m": settings.m,
-        "sets_counted": min(settings.m or 0, MOST_TERMS),
-        "most_sets": MOST_SETS,
         "repeats": settings.repeats,
         "mark": MARK,
     }
