@@ -13,11 +13,11 @@ from cloister.errors import CloisterError, InputError
 from cloister.io import formula_columns, read_table, sha256
 from cloister.io.tally import is_as_written, released_frames
 from cloister.release.head import ATTRIBUTES, CLUSTERS, CODEBOOK, DATA, PATIENTS_AND_CLAIMS, SCRIPT
+from cloister.release.head import MANIFEST as MANIFEST
 from cloister.release.manifest import AnyManifest, outline_of
 from cloister.results import Figures, Manifest
 from cloister.version import __version__
 
-MANIFEST = "release.json"
 REPORT = "report.html"
 FIGURES = "report.json"
 """What the report shows: the manifest, and figures beside it."""

@@ -132,6 +132,7 @@ class AttackSummary(Section):
     holds: Literal[True]
 
 
+MANIFEST = "release.json"
 DATA = ("data.csv", "data.parquet")
 """Names of the data file; a release has one of them, but for claims and what stays in a database."""
 

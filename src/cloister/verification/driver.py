@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cloister.errors import InputError, TooLittleMemory
+from cloister.errors import InputError
 from cloister.hierarchy import Hierarchy
 from cloister.io import as_text, from_native, read_table
 from cloister.release.figures import ReportCounts, figures_of
@@ -21,8 +21,9 @@ from cloister.release.folder import MANIFEST, check_files, formulas_in, manifest
 from cloister.release.head import CODEBOOK, SCRIPT, ManifestHead
 from cloister.release.manifest import AnyManifest, script_of, typed
 from cloister.report import report_files
-from cloister.results import Manifest, Verdict
+from cloister.results import Checks, Manifest, Verdict
 from cloister.settings.reading import ReadingWords
+from cloister.verification.script import Finding, note
 
 CHECKED = (
     "files are as they were released, and no others are there",
@@ -104,6 +105,11 @@ class Opened(Generic[M, F, O]):
     original: O | None
     request: Request
 
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the script of the release finds in its files."""
+        script = script_of(self.manifest)  # type: ignore[arg-type]
+        return () if script is None else script.run(self.folder, [MANIFEST, *self.manifest.files])
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -116,6 +122,8 @@ class Facts:
 
 class Checker(ABC, Generic[M, F, O]):
     """What is special in checking releases of one form."""
+
+    is_in_sql = False  # whether its promises are those of the script alone
 
     def fetch(self, _manifest: M, _request: Request) -> F | None:
         """Return the records that are in a database; None where the folder has them."""
@@ -166,7 +174,7 @@ def check_folder(folder: Path, manifest: Manifest, checker: AnyChecker, request:
     if verdict.failures:
         return verdict
     facts = checker.facts(release)
-    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook), *_script_failures(folder, stated)]
+    failures = [*facts.failures, *_codebook_failures(folder, facts.codebook), *_script_failures(release, checker)]
     failures += _report_failures(folder, manifest, stated, facts.shown)
     failures = failures or checker.unexpected(release)
     return Verdict(verdict.how, (*verdict.checks, *CHECKED), tuple(failures), verdict.unchecked)
@@ -180,20 +188,16 @@ def _codebook_failures(folder: Path, expected: pl.DataFrame) -> list[str]:
     return [] if listed.equals(expected) else [f"{CODEBOOK} does not say what the files say"]
 
 
-def _script_failures(folder: Path, stated: AnyManifest) -> list[str]:
-    """Run the promises in SQL, too: by another engine than the checks before; older releases have no script."""
-    script = script_of(stated)
+def _script_failures(release: Opened[Any, Any, Any], checker: AnyChecker) -> list[str]:
+    """Older releases have no script."""
+    script = script_of(release.manifest)
     if script is None:
         return []
-    try:
-        found = script.run(folder, [MANIFEST, *stated.files])
-    except TooLittleMemory:
-        raise
-    except InputError as error:
-        return [error.text.rstrip(".")]
-    broken = [f"{one.promise}: not so ({one.violations})" for one in found if one.violations]
-    is_same = SCRIPT not in stated.files or (folder / SCRIPT).read_bytes() == script.text().encode()
-    return broken if is_same else [*broken, f"{SCRIPT} does not check what {MANIFEST} states"]
+    checks = Checks()
+    if not checker.is_in_sql:
+        note(checks, release.findings())
+    is_same = SCRIPT not in release.manifest.files or (release.folder / SCRIPT).read_bytes() == script.text().encode()
+    return checks.failures if is_same else [*checks.failures, f"{SCRIPT} does not check what {MANIFEST} states"]
 
 
 def _report_failures(folder: Path, manifest: Manifest, stated: AnyManifest, shown: ReportCounts) -> list[str]:

@@ -7,19 +7,26 @@ A recipient without cloister runs the script, and so does `cloister verify`. Eac
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from cloister.errors import InputError, TooLittleMemory
+from cloister.io import as_text
 from cloister.io.databases import connect
 from cloister.io.foreign import interruptible
+from cloister.release.head import MANIFEST
+from cloister.results import Checks
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from jinja2 import Environment
 
 OUT_OF_MEMORY = "OutOfMemoryException"
@@ -38,6 +45,10 @@ MOST_SETS = 20_000_000
 TOO_MANY_SETS = (
     "The records have too many sets of codes to count all of the size asked for. Ask for sets of fewer codes."
 )
+
+
+READABLE = "verify.sql can be run on the files, as on those of such a release"
+"""What is broken where DuckDB cannot read them."""
 
 
 @dataclass(frozen=True)
@@ -59,42 +70,93 @@ class Script:
     template: str
     facts: Mapping[str, object]
 
-    def text(self, folder: str = "") -> str:
-        """Return the script; ``folder``: what comes before the names of files, for whoever is not in their folder."""
-        return _environment().get_template(self.template).render(self.facts, folder=folder).strip() + "\n"
+    def text(self, folder: str = "", frames: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the script.
+
+        ``folder``: what comes before the names of files, for whoever is not in their folder; ``frames``: the tables in
+        memory that take the place of files. Without release.json, counts are not compared with what it states.
+        """
+        where = {"folder": folder, "frames": frames, "is_stated": not frames or MANIFEST in frames}
+        return _environment().get_template(self.template).render({**self.facts, **where}).strip() + "\n"
 
     def run(self, folder: Path, names: Iterable[str]) -> tuple[Finding, ...]:
         """Return what the script finds in a folder, of which it reads the files of these names.
 
+        Files that DuckDB cannot read as those of such a release are a broken promise; no value is quoted.
+
         Raises
         ------
         InputError
-            DuckDB cannot read the files as those of such a release; no value is quoted.
+            There is too little memory, or there are too many sets of codes.
         """
+        with _prefix(folder) as before:
+            return _find(self.text(before), [before + name for name in names], {})
 
-        def find() -> list[tuple[str, int | None]]:
-            with _prefix(folder) as before, tempfile.TemporaryDirectory(prefix="cloister-verify-") as aside:
-                reads, text = [before + name for name in names], self.text(before)
-                # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
-                with connect(
-                    ":memory:", reads=reads, temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True
-                ) as connection:
-                    return interruptible(lambda: connection.execute(text).fetchall(), connection.interrupt)
+    def run_on(self, frames: Mapping[str, pl.DataFrame | str]) -> tuple[Finding, ...]:
+        """Return what the script finds in memory: dataframes, or the text of JSON files, by the names of their files.
 
-        refusal = InputError(
-            f"verify.sql cannot be run on the files of {folder.name}: they are not those of such a release."
-        )
+        Raises
+        ------
+        InputError
+            There is too little memory, or there are too many sets of codes.
+        """
+        tables = {name: f"frame_{place}" for place, name in enumerate(frames, start=1)}
+        held = {
+            tables[name]: pl.DataFrame(
+                {"content": [one]} if isinstance(one, str) else [as_text(column) for column in one]
+            )
+            for name, one in frames.items()
+        }
+        return _find(self.text(frames=tables), [], held)
+
+
+class _Held:
+    """A dataframe as DuckDB reads it as often as it likes, without PyArrow."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+def _find(text: str, reads: Sequence[str], frames: Mapping[str, pl.DataFrame]) -> tuple[Finding, ...]:
+    """Run a script on files and dataframes."""
+
+    def run(connection: "DuckDBPyConnection") -> list[tuple[str, int | None]]:
+        for name, frame in frames.items():
+            connection.register(name, _Held(frame))
+        return connection.execute(text).fetchall()
+
+    refusal: InputError | None = None
+    with tempfile.TemporaryDirectory(prefix="cloister-verify-") as aside:
         try:
-            rows = find()
+            # What does not fit into memory lies encrypted in a private folder; the key is in memory alone.
+            with connect(
+                ":memory:", reads=reads, temp_directory=aside, temp_file_encryption=True, force_mbedtls_unsafe=True
+            ) as connection:
+                rows = interruptible(lambda: run(connection), connection.interrupt)
         except Exception as error:  # its message may quote values
+            rows = [(READABLE, 1)]
             if type(error).__name__ == OUT_OF_MEMORY:
-                refusal = TooLittleMemory(f"{folder.name} cannot be checked by SQL: there is not enough memory.")
-            if TOO_MANY_SETS in str(error):
+                refusal = TooLittleMemory("The release cannot be checked by SQL: there is not enough memory.")
+            elif TOO_MANY_SETS in str(error):
                 refusal = InputError(TOO_MANY_SETS)
-            rows = None
-        if rows is None:
-            raise refusal
-        return tuple(Finding(promise, violations) for promise, violations in rows)
+    if refusal is not None:
+        raise refusal
+    return tuple(Finding(promise, violations) for promise, violations in rows)
+
+
+def note(checks: Checks, findings: Iterable[Finding]) -> bool:
+    """Note promises that are kept or broken, and return whether none is broken.
+
+    A promise without a number is for whoever has what the files lack: the original, a policy or a population.
+    """
+    for one in findings:
+        if one.violations is not None:
+            times = "1 violation" if one.violations == 1 else f"{one.violations:,} violations"
+            checks.require(one.violations == 0, one.promise, f"not so: {one.promise} ({times})")
+    return not checks.failures
 
 
 @contextmanager

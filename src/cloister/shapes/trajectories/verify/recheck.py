@@ -21,7 +21,8 @@ from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
 from cloister.shapes.trajectories.format.request import GivenTrajectories, read_given
 from cloister.verification.driver import Checker, Facts, Opened, Request, origins
 
-from .verify import ExpectedGuarantee, Secret, losses_agree, verify
+from .statements import promised_by
+from .verify import Secret, losses_agree, verify
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ ReleaseFolder = Opened[TrajectoriesManifest, WrittenTrajectories, Secret]
 class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Secret]):
     """Checks trajectories."""
 
+    is_in_sql = True
+
     def read_files(self, folder: Path, manifest: TrajectoriesManifest) -> WrittenTrajectories:
         """Read the data file and the attributes file."""
         delimiter, name = manifest.settings.delimiter, next(name for name in DATA if name in manifest.files)
@@ -69,8 +72,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         return None if original is None else _secret(original, manifest, files)
 
     def verify(self, release: ReleaseFolder) -> Verdict:
-        """Recompute the guarantee."""
-        return verify(release.files, _guarantee(release), release.original)
+        """Run the promises on the files, and compare with the original."""
+        return verify(release.files, promised_by(release.manifest), release.original, release.findings())
 
     def facts(self, release: ReleaseFolder) -> Facts:
         """Compare the manifest with what follows from the files."""
@@ -88,13 +91,8 @@ class TrajectoriesChecker(Checker[TrajectoriesManifest, WrittenTrajectories, Sec
         k = release.request.k
         if k is None or k <= release.manifest.settings.k:
             return []
-        more = verify(release.files, replace(_guarantee(release), k=k))
+        more = verify(release.files, replace(promised_by(release.manifest), k=k))
         return [f"as asked, with k = {k}: {failure}" for failure in more.failures]
-
-
-def _guarantee(release: ReleaseFolder) -> ExpectedGuarantee:
-    settings = release.manifest.settings
-    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
 
 
 def read_original(request: Request, manifest: TrajectoriesManifest) -> TrajectoriesOriginal | None:

@@ -4,10 +4,13 @@ Source: Tamersoy et al. (2012), Definitions 1 and 3. Whatever pairs somebody kno
 trajectory have them or none has: so it suffices to count equal trajectories.
 """
 
-from cloister.release.head import DATA
-from cloister.shapes.trajectories.format.data import COLUMNS, ID
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloister.release.head import ATTRIBUTES, DATA
+from cloister.shapes.trajectories.format.data import COLUMNS, ID, Diversity, WrittenTrajectories
 from cloister.shapes.trajectories.format.manifest import TrajectoriesManifest
-from cloister.verification.script import Script, names_in_sql
+from cloister.verification.script import Finding, Script, names_in_sql
 
 TEMPLATE = "shapes/trajectories/verify/verify.sql.j2"
 
@@ -15,20 +18,48 @@ FOLDER = "shapes/trajectories/verify"
 """Where the template is: no released column has a name of its views in SQL."""
 
 
+@dataclass(frozen=True)
+class ExpectedGuarantee:
+    """What a release is to keep."""
+
+    k: int  # patients that share every trajectory
+    drop_empty: bool = False  # whether pairs without code and age are left out
+    diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
+
+
+def promised_by(manifest: TrajectoriesManifest) -> ExpectedGuarantee:
+    """Return what a manifest promises."""
+    settings = manifest.settings
+    return ExpectedGuarantee(settings.k, settings.drop_empty_pairs, settings.diversity_requested())
+
+
 def script_of(manifest: TrajectoriesManifest) -> Script:
     """Return the script that checks a release of trajectories."""
-    settings, attributes = manifest.settings, None
-    if manifest.attributes is not None:
-        attributes = {ID: ID} | names_in_sql(manifest.attributes.columns, FOLDER, ours=(ID,))
+    columns = None if manifest.attributes is None else [*manifest.attributes.columns]
+    name = next(name for name in DATA if name in manifest.files)
+    return _script(promised_by(manifest), name, columns, manifest.settings.delimiter)
+
+
+def find_broken(released: WrittenTrajectories, guarantee: ExpectedGuarantee) -> tuple[Finding, ...]:
+    """Return what the promises of released trajectories find in memory."""
+    frames, columns = {DATA[0]: released.frame}, None
+    if released.attributes is not None:
+        frames[ATTRIBUTES] = released.attributes
+        columns = [column for column in released.attributes.columns if column != ID]
+    return _script(guarantee, DATA[0], columns, None).run_on(frames)
+
+
+def _script(guarantee: ExpectedGuarantee, name: str, columns: Sequence[str] | None, delimiter: str | None) -> Script:
+    """``name``: of the data file; ``columns``: of auxiliary attributes, if there are any."""
+    attributes = {} if columns is None else {ID: ID} | names_in_sql(columns, FOLDER, ours=(ID,))
     facts = {
-        "file": next(name for name in DATA if name in manifest.files),
+        "file": name,
         "names": {name: name for name in COLUMNS},
-        "delimiter": settings.delimiter,
+        "delimiter": delimiter,
         "attributes": attributes,
-        "attributes_delimiter": settings.delimiter,
-        "sorted_by": [name for column, name in (attributes or {}).items() if column != ID],
-        "k": settings.k,
-        "drop_empty": settings.drop_empty_pairs,
-        "diversity": settings.diversity_requested(),
+        "sorted_by": [name for column, name in attributes.items() if column != ID],
+        "k": guarantee.k,
+        "drop_empty": guarantee.drop_empty,
+        "diversity": guarantee.diversity,
     }
     return Script(TEMPLATE, facts)

@@ -1,10 +1,11 @@
 """The guarantee of anonymized trajectories, recomputed from what is released alone; with the original, the rest too.
 
-With the original: nobody is lost or invented, order is kept, labels cover, losses hold. Nothing here imports the
-kernels or what protects, and nothing is shared with alignment, trees and figures: released text is grouped with Polars,
-labels of the hierarchies are compared in plain Python.
+The promises are SQL (`statements`). With the original: nobody is lost or invented, order is kept, labels cover, losses
+hold. Nothing here imports the kernels or what protects, and nothing is shared with alignment, trees and figures: labels
+of the hierarchies are compared in plain Python.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import fsum
@@ -18,7 +19,6 @@ from cloister.results import Checks, Verdict
 from cloister.shapes.trajectories.format.data import (
     AGE,
     CODE,
-    COLUMNS,
     ID,
     Diversity,
     Integers,
@@ -27,11 +27,14 @@ from cloister.shapes.trajectories.format.data import (
     WrittenTrajectories,
 )
 from cloister.shapes.trajectories.format.manifest import TrajectoriesUtility
+from cloister.verification.script import Finding, note
 
-BETWEEN = "\0"  # Stands between the cells of a trajectory in one text; no cell holds it, and it comes before all else
+from .statements import ExpectedGuarantee as ExpectedGuarantee
+from .statements import find_broken
+
 KEY, SIZE = "trajectory\0", "rows\0"  # Columns beside those of a release, whose names are none of theirs
 ROUNDED = 0.0005 + 1e-9  # How far a loss published to three decimals may be from the true one
-COUNTED = "equal trajectories were counted anew in the released text"
+COUNTED = "equal trajectories were counted anew by SQL in what is released"
 LABELS = ", and labels and the number of patients were compared with the original"
 TRAJECTORIES = ", and every trajectory was compared with its patient's in the original"
 EVERY_PAIR = ", and every pair was compared with the one of the original that it stands for"
@@ -55,49 +58,26 @@ class Secret:
     n_left_out: int = 0  # patients that are not released, and not among these trajectories
 
 
-@dataclass(frozen=True)
-class ExpectedGuarantee:
-    """What a release is to keep."""
+def verify(
+    released: WrittenTrajectories,
+    guarantee: ExpectedGuarantee,
+    secret: Secret | None = None,
+    findings: Iterable[Finding] | None = None,
+) -> Verdict:
+    """Check released trajectories by SQL; with the original every pair.
 
-    k: int  # patients that share every trajectory
-    drop_empty: bool = False  # whether pairs without code and age are left out
-    diversity: Diversity | None = None  # of sensitive codes: can be checked with the place of every pair alone
-
-
-def verify(released: WrittenTrajectories, guarantee: ExpectedGuarantee, secret: Secret | None = None) -> Verdict:
-    """Check released trajectories: form, order, k copies, auxiliary attributes; with the original every pair.
+    ``findings``: what the script found in the files of the release; without them, it is run on the trajectories
 
     References
     ----------
     Tamersoy et al. (2012), Definitions 1 and 3, and the problem statement of section III.G.
     """
     checks, diversity = Checks(), guarantee.diversity
-    if _check_form(checks, released):
-        pair = pl.concat_str([CODE, AGE], separator=BETWEEN)
-        patients = released.frame.group_by(ID, maintain_order=True).agg(pair.str.join(BETWEEN).alias(KEY))
-        # Order and numbers must follow from what is released, so that neither tells of the order of the input.
-        content = patients.select(KEY)
-        if released.attributes is not None:
-            content = content.hstack(released.attributes.drop(ID))
-        checks.require(
-            content.equals(content.sort(content.columns, nulls_last=False)),
-            "patients stand in the order of their trajectories, then of auxiliary attributes",
-        )
-        # Whatever pairs somebody knows, all patients with the same text have them or none has: equal texts suffice.
-        fewest = patients.group_by(KEY).len()["len"].min()
-        holds = guarantee.k >= 1 and isinstance(fewest, int) and fewest >= guarantee.k
-        checks.require(holds, f"every trajectory is that of {guarantee.k} patients or more")
-        if guarantee.drop_empty:
-            # An empty trajectory is written as one row of two roots; beside other pairs such a row says nothing.
-            rows = released.frame.with_columns(pl.len().over(ID).alias(SIZE))
-            empty = (rows[CODE] == ROOT) & (rows[AGE] == ROOT) & (rows[SIZE] > 1)
-            checks.require(not empty.any(), "a pair of which nothing is told stands alone")
-        if diversity is not None and diversity.column is not None:
-            _check_diversity(checks, patients, released.attributes, diversity.column, diversity.l)
-        if secret is not None:
-            check_original(checks, released, secret)
-            if diversity is not None and diversity.codes and not checks.failures:
-                _check_sensitive_codes(checks, released.frame, patients, secret, diversity)
+    is_kept = note(checks, find_broken(released, guarantee) if findings is None else findings)
+    if is_kept and secret is not None:
+        check_original(checks, released, secret)
+        if diversity is not None and diversity.codes and not checks.failures:
+            _check_sensitive_codes(checks, released.frame, secret, diversity)
     how = COUNTED
     if secret is not None:
         how += LABELS if secret.origin is None else TRAJECTORIES if secret.position is None else EVERY_PAIR
@@ -106,50 +86,7 @@ def verify(released: WrittenTrajectories, guarantee: ExpectedGuarantee, secret: 
     return checks.verdict(how)
 
 
-def _check_form(checks: Checks, released: WrittenTrajectories) -> bool:
-    frame = released.frame
-    return (
-        # Without the separator in any cell, the text of a whole trajectory stands for one sequence of pairs only.
-        checks.require(
-            tuple(frame.columns) == COLUMNS
-            and frame[ID].dtype.is_integer()
-            and frame.height > 0
-            and not any(frame.null_count().row(0))
-            and not any(frame[column].str.contains(BETWEEN, literal=True).any() for column in (CODE, AGE)),
-            "every row has the number of a patient, a code and an age",
-        )
-        and checks.require(
-            frame[ID][0] == 1 and frame[ID].diff().slice(1).is_in([0, 1]).all(),
-            "patients are numbered from 1 on, and the pairs of each stand together",
-        )
-        and (
-            released.attributes is None
-            or checks.require(
-                released.attributes.columns[:1] == [ID]
-                and released.attributes.width > 1
-                and np.array_equal(released.attributes[ID].to_numpy(), np.arange(1, int(frame[ID][-1]) + 1)),
-                "auxiliary attributes are one row a patient, under the same numbers",
-            )
-        )
-    )
-
-
-def _check_diversity(
-    checks: Checks, patients: pl.DataFrame, attributes: pl.DataFrame | None, column: str, least: int
-) -> None:
-    words = f"no value of {column!r} is that of more than one in {least} patients who share a trajectory"
-    if attributes is None or column not in attributes.columns:
-        checks.require(False, words)
-        return
-    # A missing value is nobody's secret, but its patient counts among those who share the trajectory.
-    rows = patients.select(KEY, pl.len().over(KEY).alias(SIZE)).with_columns(attributes[column].alias("value\0"))
-    held = rows.drop_nulls("value\0").group_by(KEY, "value\0").agg(pl.len().alias("held\0"), pl.col(SIZE).first())
-    checks.require(not (held["held\0"] * least > held[SIZE]).any(), words)
-
-
-def _check_sensitive_codes(
-    checks: Checks, frame: pl.DataFrame, patients: pl.DataFrame, secret: Secret, diversity: Diversity
-) -> None:
+def _check_sensitive_codes(checks: Checks, frame: pl.DataFrame, secret: Secret, diversity: Diversity) -> None:
     """Refuse codes that stand for sensitive ones alone, and trajectories behind which too many patients have one."""
     original = secret.trajectories
     covered: dict[str, set[str]] = {}
@@ -165,6 +102,7 @@ def _check_sensitive_codes(
     sensitive = np.array([code in diversity.codes for code in original.vocabulary], dtype=np.bool_)
     known = np.unique(original.owner[(secret.position >= 0) & sensitive[original.codes]])
     behind = pl.Series("behind\0", np.isin(secret.origin, known))
+    patients = frame.group_by(ID, maintain_order=True).agg(pl.struct(CODE, AGE).alias(KEY))
     counts = patients.with_columns(behind).group_by(KEY).agg(pl.col("behind\0").sum(), pl.len().alias(SIZE))
     checks.require(
         not (counts["behind\0"] * diversity.l > counts[SIZE]).any(),
