@@ -156,7 +156,7 @@ def test_terms_that_keep_occurrences_apart_are_refused():
     for term in merged:
         term_of[[place[code] for code in term]] = place[term[0]]
     split, _ = released_as(codes, term_of, request_for(3, PrivacyPolicy.all_combinations(codes, 1)))
-    told = "not so: whoever has the term of an occurrence of a code has those of all earlier ones"
+    told = "not so: whoever has the term of an occurrence of a code has those of all earlier ones (2 violations)"
 
     assert split.supports().tolist() == [3, 3]
     assert verify(split, GeneralizationGuarantee()).failures == (told,)

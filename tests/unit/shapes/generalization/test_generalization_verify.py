@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.made.generalized import code_sets, request_for
 
@@ -11,12 +12,8 @@ from cloister import CodeSets, UtilityPolicy
 from cloister.shapes.generalization.format.data import GeneralizationRequest, Sets, Uncovered
 from cloister.shapes.generalization.format.privacy_policy import PrivacyPolicy
 from cloister.shapes.generalization.method.protect import generalize
-from cloister.shapes.generalization.verify.verify import (
-    GeneralizationGuarantee,
-    GeneralizationSecret,
-    has_rare_itemset,
-    verify,
-)
+from cloister.shapes.generalization.verify.statements import find_broken
+from cloister.shapes.generalization.verify.verify import GeneralizationGuarantee, GeneralizationSecret, verify
 
 RECORDS = [*["ab"] * 2, *["ac"] * 2, "bc", "bd", *["d"] * 3, "ef", "e", "f"]
 GROUPS = ["abc", "ef"]
@@ -111,7 +108,7 @@ def test_changed_forms_are_refused(codes, found):
     assert "held by some record" in failures(codes, released, records=Sets.of([[0]] * len(records)))
     assert "the codes are in order" in failures(codes, released, vocabulary=released.vocabulary[::-1])
     assert "k and m are 1" in failures(codes, released, m=0)
-    assert "k records or more" in failures(codes, released, k=100)
+    assert "at least 100 records" in failures(codes, released, k=100)
 
 
 def test_records_that_are_not_the_originals_are_refused(codes, found):
@@ -155,10 +152,13 @@ def test_numbered_occurrences_are_verified():
 
 def test_sets_of_several_terms_are_counted():
     """Pairs are frequent, one set of three terms is not."""
-    records = Sets.of([[0, 1], [0, 2], [1, 2], [0, 1, 2]])
+    records = [["a", "b"], ["a", "c"], ["b", "c"], ["a", "b", "c"]]
+    frame = pl.DataFrame({"codes": sorted(map(" ".join, records))})
 
-    assert not has_rare_itemset(records.offsets, records.items, 2, 2)
-    assert has_rare_itemset(records.offsets, records.items, 2, 3)
+    assert [one.violations for one in find_broken(frame, 2, 2) if one.violations] == []
+    assert [one.promise for one in find_broken(frame, 2, 3) if one.violations] == [
+        "every set of up to 3 terms that a record has is that of at least 2 records (k^m-anonymity)"
+    ]
 
 
 def test_policies_may_be_given_as_objects(tmp_path):

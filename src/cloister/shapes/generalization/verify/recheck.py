@@ -178,6 +178,8 @@ ReleaseFolder = Opened[GeneralizationManifest, GeneralizedFile, CodesOriginal]
 class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, CodesOriginal]):
     """Checks generalized code sets."""
 
+    is_in_sql = True
+
     def read_files(self, folder: Path, manifest: GeneralizationManifest) -> GeneralizedFile:
         """Read the data file and its terms."""
         name, settings = next(name for name in DATA if name in manifest.files), manifest.settings
@@ -222,7 +224,7 @@ class GeneralizationChecker(Checker[GeneralizationManifest, GeneralizedFile, Cod
             secret = GeneralizationSecret(original.given.codes, origin)
             if not _attributes_fit(released, file, original.given, places):
                 failures.append("auxiliary attributes are not those of the patients with these terms in the original")
-        verdict = verify(released, guarantee, secret)
+        verdict = verify(released, guarantee, secret, release.findings())
         failures += verdict.failures
         return Verdict(verdict.how, (*verdict.checks, *counted), tuple(failures))
 

@@ -4,10 +4,14 @@ Source: Loukides, Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D. Cod
 that sets of terms are all that anybody can look for.
 """
 
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
 from cloister.release.head import DATA
 from cloister.shapes.codes.data import CODES, ID, MARK
 from cloister.shapes.generalization.format.manifest import GeneralizationManifest
-from cloister.verification.script import Script, names_in_sql
+from cloister.verification.script import Finding, Script, names_in_sql
 
 TEMPLATE = "shapes/generalization/verify/verify.sql.j2"
 
@@ -18,16 +22,33 @@ FOLDER = "shapes/generalization/verify"
 def script_of(manifest: GeneralizationManifest) -> Script:
     """Return the script that checks a release of generalized code sets."""
     names, settings = names_in_sql(manifest.roles(), FOLDER), manifest.settings
+    name = next(name for name in DATA if name in manifest.files)
+    attributes = [] if manifest.attributes is None else [*manifest.attributes.columns]
+    promised = {"k": settings.k, "m": settings.m, "repeats": settings.repeats, "delimiter": settings.delimiter}
+    return _script(name, names, attributes, promised, has_ids=manifest.columns.id is not None)
+
+
+def find_broken(frame: pl.DataFrame, k: int, m: int | None, *, repeats: bool = False) -> tuple[Finding, ...]:
+    """Return what the promises find in generalized code sets in memory, of which the frame has the texts."""
+    promised = {"k": k, "m": m, "repeats": repeats, "delimiter": None}
+    return _script(DATA[0], names_in_sql(frame.columns, FOLDER), (), promised).run_on({DATA[0]: frame})
+
+
+def _script(
+    name: str,
+    names: Mapping[str, str],
+    attributes: Sequence[str],
+    promised: Mapping[str, object],
+    *,
+    has_ids: bool = False,
+) -> Script:
     facts = {
-        "file": next(name for name in DATA if name in manifest.files),
+        **promised,
+        "file": name,
         "names": names,
-        "delimiter": settings.delimiter,
         "codes": names[CODES],
-        "id": names.get(ID) if manifest.columns.id is not None else None,
-        "attributes": [] if manifest.attributes is None else [names[name] for name in manifest.attributes.columns],
-        "k": settings.k,
-        "m": settings.m,
-        "repeats": settings.repeats,
+        "id": names.get(ID) if has_ids else None,
+        "attributes": [names[column] for column in attributes],
         "mark": MARK,
     }
     return Script(TEMPLATE, facts)

@@ -1,6 +1,7 @@
 """The guarantee of generalized code sets, recomputed from what is released alone; with the original, the rest too.
 
-Nothing here imports the kernels or what protects: terms are counted with NumPy and plain Python.
+The promises are SQL (`statements`). What a privacy policy names is counted with NumPy, as the policy is not in the
+release. Nothing here imports the kernels or what protects.
 
 Where codes repeat, somebody may know how often a code was given. Whoever knows the third occurrence of a code knows of
 the first and the second, and may look for the terms of all three. If every record that has the term of an occurrence
@@ -8,16 +9,14 @@ has those of the earlier ones, that leads to the same records as the term of the
 counted as where codes do not repeat.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloister.errors import InputError
-from cloister.kernels.ragged import are_runs, ascend, owners, spread, starts_of
+from cloister.kernels.ragged import are_runs, ascend, owners
 from cloister.results import Checks, Verdict
 from cloister.shapes.codes.data import CodeSets, occurrence, plain_code
 from cloister.shapes.codes.policy import UtilityPolicy
@@ -29,108 +28,18 @@ from cloister.shapes.generalization.format.data import (
     Sets,
     Uncovered,
 )
+from cloister.shapes.generalization.format.released import data_frame
+from cloister.verification.script import Finding, note
+
+from .statements import find_broken
 
 Integers = NDArray[np.int64]
 Table = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 SETS_AT_ONCE = 1024  # Sets whose records are looked at together
 BYTE = 8
-MOST_STEPS = 10_000_000  # Itemsets that are continued, some minutes to an hour; more are refused
-FEW, MANY = 64, 4  # Records that are looked at one by one, where so many terms or more are still to come
 NO_SETS = UtilityPolicy((), ())
-HOW = "sets of terms were counted anew in the released records"
+HOW = "sets of terms were counted anew by SQL in the released records"
 HOW_COMPARED = f"{HOW}, and every record was compared with the original"
-
-
-def has_rare_itemset(offsets: Integers, items: Table, k: int, m: int) -> bool:
-    """Whether some set of up to m terms is held by 1 to k - 1 records.
-
-    Every part of a set that k records hold is held by k. So only records that fewer than k are like are open; if m is
-    not small, all terms of one of up to m are counted together, and of a longer one the sets that may be rare.
-    """
-    values = items.tolist()
-    bounds = pairwise(offsets.tolist())
-    distinct: Counter[Sequence[int]] = Counter(tuple(values[start:end]) for start, end in bounds)
-    counting = _Counting(distinct, k)
-    lengths = np.array([len(record) for record in distinct], dtype=np.int64)
-    is_few = np.array(list(distinct.values()), dtype=np.int64) < k
-    # Every part of a record is held by k records if the record itself is: of a short one that is one count.
-    is_short = is_few & (lengths <= m) if m >= MANY else np.zeros(len(lengths), dtype=np.bool_)
-    short = (record for record, alone in zip(distinct, is_short.tolist(), strict=True) if alone and record)
-    if any(counting.is_rare(record) for record in short):
-        return True
-    places = np.arange(len(counting.items))
-    return counting.has_rare(places, np.repeat(is_few & ~is_short, lengths), (), m)
-
-
-class _Counting:
-    """Distinct records one after the other, and how far the search has come."""
-
-    def __init__(self, distinct: Counter[Sequence[int]], k: int) -> None:
-        lengths = np.array([len(record) for record in distinct], dtype=np.int64)
-        self.likes = np.array(list(distinct.values()), dtype=np.int64)  # how many records are like each
-        # Of each place the term, where its record ends, and how many records are like it.
-        self.items = np.array([term for record in distinct for term in record], dtype=np.int64)
-        self.ends, self.weights = np.repeat(np.cumsum(lengths), lengths), np.repeat(self.likes, lengths)
-        n_terms = int(self.items.max(initial=-1)) + 1
-        self.bits = _bits(starts_of(lengths), self.items.astype(np.int32), n_terms)
-        self.k, self.steps = k, 0  # itemsets that were continued
-
-    def is_rare(self, terms: Sequence[int]) -> bool:
-        """Whether fewer than k records hold all of some terms that one holds."""
-        common = np.bitwise_and.reduce(self.bits[list(terms)])
-        if int(np.bitwise_count(common).sum(dtype=np.int64)) >= self.k:
-            return False
-        return int(self.likes[np.flatnonzero(np.unpackbits(common, count=len(self.likes)))].sum()) < self.k
-
-    def has_rare(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
-        """Whether a set that was begun is rare with the term of a place, or with it and up to m - 1 that follow.
-
-        ``places`` are all that follow the set in the records that hold it; they are open where sets of their record
-        are not known to be held by k.
-        """
-        if not is_open.any():
-            return False
-        found = self.items[places]
-        counts = np.bincount(found, weights=self.weights[places])
-        if np.any((counts > 0) & (counts < self.k)):
-            return True
-        if m == 1:
-            return False
-        order = np.argsort(found, kind="stable")
-        cuts = np.flatnonzero(np.diff(found[order])) + 1
-        groups = zip(np.split(places[order], cuts), np.split(is_open[order], cuts), strict=True)
-        return any(
-            self._continued(same, opened, (*begun, int(self.items[same[0]])), m - 1)
-            for same, opened in groups
-            if opened.any()
-        )
-
-    def _continued(self, places: Integers, is_open: Flags, begun: tuple[int, ...], m: int) -> bool:
-        """Go on with the set that ends at these places.
-
-        With all that follows it in a record it is a set that k records hold, and the record is closed; or it is rare if
-        that is not too much; or it is looked at part by part. Where little is left to try, that is quicker.
-        """
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise InputError(
-                f"The records have too many sets of terms to count all of the size asked for (more than {MOST_STEPS:,} "
-                "were continued). Ask for sets of fewer codes."
-            )
-        left = self.ends[places] - places - 1
-        is_open = is_open & (left > 0)
-        if m >= MANY:
-            few = np.count_nonzero(is_open) <= FEW
-            for at in np.flatnonzero(is_open & (few | (left <= m))).tolist():
-                tail = self.items[places[at] + 1 : self.ends[places[at]]].tolist()
-                rare = self.is_rare((*begun, *tail))
-                if rare and len(tail) <= m:
-                    return True
-                # Where k records hold all that follows as well, they hold every part of it: nothing rare is left in
-                # this record.
-                is_open[at] = rare
-        return self.has_rare(spread(places + 1, left), np.repeat(is_open, left), begun, m)
 
 
 def has_rare_part(offsets: Integers, items: Table, n_terms: int, wanted: Table, k: int) -> bool:
@@ -208,20 +117,6 @@ def terms_by_code(released: Generalization) -> dict[str, list[int]] | None:
     return {code: [terms[number + 1] for number in range(len(terms))] for code, terms in found.items()}
 
 
-def is_nested(released: Generalization) -> bool:
-    """Return whether each record that has the term of an occurrence has those of all earlier ones of the code."""
-    by_code = terms_by_code(released)
-    if by_code is None:
-        return False
-    held: dict[int, set[int]] = {}
-    bounds, items = released.records.offsets.tolist(), released.records.items.tolist()
-    for record, (start, end) in enumerate(pairwise(bounds)):
-        for term in items[start:end]:
-            held.setdefault(term, set()).add(record)
-    steps = {step for terms in by_code.values() for step in pairwise(terms)}
-    return all(held[later] <= held[earlier] for earlier, later in steps if earlier != later)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizationGuarantee:
     """What a release is to keep."""
@@ -250,18 +145,28 @@ class GeneralizationSecret:
 
 
 def verify(
-    released: Generalization, guarantee: GeneralizationGuarantee, secret: GeneralizationSecret | None = None
+    released: Generalization,
+    guarantee: GeneralizationGuarantee,
+    secret: GeneralizationSecret | None = None,
+    findings: Iterable[Finding] | None = None,
 ) -> Verdict:
-    """Check generalized code sets: form, terms, supports, and with the original every record.
+    """Check generalized code sets: by SQL what the release shows, then policies, and with the original every record.
 
     With the secret each record must be what the original's record becomes by the terms. Source: Loukides,
     Gkoulalas-Divanis, Malin (2010), IEEE ITAB, section III.D and Definitions 3.1 and 3.2.
+
+    ``findings``: what the script found in the files of the release; without them, it is run on the code sets
     """
     checks = Checks()
-    if all(checks.require(holds, promise) for promise, holds in _form(released)):
-        nested = "whoever has the term of an occurrence of a code has those of all earlier ones"
-        if not released.repeats or checks.require(is_nested(released), nested):
-            _check_privacy(checks, released, guarantee)
+    is_sound = all(checks.require(holds, promise) for promise, holds in _form(released))
+    if is_sound:
+        if findings is None:
+            frame = data_frame(released, numbered=False)
+            findings = find_broken(frame, released.k, released.m, repeats=released.repeats)
+        note(checks, findings)
+        checks.require(guarantee.privacy is not None or released.m is not None, "a privacy policy is known")
+        if guarantee.privacy is not None:
+            _check_policy(checks, released, guarantee.privacy)
         if guarantee.utility is not None:
             # Definition 3.2; codes of no set are a set of their own, or each is.
             number = {code: place for place, each in enumerate(guarantee.utility.constraints) for code in each}
@@ -298,22 +203,13 @@ def _form(released: Generalization) -> Iterator[tuple[str, bool | np.bool_]]:
     yield "every term is held by some record", np.unique(records.items).size == n_terms
 
 
-def _check_privacy(checks: Checks, released: Generalization, guarantee: GeneralizationGuarantee) -> None:
-    k, m, records, n_terms = released.k, released.m, released.records, released.terms.offsets.size - 1
-    # Whoever knows that a patient has no code that is released looks among these.
-    empty = int(np.sum(np.diff(records.offsets) == 0))
-    checks.require(not 0 < empty < k, f"records without any term are none, or {k} or more")
-    checks.require(guarantee.privacy is not None or m is not None, "a privacy policy is known")
-    checks.require(n_terms > 0 and len(records) >= k, "there are terms, and k records or more")
+def _check_policy(checks: Checks, released: Generalization, privacy: PrivacySets) -> None:
+    """Check sets that a policy names, which is not in the release, so that its script cannot."""
+    k, records, n_terms = released.k, released.records, released.terms.offsets.size - 1
     # Codes of one term cannot be told apart, so that sets of terms are all that anybody can look for.
-    if m is not None:
-        by_size = f"every set of up to {m} terms is held by no record or by {k} or more"
-        checks.require(not has_rare_itemset(records.offsets, records.items, k, m), by_size)
-    if guarantee.privacy is not None:
-        wanted = _as_terms(released, guarantee.privacy)
-        rare = has_rare_part(records.offsets, records.items, n_terms, wanted, k)
-        by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
-        checks.require(not rare, by_policy)
+    rare = has_rare_part(records.offsets, records.items, n_terms, _as_terms(released, privacy), k)
+    by_policy = f"every set of the privacy policy, and every part of one, is held by no record or by {k} or more"
+    checks.require(not rare, by_policy)
 
 
 def _as_terms(released: Generalization, privacy: PrivacySets) -> NDArray[np.int32]:
